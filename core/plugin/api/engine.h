@@ -69,7 +69,7 @@ class Engine {
   virtual ~Engine() = default;
   virtual std::vector<EngineDevice> devices() const = 0;
   virtual std::string software() const = 0;  // "LibTorch 1.13.1, oneDNN 2.6.3"
-  // Tells whether run_step() can run this op.
+  // True when run_step() can run this op.
   virtual bool supports(const Graph& graph, OpId op) const = 0;
   // Throws InputError for an unknown device, or naming an op type that is not supported.
   virtual std::unique_ptr<Execution> prepare(std::shared_ptr<const Graph> graph,

@@ -39,7 +39,7 @@ class LaunchedJob {
   // see state().
   virtual std::optional<std::string> next_line(std::chrono::milliseconds wait) = 0;
   virtual JobState state() = 0;
-  // Says what went wrong, with the rank and the cause, as far as it is known. Empty: nothing did.
+  // The failure, with the rank and the cause, as far as it is known. Empty: nothing did.
   virtual std::string problem() = 0;
   // Ends every process of the job within seconds; no error when it has ended.
   virtual void cancel() = 0;

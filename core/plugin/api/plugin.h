@@ -1,4 +1,4 @@
-// What plugins are made of: the interfaces of importers and exporters, those of planners, refiners,
+// The parts of plugins: the interfaces of importers and exporters, those of planners, refiners,
 // launchers, engines and transports in the headers included here, and a macro for each kind.
 //
 // A plugin is a folder with a manifest (core/plugin/load/plugin_registry.h) and a library, which

@@ -1,6 +1,6 @@
-// A compute engine (numeric: real tensors; replay: real buffers, and time as simulated) and a
-// transport, both plugins, execute the instructions of one rank. The worker (app/worker) drives
-// them and knows neither LibTorch nor CUDA.
+// An engine that computes the instructions of one rank: a compute engine (numeric: real tensors;
+// replay: real buffers, and time as simulated) and a transport, both plugins. The worker
+// (app/worker) drives them and knows neither LibTorch nor CUDA.
 #pragma once
 
 #include <chrono>
@@ -55,7 +55,7 @@ class RankEngine {
                                                  const EngineOptions& options) const = 0;
 };
 
-// A collective or transfer that is under way; destroy it only when it is done.
+// A collective or transfer that is going on; destroy it only when it is done.
 class Pending {
  public:
   virtual ~Pending() = default;
@@ -64,7 +64,7 @@ class Pending {
   virtual void wait() = 0;
 };
 
-// The ranks of one job meet under this address.
+// The meeting point of the ranks of one job.
 struct Meeting {
   int rank = 0, ranks = 1;
   std::string host = "127.0.0.1";  // of rank 0

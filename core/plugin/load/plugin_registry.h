@@ -17,7 +17,7 @@
 
 namespace strato {
 
-// What a planner spends, from its manifest's "effort" (without one: Quick). A planner that runs
+// The effort of a planner, from its manifest (without one: Quick). A planner that runs
 // others (plugins/planners/auto) goes by it, so that it need not know them by name.
 enum class Effort {
   Quick,     // "quick": one answer, soon, whatever the iterations and the budget

@@ -1,4 +1,4 @@
-// Every launcher checks a request here before it starts anything.
+// The checks that every launcher makes of a request before it starts anything.
 #pragma once
 
 #include <string>

@@ -35,7 +35,7 @@ bool is_feasible(const SfbProblem& program, const SfbChoice& choice) {
 
 namespace {
 
-// By op: the least time of a way from the gradient to it, both included, and the update.
+// For each op, the least time of a way from the gradient to it, both included, and the update.
 std::vector<double> times_of_ways(const SfbProblem& program) {
   const std::size_t ops = program.time.size();
   std::vector<std::vector<std::size_t>> makers(ops);

@@ -78,7 +78,7 @@ Dag DagBuilder::build() && {
 
 namespace {
 
-// The time and memory of the clusters that contract() makes.
+// The facts that contract() collects of a cluster.
 struct Clusters {
   std::vector<Nanos> time;  // cluster x GPU type
   std::vector<Bytes> memory;

@@ -83,8 +83,8 @@ std::vector<DeviceId> devices_for(const Problem& problem, std::size_t parts) {
   return devices;
 }
 
-// A sequence of layers to be cut: their work, and the bytes of activations that cross a cut before
-// each.
+// The sequence that is cut: layers with their work, and the bytes of activations that a cut before
+// each crosses.
 struct Sequence {
   std::vector<double> work_before, bytes_across;  // by place of a cut, 0 .. layers
 };
@@ -118,8 +118,8 @@ Sequence sequence_of(const Problem& problem, const Layers& layers) {
   return sequence;
 }
 
-// Returns the cut that the fewest bytes cross, among those from `first` to `last` that are near
-// enough to `target`; where none is, the nearest.
+// Chooses, of the cuts from `first` to `last` that are near enough to `target`, the one that the
+// fewest bytes cross; where none is, the nearest.
 std::size_t best_cut(const Sequence& sequence, std::size_t first, std::size_t last, double target,
                      double slack) {
   const auto off = [&](std::size_t cut) { return std::abs(sequence.work_before[cut] - target); };

@@ -17,7 +17,7 @@ struct Layers {
 };
 Layers layers_of(const Graph& graph);
 
-// Tells whether most of the work is recurrent: LSTM and its like, or weights that many steps share.
+// True when most of the work is recurrent: LSTM and its like, or weights that many steps share.
 bool is_recurrent(const Problem& problem);
 
 // The device of each op. Recurrent models: layer after layer goes to the next device, round robin;

@@ -11,7 +11,7 @@
 
 namespace strato {
 
-// Weights of nodes and edges, for when distances are added up.
+// The weights of nodes and edges when distances are added up.
 struct Weights {
   std::vector<Nanos> node, edge;
 };
@@ -25,8 +25,8 @@ std::vector<Nanos> t_levels(const Dag& dag, const Weights& weights);
 std::vector<Nanos> b_levels(const Dag& dag, const Weights& weights);
 // Communication over computation (Equation 1); 0 for a dag without work.
 double communication_to_computing(const Weights& weights);
-// Returns the path that begins at the source with the largest b-level and always goes on to the
-// successor with the largest one.
+// The path from the source with the largest b-level on, always to the successor with the largest
+// one.
 std::vector<NodeIndex> critical_path(const Dag& dag, std::span<const Nanos> b_levels);
 
 // Topological orders: node by place.

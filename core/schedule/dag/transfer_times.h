@@ -11,9 +11,9 @@
 
 namespace strato {
 
-// How long the bytes of each edge take between two devices: 0 on one device, and where there are no
-// bytes. Edges of equal size share their times, and so do pairs of devices between which all of
-// them take equally long. Refers to nothing that it was made from.
+// The times that the bytes of each edge take between two devices: 0 on one device, and where there
+// are no bytes. Edges of equal size share their times, and so do pairs of devices between which all
+// of them take equally long. Refers to nothing that it was made from.
 class TransferTimes {
  public:
   TransferTimes(const Dag& dag, const Cluster& cluster, const CostModel& cost);

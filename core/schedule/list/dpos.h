@@ -63,13 +63,13 @@ class Dpos {
     bool fits = true;
     std::size_t ranked = 0, placed = 0;  // nodes that were looked at again
   };
-  // What the schedule would be; given up when it cannot be below `limit`.
+  // Tells what the schedule would be; gives up when it cannot be below `limit`.
   EditedSchedule trial(const DagEdit& edit, Nanos limit = Nanos::max());
   void take(const DagEdit& edit);
 
-  // With the times at which every candidate could run the node.
+  // Every placement, with the times at which every candidate could run the node.
   std::vector<PlanningSteps::Step> steps() const;
-  // Of the nodes that are there, numbered as dag().dag() numbers them.
+  // The schedule of the nodes that are there, numbered as dag().dag() numbers them.
   Schedule schedule() const;
 
  private:
@@ -101,7 +101,7 @@ class Dpos {
     PartialSchedule schedule;
     std::size_t placed = 0;
   };
-  // What a run leaves for the next ones to begin with.
+  // The states that a run leaves for the next ones to begin with.
   struct Trace {
     std::vector<Checkpoint> checkpoints;  // ascending
     std::vector<Choice> choices;          // ascending

@@ -12,7 +12,7 @@
 
 namespace strato {
 
-// What an edit does to the order, until it is taken or discarded.
+// The effect of an edit on the order, until it is taken or discarded.
 struct OrderRevision {
   std::size_t old_size = 0;         // of the dag
   std::vector<NodeIndex> touched;   // with other neighbours

@@ -16,7 +16,8 @@ PartialSchedule DposPlacer::nothing_placed() const {
   return partial;
 }
 
-// What has to be free on a device for the node; nothing where its group already has its memory.
+// The memory that has to be free on a device for the node; none where its group already has its
+// own.
 Bytes DposPlacer::need(NodeIndex node, std::span<const DeviceId> group_at) const {
   const std::int32_t group = dag_.colocation(node);
   if (group < 0) return dag_.memory(node);

@@ -1,4 +1,4 @@
-// Where DPOS puts a node (FastT 5.1, Algorithm 1), given what is placed already.
+// Chooses the place of a node in DPOS (FastT 5.1, Algorithm 1), given what is placed already.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ struct PlacedNode {
   DeviceId device;
 };
 
-// What the nodes that are placed leave to the others.
+// The room that placed nodes leave to the others.
 struct PartialSchedule {
   std::vector<IdleGaps> idle;      // by device
   std::vector<Bytes> left;         // by device: memory
@@ -50,7 +50,7 @@ class DposPlacer {
   PlacedNode at_earliest(NodeIndex node, DeviceId device, std::span<const Nanos> ready,
                          const PartialSchedule& partial) const;
   void put(NodeIndex node, const PlacedNode& placed, PartialSchedule& partial) const;
-  // Where the node could run, and when; before it is put there.
+  // The devices where the node could run, and when; before it is put there.
   std::vector<PlanningSteps::Candidate> candidates(NodeIndex node, std::span<const Nanos> ready,
                                                    const PartialSchedule& partial) const;
   // The device with the smallest average time of as many of these nodes as it has memory for.

@@ -1,6 +1,6 @@
-// Records when a device is busy, for schedulers that copy this state often: the idle gaps between
-// what is placed, in chunks of plain numbers. A start is found without looking at gaps that are too
-// early or, chunk by chunk, too short.
+// The times at which a device is busy, for schedulers that copy this state often: the idle gaps
+// between what is placed, in chunks of plain numbers. A start is found without looking at gaps that
+// are too early or, chunk by chunk, too short.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Makes a strategy from decisions op by op.
+// Makes a strategy of decisions op by op.
 #pragma once
 
 #include <cstdint>

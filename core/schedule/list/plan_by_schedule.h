@@ -1,4 +1,4 @@
-// Makes a planner's result from a list scheduler: its schedule as a strategy, simulated; where the
+// Makes a planner's result of a list scheduler: its schedule as a strategy, simulated; where the
 // simulator finds that it does not fit (the dag knows what lasts for the step, not every buffer),
 // made again with less of each device's memory. One thread.
 #pragma once
@@ -16,7 +16,7 @@ namespace strato {
 // `memory`: the part of every device's memory to be used. `steps`: to be filled, or null.
 using MakeSchedule = std::function<Schedule(double memory, PlanningSteps* steps)>;
 
-// Settings that the planners that schedule lists have in common.
+// The settings that all planners have that schedule lists.
 struct ListPlannerSettings {
   std::string algorithm;   // for the steps
   bool with_order = true;  // ops run in the order of the schedule

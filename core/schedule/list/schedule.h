@@ -21,7 +21,7 @@ struct Schedule {
   bool fits = true;           // no device has more than its capacity
 };
 
-// A timeline of when a device is busy. Nodes may be put into idle time between others
+// The times at which a device is busy. Nodes may be put into idle time between others
 // ("insertion").
 class DeviceTimeline {
  public:
@@ -59,7 +59,7 @@ class Scheduling {
   Scheduling(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
              const Options& options);
 
-  // Returns the device where a node of its co-location group is.
+  // The device on which a node of its co-location group is; nothing: on none yet.
   std::optional<DeviceId> demanded(NodeIndex node) const;
   // Tells whether there is room for it and for all of its co-location group: the first node placed
   // takes the memory of all. Once the group is placed there is room where it is, and nowhere else.

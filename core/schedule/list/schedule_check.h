@@ -1,4 +1,4 @@
-// Whether a schedule is valid, told by its times and places alone.
+// Tells by times and places alone whether a schedule is valid.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Records what a white-box planner did, step by step, for a person to replay: how nodes were
-// ordered and fused, which devices were tried for each, and why one was taken.
+// The steps of a white-box planner, one by one, for a person to replay: how nodes were ordered and
+// fused, which devices were tried for each, and why one was taken.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,6 @@ struct PlanningSteps {
   };
   std::vector<Edge> edges;
 
-  // One order of the nodes, with the figures that it was made from.
   struct Ranking {
     std::string name;              // "upward rank", "t-level + b-level"
     std::vector<Nanos> value;      // by node

@@ -1,4 +1,4 @@
-// Where the policy of a planner looks when it places an op: see Planner::attention().
+// The attention of a planner's policy when it places an op: see Planner::attention().
 #pragma once
 
 #include <span>
@@ -12,8 +12,9 @@ namespace strato {
 class Attention {
  public:
   virtual ~Attention() = default;
-  // Returns each op's part of the attention when these ops are placed, the mean over what is placed
-  // as one (co-located ops, among which a part is shared equally). Sums to 1; zeros for no op.
+  // Returns by op of the graph its part of the attention when these ops are placed, the mean over
+  // what is placed as one (co-located ops, among which a part is shared equally). Sums to 1; zeros
+  // for no op.
   virtual std::vector<double> of(std::span<const OpId> ops) const = 0;
 };
 

@@ -50,13 +50,13 @@ struct PlanResult {
   // AllReduce (TAG table 7); set by run_planner.
   std::optional<std::int64_t> evaluations_to_beat_data_parallel;
   std::string note;  // e.g. that a baseline won, and which
-  // A fact is one more thing that the planner can say about its result, for people, in order: a
-  // proven bound, a gap, how much was fused.
+  // The planner says more about its result, for people, in order: a proven bound, a gap,
+  // how much was fused.
   struct Fact {
     std::string name, value;
   };
   std::vector<Fact> facts;
-  // A curve draws the planner's own course, in order: how often trials hit, what a policy earned.
+  // The planner draws its own course, in order: how often trials hit, what a policy earned.
   // Curves with the same title belong into one chart; `x` and `y` name the axes.
   struct Curve {
     std::string title, name, x, y;
@@ -78,10 +78,10 @@ class Planner {
   // A fixed strategy that others are measured against: run_planner returns it as it is, even when
   // another baseline is faster.
   virtual bool is_baseline() const { return false; }
-  // Tells whether scores shall carry runtime feedback (which costs time).
+  // True: scores shall carry runtime feedback (which costs time).
   virtual bool wants_feedback() const { return false; }
 
-  // Returns the trainer of a planner that learns; null otherwise. It belongs to the planner.
+  // A planner that learns has a trainer, which belongs to it; others give null.
   virtual Trainer* trainer() { return nullptr; }
 
   // Where the planner's policy looks, as a search with these options begins with it, before it

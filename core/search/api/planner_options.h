@@ -1,4 +1,4 @@
-// Options of a run of a planner, whichever it is.
+// The options of one planning run.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct PlannerOptions {
   // Complete strategies in the problem's groups that are known already: searches start from them,
   // other planners ignore them.
   std::vector<Strategy> seeds;
-  // Constraints that a person puts on the result, whichever planner makes it: see run_planner.
-  // Null: none.
+  // A person's demands on the result, whichever planner makes it: see run_planner. Null:
+  // nothing.
   std::shared_ptr<const Constraints> constraints;
   // False: the planner's own result, even where a simple baseline is better (studies of papers).
   bool floor = true;

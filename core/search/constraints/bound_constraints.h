@@ -31,7 +31,7 @@ class BoundConstraints {
   // as the one of them with most compute time; single variables, split ops, that contradict are
   // left to what their group says.
   Strategy repaired(const Strategy& strategy) const;
-  // In words, those that it does not keep; empty: it keeps to all.
+  // Returns in words those that it does not keep; empty: it keeps to all.
   std::vector<std::string> violations(const Strategy& strategy) const;
   // Their indices in describe(constraints), ascending.
   std::vector<std::size_t> violated(const Strategy& strategy) const;

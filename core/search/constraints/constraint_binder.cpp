@@ -1,4 +1,3 @@
-// Finds the ops and devices of a problem that names mean.
 #include "core/search/constraints/constraint_binder.h"
 
 #include <fmt/format.h>

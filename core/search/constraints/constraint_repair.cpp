@@ -15,7 +15,7 @@ bool splits_batch_of(Mode mode) {
   return mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
 }
 
-// The modes that come next best to a mode, in order.
+// The modes that are next best to each.
 constexpr std::array<std::array<Mode, kModeCount>, kModeCount> kNextModes = {{
     {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel},
     {Mode::ReplicatePs, Mode::ReplicateAllReduce, Mode::Duplicate, Mode::ModelParallel},
@@ -93,7 +93,7 @@ class ConstraintRepair {
         ->first;
   }
 
-  // Leaves the devices that are used most, where such a choice is found soon: every strategy that a
+  // Keeps the devices that are used most, where such a choice is found soon: every strategy that a
   // search asks about comes by here.
   void keep_limits() {
     constexpr std::size_t kPatience = 2'000'000;

@@ -1,4 +1,4 @@
-// What becomes of a strategy that does not keep to constraints: the nearest one that does.
+// Makes of a strategy that does not keep to constraints the nearest one that does.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace strato {
 
-// What is demanded, in the groups of the result.
+// The demands, in the groups of the result.
 struct RepairDemands {
   std::shared_ptr<const Grouping> grouping;  // the strategy's own, or one that divides its groups
   ConstraintRules rules;

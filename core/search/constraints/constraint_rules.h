@@ -28,12 +28,12 @@ struct BoundConstraint {
   std::size_t most = 0;  // devices
 
   bool has(OpId op) const;
-  // Whether a complete strategy keeps to it; `groups_with_ops`: those of the strategy's grouping
+  // True when a complete strategy keeps to it; `groups_with_ops`: those of the strategy's grouping
   // that hold its ops, ascending.
   bool is_kept_by(const Strategy& strategy, std::span<const GroupId> groups_with_ops) const;
 };
 
-// A rule that groups which are decided alike have to obey.
+// The demands on groups that are decided alike.
 struct ConstraintRule {
   std::vector<std::int32_t> items;  // ascending; the constraints that concern one of the groups
   std::optional<Decision> pinned;
@@ -56,7 +56,7 @@ struct ConstraintRules {
 };
 
 std::vector<GroupId> groups_holding(std::span<const OpId> ops, const Grouping& grouping);
-// Whether the entry keeps out of other devices and modes of synchronisation.
+// True when the entry keeps out of other devices and modes of synchronisation.
 bool stays_within(const VariableSync& variable, const DeviceMask& allowed, const ModeMask& modes);
 // Adds the devices of these.
 void mark_devices(std::span<const DeviceShare> shares, DeviceMask& used);

@@ -1,4 +1,4 @@
-// A person demands this of a strategy, whichever planner makes it: groups that keep a decision,
+// A person's demands on a strategy, whichever planner makes it: groups that keep a decision,
 // devices and modes that are not for them, groups that share one decision, at most so many devices.
 //
 // Said by the names of ops, op groups and devices, so that it holds for another grouping, another
@@ -75,10 +75,11 @@ struct Constraints {
   friend bool operator==(const Constraints&, const Constraints&) = default;
 };
 
-// In words, in the order in which they are counted: pins, forbidden, together, limits.
+// Every constraint in words, in the order in which they are counted: pins, forbidden, together,
+// limits.
 std::vector<std::string> describe(const Constraints& constraints);
 
-// These read constraints as a person writes them on the command line. They throw InputError.
+// These read what a person writes on the command line. They throw InputError.
 Constraints::Pin parse_pin(std::string_view text);        // "fc6=ps:v100x2,1080ti-0:1"
 Constraints::Forbid parse_forbid(std::string_view text);  // "conv1=p100,duplicate"; "p100": of all
 Constraints::Together parse_together(std::string_view text);  // "fc6,fc7"

@@ -1,4 +1,4 @@
-// Which devices are left to groups that may use only so many of them together.
+// Finds the devices that are left to groups that may use only so many of them together.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct DeviceLimit {
   std::vector<std::size_t> rules;  // indices
 };
 
-// By limit, the devices that its groups may use together, as many as it lets.
+// The devices that the groups of each limit may use together, as many as it lets.
 using LimitDevices = std::vector<DeviceMask>;
 
 // A choice such that every rule that is not pinned finds a device in all of its limits, and pinned

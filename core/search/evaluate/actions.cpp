@@ -12,7 +12,7 @@
 namespace strato {
 namespace {
 
-// Tells whether exchanging device groups a and b leaves every path as it was.
+// True when exchanging device groups a and b leaves every path as it was.
 bool symmetric(const Cluster& cluster, DeviceGroupId a, DeviceGroupId b) {
   const DeviceGroup& first = cluster.groups()[a];
   const DeviceGroup& second = cluster.groups()[b];

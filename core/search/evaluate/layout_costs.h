@@ -1,4 +1,4 @@
-// Bounds from below what the layouts of an op cost: the building block of the lower bound. Private
+// The least cost that the layouts of an op can have: the building block of the lower bound. Private
 // to this folder. Times in nanoseconds as doubles.
 #pragma once
 

@@ -52,7 +52,7 @@
 namespace strato {
 namespace {
 
-// Counts of each class of ops, on the chain and elsewhere.
+// Counts how often each class of ops occurs, on the chain and elsewhere.
 struct Chain {
   std::vector<double> on, all;  // by class
   double before = 0;            // the chain starts no sooner

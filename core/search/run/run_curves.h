@@ -1,5 +1,5 @@
-// Writes the curves of a planner's own course (PlanResult::curves) as text: for scripts, and for
-// the workspace, which keeps it as the setting curves_key() of its run.
+// The curves that a planner drew of its own course (PlanResult::curves) as text: for scripts, and
+// for the workspace, which keeps it as the setting curves_key() of its run.
 #pragma once
 
 #include <cstdint>

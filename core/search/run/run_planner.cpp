@@ -107,7 +107,7 @@ struct Floor {
   Score score;
 };
 
-// Returns the baselines as the constraints leave them.
+// The baselines as the constraints leave them.
 std::vector<Baseline> constrained_baselines(const Problem& problem,
                                             const BoundConstraints* constraints) {
   std::vector<Baseline> baselines = simple_baselines(problem);

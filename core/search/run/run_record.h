@@ -1,5 +1,4 @@
-// Writes what the workspace stores of a run as text: the same from the command line and from the
-// window.
+// The texts that the workspace keeps of a run: the same from the command line and from the window.
 #pragma once
 
 #include <optional>

@@ -34,7 +34,7 @@ struct TournamentSetup {
   PlannerOptions options;
 };
 
-// Facts about a problem that need no planner.
+// A problem's measures without any planner.
 struct TournamentFacts {
   Score data_parallel;  // with AllReduce on all devices: what speed-ups are measured against
   Nanos lower_bound;

@@ -40,7 +40,7 @@ std::int64_t devices_in(const Problem& problem, const MachineKind& kind) {
   });
 }
 
-// Counts the devices of the cluster as `base` has it.
+// This is of the cluster as `base` has it.
 std::int64_t devices_with(const Problem& problem, const ProblemChange& base) {
   std::int64_t devices = 0;
   for (const MachineKind& kind : machine_kinds(*problem.cluster)) {

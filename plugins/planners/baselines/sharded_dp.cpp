@@ -28,7 +28,7 @@ struct ShardedDpSettings {
   }
 };
 
-// How many bytes of parameters are kept in parts, of all.
+// The bytes of parameters that are kept in parts, and of all.
 struct ParameterBytes {
   Bytes parts, all;
 };

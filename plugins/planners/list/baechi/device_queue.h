@@ -1,4 +1,4 @@
-// A device's queue holds what could start next there: the ready nodes in heaps (see
+// The nodes that could start next on one device: the ready ones in heaps (see
 // earliest_task_first.h). Nodes are named by their rank: smaller is preferred.
 #pragma once
 

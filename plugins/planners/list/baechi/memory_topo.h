@@ -21,7 +21,7 @@ struct MemoryTopoOptions {
 Schedule memory_topo(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
                      const MemoryTopoOptions& options, PlanningSteps* steps = nullptr);
 
-// Returns how far each device may be filled: up to L + largest, but not above its capacity, with
+// The bytes up to which each device may be filled: L + largest, but not above its capacity, with
 // the least L for which the devices together hold all L's (all that they can, where that is not
 // enough).
 std::vector<Bytes> shares_of(Bytes total, Bytes largest, std::vector<Bytes> capacities);

@@ -49,9 +49,9 @@ struct Attempt {
 };
 
 // Makes placements after recipes and keeps the best.
-class Planning {
+class PlacementSearch {
  public:
-  Planning(const Problem& problem, Evaluator& evaluator, Observer& observer)
+  PlacementSearch(const Problem& problem, Evaluator& evaluator, Observer& observer)
       : fine_(problem), evaluator_(evaluator), observer_(observer) {}
 
   const Attempt& best() const { return *best_; }
@@ -188,7 +188,7 @@ class OrderPlace final : public Planner {
                   std::shared_ptr<const SearchTree>) override {
     auto [paper, recipe] = read_options<Settings>(options.set);
     recipe.adjust = false;
-    Planning planning(problem, evaluator, observer);
+    PlacementSearch planning(problem, evaluator, observer);
     planning.attempt({recipe});
     if (!paper) planning.shrink_memory(stop);
     return planning.result(options);
@@ -204,7 +204,7 @@ class Celeritas final : public Planner {
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree>) override {
     const auto [paper, recipe] = read_options<Settings>(options.set);
-    Planning planning(problem, evaluator, observer);
+    PlacementSearch planning(problem, evaluator, observer);
     if (paper) {
       planning.attempt({recipe});
     } else {

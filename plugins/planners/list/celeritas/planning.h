@@ -1,4 +1,4 @@
-// Places the ops of a problem: order, fuse, order again, place (Celeritas, figure 2).
+// The steps from a problem to a placement: order, fuse, order again, place (Celeritas, figure 2).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace strato::celeritas {
 
 enum class Order : std::uint8_t { Cpd, Dfs, M };
 
-// A recipe says how one placement is made. The defaults are the paper's.
+// The choices in making one placement. The defaults are the paper's.
 struct Recipe {
   Order order = Order::Cpd;
   std::int64_t range = 200;      // R; 1: no fusion
@@ -30,7 +30,7 @@ struct Recipe {
   bool enforce_order = false;       // ops run in the order of the schedule
 };
 
-// The fine graph and its order, which are the same whatever the recipe.
+// The graph and its weights, which are the same whatever the recipe.
 struct Fine {
   explicit Fine(const Problem& problem);
   Problem problem;

@@ -94,10 +94,10 @@ std::vector<DeviceId> by_speed(const Problem& problem) {
   return devices;
 }
 
-class Planning {
+class PlacementSearch {
  public:
-  Planning(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-           Observer& observer, const std::stop_token& stop)
+  PlacementSearch(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                  Observer& observer, const std::stop_token& stop)
       : problem_(problem),
         evaluator_(evaluator),
         options_(options),
@@ -285,7 +285,7 @@ class FastT final : public Planner {
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree>) override {
-    return Planning(problem, evaluator, options, observer, stop).run();
+    return PlacementSearch(problem, evaluator, options, observer, stop).run();
   }
 };
 

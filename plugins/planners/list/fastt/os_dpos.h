@@ -29,8 +29,7 @@ struct SplitOptions {
 int os_dpos(const Problem& problem, Plan& plan, const SplitOptions& options,
             const std::stop_token& stop);
 
-// Returns the path that begins at the node with the longest path to the end, with the times of the
-// schedule.
+// The critical path with the times of the schedule, from the node with the longest way to the end.
 std::vector<NodeIndex> scheduled_critical_path(const Dpos& dpos);
 
 }  // namespace strato::fastt

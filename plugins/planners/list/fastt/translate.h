@@ -1,4 +1,4 @@
-// Makes strategies from a schedule of replicas, parts and slices.
+// Makes strategies of a schedule of replicas, parts and slices.
 //
 // An op is replicated over the devices of its replicas and parts, with their samples as shares; an
 // op in slices is one of Strategy::splits. What the schedule says nothing about is how the

@@ -75,7 +75,8 @@ class Exact final : public Planner {
   }
 
  private:
-  // In the order of the schedule, or first in first out: inside of a node the simulator knows more.
+  // Tries the order of the schedule, and first in first out: inside of a node the simulator knows
+  // more.
   static PlanResult best_of(const Problem& problem, Evaluator& evaluator, const Schedule& schedule,
                             const std::vector<NodeIndex>& node_of) {
     const std::vector<Strategy> strategies{strategy_of(problem, schedule, node_of, true),

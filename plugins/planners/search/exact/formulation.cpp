@@ -160,7 +160,7 @@ void Formulation::add_placement_rows() {
   }
 }
 
-// In parts of the device's memory. A class that is larger than a device is never there.
+// Memory is counted in parts of the device's. A class that is larger than a device is never there.
 void Formulation::add_memory_rows() {
   std::vector<Bytes> memory(static_cast<std::size_t>(classes_));
   Bytes all;

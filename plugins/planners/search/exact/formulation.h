@@ -32,7 +32,7 @@ namespace strato::exact {
 // The program of one dag on one cluster, and what its columns say.
 class Formulation {
  public:
-  // Of all schedules that take no longer than `horizon`.
+  // Covers all schedules that take no longer than `horizon`.
   Formulation(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
               Nanos horizon);
 

@@ -12,7 +12,7 @@
 namespace strato::exact {
 namespace {
 
-// When everything runs one after another and every transfer takes longest.
+// The end when everything runs one after another and every transfer takes longest.
 Nanos latest_end(const Dag& dag, const TransferTimes& transfers) {
   Nanos end;
   for (std::size_t i = 0; i < dag.size(); ++i) {
@@ -47,7 +47,7 @@ Nanos simple_bound(const Dag& dag, const Cluster& cluster) {
   return std::max(longest, Nanos((work.value + devices - 1) / devices));
 }
 
-// Where things are is branched on before their order.
+// Places are branched on before orders.
 std::vector<int> placement_first(const Formulation& formulation) {
   std::vector<int> priorities;
   for (int c = 0; c < formulation.program().integers; ++c)

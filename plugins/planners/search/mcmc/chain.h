@@ -12,8 +12,8 @@
 
 namespace strato::mcmc {
 
-// A strategy costs its step time over data parallelism's; what does not fit in memory costs more
-// than anything that does, the more the more bytes are missing.
+// The cost of a strategy: its step time over data parallelism's; what does not fit in memory costs
+// more than anything that does, the more the more bytes are missing.
 class CostScale {
  public:
   CostScale(const Cluster& cluster, Nanos data_parallel);

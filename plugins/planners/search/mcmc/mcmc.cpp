@@ -31,10 +31,10 @@ struct Settings {
   }
 };
 
-class Search {
+class ChainSearch {
  public:
-  Search(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-         Observer& observer)
+  ChainSearch(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+              Observer& observer)
       : problem_(problem),
         evaluator_(evaluator),
         options_(options),
@@ -90,7 +90,7 @@ class Search {
     return options_.seed * 0x9e3779b97f4a7c15ULL + 0xd1342543de82ef95ULL * (chain + 1);
   }
 
-  // Returns the part of the budget that is spent, 0 to 1.
+  // The spent part of the budget, 0 to 1.
   double spent() const {
     if (options_.budget_seconds > 0) return report_.elapsed() / options_.budget_seconds;
     return options_.iterations > 0
@@ -195,7 +195,7 @@ class Mcmc final : public Planner {
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree>) override {
-    return Search(problem, evaluator, options, observer).run(std::move(stop));
+    return ChainSearch(problem, evaluator, options, observer).run(std::move(stop));
   }
 };
 

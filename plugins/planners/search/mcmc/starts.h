@@ -1,4 +1,5 @@
-// Chains start from strategies that exist, and from random ones (Jia et al. 2018, section 6.2).
+// The strategies from which chains start: those that exist, and random ones (Jia et al. 2018,
+// section 6.2).
 #pragma once
 
 #include <cstdint>

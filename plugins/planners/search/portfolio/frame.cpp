@@ -3,7 +3,7 @@
 namespace strato::portfolio {
 
 Frame::Frame(const Problem& problem, const Strategy& strategy)
-    : problem_(problem_for(problem, strategy)), plain_(false), rest_(strategy) {
+    : problem_(problem_for(problem, strategy)), empty_(false), rest_(strategy) {
   rest_.groups.clear();
   if (problem_.grouping->digest() == problem.grouping->digest()) rest_.grouping.reset();
 }
@@ -28,7 +28,7 @@ Strategy Frame::inside(const Strategy& strategy) const {
 // Decisions that a search adds itself (TAG duplicates ops) outrank the frame's; a result in groups
 // of its own has left the frame.
 Strategy Frame::complete(const Strategy& inside) const {
-  if (plain_ || inside.grouping != nullptr) return inside;
+  if (empty_ || inside.grouping != nullptr) return inside;
   Strategy result = rest_;
   result.groups = inside.groups;
   if (!inside.duplicated.empty()) result.duplicated = inside.duplicated;

@@ -1,5 +1,5 @@
-// A frame is what a strategy says beyond one decision a group of the problem, held fast while a
-// search changes the decisions: groups of its own, splits, an execution order, gradient buckets,
+// The part of a strategy beyond one decision a group of the problem, held fast while a search
+// changes the decisions: groups of its own, splits, an execution order, gradient buckets,
 // duplicated ops.
 #pragma once
 
@@ -16,19 +16,19 @@ class Frame {
   // All that is `strategy`'s own.
   Frame(const Problem& problem, const Strategy& strategy);
 
-  // Tells whether a strategy says anything beyond decisions for the problem's groups.
+  // True when a strategy says anything beyond decisions for the problem's groups.
   static bool is_needed(const Problem& problem, const Strategy& strategy);
 
   const Problem& problem() const { return problem_; }  // in the groups of the frame
-  bool is_plain() const { return plain_; }
-  // Tells whether the strategy is in the same groups.
+  bool is_empty() const { return empty_; }
+  // True when the strategy is in the same groups.
   bool holds(const Strategy& strategy) const;
   Strategy inside(const Strategy& strategy) const;  // its decisions only
   Strategy complete(const Strategy& inside) const;  // with what the frame holds fast
 
  private:
   Problem problem_;
-  bool plain_ = true;
+  bool empty_ = true;
   Strategy rest_;  // without groups
 };
 

@@ -97,7 +97,7 @@ PlanResult Portfolio::run_one(const std::string& who, Planner& planner, const Fr
   Relay relay(*this, who, frame, shows_tree);
   FramedEvaluator framed(evaluator_, frame);
   PlannerOptions own = options;
-  if (!frame.is_plain()) own.set["bounds"] = "false";  // they know nothing of the frame
+  if (!frame.is_empty()) own.set["bounds"] = "false";  // they know nothing of the frame
   PlanResult result = planner.plan(frame.problem(), framed, own, relay, stop_, std::move(resume));
   result.strategy = frame.complete(result.strategy);
   if (leader_.offer(who, result.strategy, result.score))

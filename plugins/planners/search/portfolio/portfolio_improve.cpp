@@ -43,9 +43,9 @@ std::vector<Portfolio::Arm> Portfolio::arms() {
   for (const Frame& frame : frames_)
     for (const Entrant& entrant : entrants_) {
       if (entrant.effort != Effort::Search || entrant.planner == nullptr) continue;
-      if (frame.is_plain() && !trees_.contains(entrant.name)) continue;  // it refused
+      if (frame.is_empty() && !trees_.contains(entrant.name)) continue;  // it refused
       Arm arm{entrant.name, entrant.planner, &frame, nullptr, options_.seed, 0, {}, false};
-      if (frame.is_plain()) {
+      if (frame.is_empty()) {
         arm.tree = trees_[entrant.name];
       } else {
         arm.planner = registry_.planner(entrant.name);
@@ -67,12 +67,12 @@ void Portfolio::take_turn(Arm& arm, std::int64_t iterations, double budget_secon
   options.seeds = seeds_for(*arm.frame);
   const Score before = leader_.score();
   const std::int64_t count_before = evaluator_.count();
-  const bool shows_tree = arm.frame->is_plain() && arm.name == tree_of_;
+  const bool shows_tree = arm.frame->is_empty() && arm.name == tree_of_;
   try {
     PlanResult result = run_one(arm.name, *arm.planner, *arm.frame, options, arm.tree, shows_tree);
     arm.tree = result.tree;
     if (arm.tree == nullptr) ++arm.seed;
-    if (arm.frame->is_plain()) trees_[arm.name] = arm.tree;
+    if (arm.frame->is_empty()) trees_[arm.name] = arm.tree;
     arm.best = result.score;
     found_.push_back({std::move(result.strategy), result.score});
   } catch (const InputError&) {
