@@ -96,7 +96,9 @@ TEST(IntegerSolver, nothing_is_better_than_an_optimal_start) {
   search.start = {1, 0};
   const IntegerSolution found = solve_integer(program, search);
   EXPECT_TRUE(found.proven);
-  if (!found.values.empty()) EXPECT_NEAR(program.objective(found.values), 1, 1e-6);
+  if (!found.values.empty()) {
+    EXPECT_NEAR(program.objective(found.values), 1, 1e-6);
+  }
 }
 
 TEST(IntegerSolver, proves_that_there_is_none) {
