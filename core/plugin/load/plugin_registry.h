@@ -18,7 +18,7 @@
 namespace strato {
 
 // The effort of a planner, from its manifest (without one: Quick). A planner that runs
-// others (plugins/planners/auto) goes by it, so that it need not know them by name.
+// others (plugins/planners/search/portfolio) goes by it, so that it need not know them by name.
 enum class Effort {
   Quick,     // "quick": one answer, soon, whatever the iterations and the budget
   Slow,      // "slow": one answer, some time later
