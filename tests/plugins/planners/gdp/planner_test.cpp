@@ -108,10 +108,8 @@ TEST(Gdp, TellsWhereItLooksWhenItPlacesAnOp) {
 TEST(Gdp, TellsOfAnyOpWhereItLooks) {
   const Problem problem = sample("lenet", 64, "gdp");
   const auto planner = registry().planner("gdp");
-  const auto* source = dynamic_cast<const AttentionSource*>(planner.get());
-  ASSERT_NE(source, nullptr);
   PlannerOptions options;
-  const auto looks = source->attention(problem, options);
+  const auto looks = planner->attention(problem, options);
   ASSERT_NE(looks, nullptr);
   std::vector<OpId> all;
   for (std::size_t i = 0; i < problem.graph->op_count(); ++i) {
@@ -126,11 +124,12 @@ TEST(Gdp, TellsOfAnyOpWhereItLooks) {
   EXPECT_EQ(std::accumulate(none.begin(), none.end(), 0.0), 0);
   EXPECT_ANY_THROW(looks->of(std::vector{OpId(problem.graph->op_count())}));
   options.set = {{"segment", "64"}};  // the bundled weights are of another size
-  EXPECT_THROW(source->attention(problem, options), InputError);
+  EXPECT_THROW(planner->attention(problem, options), InputError);
   options.set = {{"mode", "one"}, {"attention", "false"}};
-  EXPECT_EQ(source->attention(problem, options), nullptr);
+  EXPECT_EQ(planner->attention(problem, options), nullptr);
   options.set = {{"weights", "/no/such/file"}};
-  EXPECT_THROW(source->attention(problem, options), InputError);
+  EXPECT_THROW(planner->attention(problem, options), InputError);
+  EXPECT_EQ(registry().planner("dp-allreduce")->attention(problem, {}), nullptr);
 }
 
 TEST(Gdp, DrawsWhatItsRoundsEarned) {
