@@ -21,12 +21,12 @@
 #include "plugins/transports/meeting/admission.h"
 #include "plugins/transports/meeting/alone.h"
 #include "plugins/transports/meeting/failure.h"
+#include "plugins/transports/meeting/texts.h"
 #include "plugins/transports/meeting/watch.h"
 
 namespace strato::gloo_transport {
 namespace {
 
-using admission::Socket;
 using admission::Watch;
 using gloo::transport::UnboundBuffer;
 using Bytes = std::span<std::byte>;
@@ -34,16 +34,12 @@ using Bytes = std::span<std::byte>;
 constexpr auto kLeaveTime = std::chrono::seconds(2);
 // Up to here a few rounds (log2 of the members) beat the ring's, which fill links better.
 constexpr std::size_t kFewRounds = std::size_t{1} << 20;
-constexpr std::uint64_t kMostReported = std::uint64_t{1} << 32;
 
 // The ranks of a job as Gloo knows them, and what is known of their lives.
 class Connections {
  public:
   explicit Connections(const Meeting& meeting) : meeting_(meeting) {
     Roster roster = admission::admit(meeting);
-    for (const Socket& each : roster.connections) {
-      if (each.is_open()) roster.address = each.local_address();
-    }
     context_ = connect_all(meeting, roster);
     downwards_ = connect_all(meeting, roster);
     watch_ = std::make_unique<Watch>(meeting, std::move(roster.connections));
@@ -214,12 +210,10 @@ class GlooTransport final : public Transport {
   }
 
   std::vector<std::string> gather(const std::string& text) override {
-    if (connections_.meeting().rank == 0) return gather_here(text);
-    std::uint64_t size = text.size();
-    std::string bytes = text;
-    transfer_text(0, std::as_writable_bytes(std::span(&size, 1)), true);
-    transfer_text(0, std::as_writable_bytes(std::span(bytes)), true);
-    return {};
+    return admission::gather_texts(
+        connections_.meeting(), text,
+        [this](int peer, Bytes bytes) { transfer_text(peer, bytes, true); },
+        [this](int peer, Bytes bytes) { transfer_text(peer, bytes, false); });
   }
   std::optional<LostRank> lost() const override { return connections_.lost(); }
 
@@ -300,19 +294,6 @@ class GlooTransport final : public Transport {
     Messages message(connections_, Lane::Text, 0);
     sends ? message.send(peer, bytes) : message.receive(peer, bytes);
     message.wait();
-  }
-
-  std::vector<std::string> gather_here(const std::string& own) {
-    std::vector<std::string> texts = {own};
-    for (int rank = 1; rank < ranks(); ++rank) {
-      std::uint64_t size = 0;
-      transfer_text(rank, std::as_writable_bytes(std::span(&size, 1)), false);
-      CHECK(size < kMostReported, fmt::format("rank {} reports too much", rank));
-      std::string text(size, '\0');
-      transfer_text(rank, std::as_writable_bytes(std::span(text)), false);
-      texts.push_back(std::move(text));
-    }
-    return texts;
   }
 
   Connections connections_;

@@ -278,7 +278,11 @@ Roster admit(const Meeting& meeting) {
     throw InputError("", place_of(meeting), "the secret is too long",
                      fmt::format("take at most {} bytes", kSecretSize));
   }
-  return meeting.rank == 0 ? Reception(meeting).receive_all() : report(meeting);
+  Roster roster = meeting.rank == 0 ? Reception(meeting).receive_all() : report(meeting);
+  // Rank 0 may listen on all of its addresses: the others know one of them.
+  for (const Socket& each : roster.connections)
+    if (each.is_open()) roster.address = each.local_address();
+  return roster;
 }
 
 std::vector<std::string> exchange(const Meeting& meeting, const Roster& roster,

@@ -19,7 +19,7 @@
 namespace strato::admission {
 
 struct Roster {
-  std::string address;              // on which this rank listens
+  std::string address;              // on which the others reach this rank
   std::vector<Socket> connections;  // rank 0: by rank, its own not open; others: to rank 0 alone
   std::vector<std::string> tokens;  // by rank: of the pair of it and this rank
 };

@@ -65,9 +65,6 @@ void Connections::on_gpu() const { check(cudaSetDevice(gpu_)); }
 
 void Connections::meet() {
   admission::Roster roster = admission::admit(meeting_);
-  for (const admission::Socket& each : roster.connections) {
-    if (each.is_open()) roster.address = each.local_address();
-  }
   const std::string interface = interface_with(roster.address);
   if (!interface.empty()) ::setenv("NCCL_SOCKET_IFNAME", ("=" + interface).c_str(), 0);
 

@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
 #include "plugins/transports/meeting/alone.h"
+#include "plugins/transports/meeting/texts.h"
 #include "plugins/transports/nccl/connections.h"
 #include "plugins/transports/nccl/data_type.h"
 #include "plugins/transports/nccl/message.h"
@@ -23,8 +24,6 @@ namespace {
 
 using admission::Done;
 using Bytes = std::span<std::byte>;
-
-constexpr std::uint64_t kMostReported = std::uint64_t{1} << 32;
 
 // Runs `call` for each piece, in their order, until one fails.
 template <class Call>
@@ -110,12 +109,10 @@ class NcclTransport final : public Transport {
 
   std::optional<LostRank> lost() const override { return connections_.lost(); }
   std::vector<std::string> gather(const std::string& text) override {
-    if (connections_.meeting().rank == 0) return gather_here(text);
-    std::uint64_t size = text.size();
-    std::string bytes = text;
-    send(0, 0, std::as_writable_bytes(std::span(&size, 1)))->wait();
-    send(0, 0, std::as_writable_bytes(std::span(bytes)))->wait();
-    return {};
+    return admission::gather_texts(
+        connections_.meeting(), text,
+        [this](int peer, Bytes bytes) { send(peer, 0, bytes)->wait(); },
+        [this](int peer, Bytes bytes) { receive(peer, 0, bytes)->wait(); });
   }
 
  private:
@@ -147,19 +144,6 @@ class NcclTransport final : public Transport {
       return body(data, Call{communicator, stream});
     });
     return message;
-  }
-
-  std::vector<std::string> gather_here(const std::string& own) {
-    std::vector<std::string> texts = {own};
-    for (int rank = 1; rank < ranks(); ++rank) {
-      std::uint64_t size = 0;
-      receive(rank, 0, std::as_writable_bytes(std::span(&size, 1)))->wait();
-      CHECK(size < kMostReported, "rank " + std::to_string(rank) + " reports too much");
-      std::string text(size, '\0');
-      receive(rank, 0, std::as_writable_bytes(std::span(text)))->wait();
-      texts.push_back(std::move(text));
-    }
-    return texts;
   }
 
   Connections connections_;
