@@ -98,21 +98,23 @@ function(strato_group folder)
   target_link_libraries(${target} INTERFACE ${rooms})
 endfunction()
 
-# A plugin is <build>/plugins/<kind>/<name>/{plugin.json,plugin.so}; the manifest is in the folder.
+# A plugin is <build>/plugins/<kind>/<name>/{plugin.json,plugin.so}; the manifest is in the folder. Folders between kind
+# and name (planners/learned/tag) are not seen by those who use it.
 function(strato_plugin folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE_LINK" ${ARGN})
   set(directory plugins/${folder})
+  string(REGEX REPLACE "/.*/" "/" place ${folder})
   strato_target_name(${directory} target)
   strato_target_names("${ARG_DEPENDS}" depends)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${directory}/*.cpp
        ${CMAKE_SOURCE_DIR}/${directory}/*.h)
   add_library(${target} MODULE ${sources})
   set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME plugin
-    LIBRARY_OUTPUT_DIRECTORY ${STRATO_PLUGIN_DIR}/${folder})
+    LIBRARY_OUTPUT_DIRECTORY ${STRATO_PLUGIN_DIR}/${place})
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE ${depends} ${ARG_PRIVATE_LINK})
   configure_file(${CMAKE_SOURCE_DIR}/${directory}/plugin.json
-                 ${STRATO_PLUGIN_DIR}/${folder}/plugin.json COPYONLY)
+                 ${STRATO_PLUGIN_DIR}/${place}/plugin.json COPYONLY)
   set_property(GLOBAL APPEND PROPERTY STRATO_PLUGINS ${target})
 endfunction()
 

@@ -13,7 +13,8 @@
 #include "core/search/evaluate/actions.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
-#include "plugins/planners/tag/network.h"
+#include "plugins/planners/learned/tag/network/feature_maker.h"
+#include "plugins/planners/learned/tag/network/network.h"
 
 namespace strato {
 namespace {

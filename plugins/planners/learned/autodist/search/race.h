@@ -1,0 +1,78 @@
+// Searches on several choices of the devices that hold replicas, side by side: one decides about
+// the variables there, the race about which of them gets the next trials.
+//
+// First hand-designed builders run on the first choice, which are what all is compared with; then a
+// few likely plans on every choice, then those that did not fit at first. From there on a choice
+// gets a round as often as its place among them, by the best that it has shown, makes it due: the
+// second a fourth as often as the first, the third a ninth. So a choice that was judged too badly
+// at first gets its turn, and no budget has to be known. Deterministic as Search is.
+#pragma once
+
+#include <memory>
+
+#include "plugins/planners/learned/autodist/search/search.h"
+
+namespace strato::autodist {
+
+class Race {
+ public:
+  struct Options {
+    SearchOptions search;
+    bool rows = true;         // see SyncTask
+    std::size_t trials = 10;  // a round, at most
+    std::uint64_t seed = 1;
+  };
+  // `choices`: data parallel, none twice, at least one. `known`: strategies that are plans on a
+  // choice are among the first that are tried there.
+  Race(const Problem& problem, const std::vector<Strategy>& choices,
+       std::span<const Strategy> known, const Options& options, const TrialSource& trials);
+  Race(const Race&) = delete;
+  Race& operator=(const Race&) = delete;
+
+  const SyncTask& first_task() const { return lanes_.front()->task; }
+  // Runs the next batch of trials, at most `most` (of at least one). False: there is nothing new to
+  // try.
+  bool play(std::size_t most);
+
+  bool has_best() const { return best_ != nullptr; }
+  const PlanTrial& best() const { return best_->search.best(); }
+  const SyncTask& best_task() const { return best_->task; }
+  Strategy best_strategy() const { return strategy_of(best_->task, best().plan); }
+  std::function<void()> found;  // called whenever the best changes
+
+  // The best before the rounds on the choice that is best now, and on the first; nothing: that has
+  // not been begun.
+  const std::optional<Score>& best_began_with() const { return best_->began_with; }
+  const std::optional<Score>& first_began_with() const { return lanes_.front()->began_with; }
+  // Returns the trials of all searches, in the order in which they were tried; without features.
+  SearchHistory history() const;
+
+ private:
+  struct Lane {
+    Lane(const Problem& problem, const Strategy& choice, const Options& options,
+         const TrialSource& trials);
+    const SyncTask task;
+    Search search;
+    std::optional<Score> began_with;
+    bool begun = false, over = false;  // over: there is nothing new to try
+    bool cut = false;                  // not all plans fitted that it begins with
+    std::int64_t turns = 0;            // rounds
+  };
+  struct Batch {
+    const Lane* lane;
+    std::size_t first, end;  // trials of it
+  };
+  std::vector<BuiltPlan> plans_for(const Lane& lane) const;
+  bool begin(Lane& lane, std::size_t most);
+  Lane* next_lane();
+  template <class Try>
+  bool record(Lane& lane, const Try& try_some);
+
+  const Options options_;
+  const std::vector<Strategy> known_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  const Lane* best_ = nullptr;
+  std::vector<Batch> batches_;
+};
+
+}  // namespace strato::autodist

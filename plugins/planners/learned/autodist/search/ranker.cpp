@@ -1,0 +1,127 @@
+#include "plugins/planners/learned/autodist/search/ranker.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/error.h"
+#include "plugins/planners/learned/kit/network/trainable.h"
+
+namespace strato::autodist {
+namespace {
+
+constexpr double kPriorScale = 2;  // score that the logarithm of the predefined estimate costs
+constexpr double kQuick = 10;      // how much faster the estimate's own few parameters learn
+
+struct Batch {
+  at::Tensor rows, whole;  // [variables, plans, features], [plans, components]
+};
+
+Batch batch_of(std::span<const PlanFeatures* const> plans) {
+  std::vector<at::Tensor> rows, whole;
+  for (const PlanFeatures* plan : plans) {
+    const auto variables = static_cast<std::int64_t>(plan->rows.size() / kFeatures);
+    rows.push_back(at::from_blob(const_cast<float*>(plan->rows.data()),
+                                 {variables, static_cast<std::int64_t>(kFeatures)}, at::kFloat));
+    whole.push_back(at::from_blob(const_cast<float*>(plan->whole.data()),
+                                  {static_cast<std::int64_t>(kComponents)}, at::kFloat));
+  }
+  return {at::stack(rows, 1), at::stack(whole)};
+}
+
+}  // namespace
+
+struct Ranker::State : learned::Trainable {
+  State(const RankerOptions& o, std::uint64_t seed) : options(o), width(o.width) {
+    const auto in = static_cast<std::int64_t>(kFeatures);
+    input = parameters.matrix(in, 4 * width);
+    recurrent = parameters.matrix(width, 4 * width);
+    bias = parameters.declare({4 * width}, 0);
+    hidden = parameters.matrix(2 * width, width);
+    hidden_bias = parameters.declare({width}, 0);
+    out = parameters.declare({width, 1}, 0);
+    weights = parameters.declare({static_cast<std::int64_t>(kComponents), 1}, 0);
+    trust = parameters.declare({1}, 0);
+    parameters.allocate(seed, at::kCPU);
+    std::vector<float> theta;
+    for (std::size_t i = 0; i < kComponents; ++i) {
+      Components one{};
+      one[i] = 1;
+      theta.push_back(static_cast<float>(CommunicationModel::combine(one)));
+    }
+    constants = at::tensor(theta).unsqueeze(1);
+  }
+
+  // -log(z * theta), scaled; both theta and the scale adapt.
+  at::Tensor estimate(const at::Tensor& whole) const {
+    const at::Tensor seconds = at::matmul(whole, constants * at::exp(kQuick * parameters[weights]));
+    return -kPriorScale * (1 + kQuick * parameters[trust]) * at::log(seconds + 1e-3);
+  }
+
+  at::Tensor scores(const Batch& batch) const {
+    const std::int64_t plans = batch.whole.size(0), variables = batch.rows.size(0);
+    const at::Tensor gates_of_input = at::matmul(batch.rows, parameters[input]) + parameters[bias];
+    at::Tensor h = at::zeros({plans, width}), c = h, sum = h;
+    for (std::int64_t v = 0; v < variables; ++v) {
+      const at::Tensor all = at::addmm(gates_of_input[v], h, parameters[recurrent]);
+      const at::Tensor gates = at::sigmoid(all.narrow(1, 0, 3 * width));
+      c = (gates.narrow(1, 0, width) * c) +
+          gates.narrow(1, width, width) * at::tanh(all.narrow(1, 3 * width, width));
+      h = gates.narrow(1, 2 * width, width) * at::tanh(c);
+      sum = sum + h;
+    }
+    const at::Tensor state =
+        at::cat({h, sum / std::max<double>(1, static_cast<double>(variables))}, 1);
+    const at::Tensor head =
+        at::relu(at::matmul(state, parameters[hidden]) + parameters[hidden_bias]);
+    return (estimate(batch.whole) + at::matmul(head, parameters[out])).squeeze(1);
+  }
+
+  RankerOptions options;
+  std::int64_t width;
+  std::size_t input, recurrent, bias, hidden, hidden_bias, out, weights, trust;
+  at::Tensor constants;
+};
+
+Ranker::Ranker(const RankerOptions& options, std::uint64_t seed) {
+  learned::on_one_thread();
+  state_ = std::make_unique<State>(options, seed);
+}
+Ranker::~Ranker() = default;
+
+std::vector<double> Ranker::scores(std::span<const PlanFeatures* const> plans) const {
+  if (plans.empty()) return {};
+  learned::on_one_thread();
+  const at::NoGradGuard no_gradient;
+  const at::Tensor scores = state_->scores(batch_of(plans)).contiguous();
+  const float* begin = scores.data_ptr<float>();
+  return {begin, begin + plans.size()};
+}
+
+double Ranker::learn(std::span<const PlanFeatures* const> plans, std::span<const double> costs,
+                     int steps, Random& random) {
+  CHECK(plans.size() == costs.size(), "one cost a plan");
+  learned::on_one_thread();
+  if (plans.size() < 2) return 0;
+  std::vector<std::size_t> order(plans.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::size_t count = std::min(plans.size(), static_cast<std::size_t>(state_->options.batch));
+  double sum = 0;
+  for (int step = 0; step < steps; ++step) {
+    random.shuffle(std::span(order));
+    std::vector<const PlanFeatures*> chosen;
+    std::vector<double> chosen_costs;
+    for (std::size_t i = 0; i < count; ++i) {
+      chosen.push_back(plans[order[i]]);
+      chosen_costs.push_back(costs[order[i]]);
+    }
+    const at::Tensor cost = at::tensor(chosen_costs);
+    const at::Tensor faster = (cost.unsqueeze(1) < cost.unsqueeze(0)).to(at::kFloat);
+    const at::Tensor score = state_->scores(batch_of(chosen));
+    const at::Tensor lead = score.unsqueeze(1) - score.unsqueeze(0);
+    const at::Tensor loss = (at::softplus(-lead) * faster).sum() / faster.sum().clamp_min(1);
+    sum += state_->minimise(loss, {state_->options.rate, 1e-4, 1.0});
+  }
+  return steps > 0 ? sum / steps : 0;
+}
+
+}  // namespace strato::autodist

@@ -1,0 +1,105 @@
+#include "plugins/planners/learned/autodist/search/replication.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "core/search/evaluate/baselines.h"
+#include "plugins/planners/learned/autodist/plan/builders.h"
+#include "plugins/planners/learned/autodist/plan/warm_starts.h"
+
+namespace strato::autodist {
+namespace {
+
+double speed_of(const Cluster& cluster, DeviceId device) {
+  return *std::ranges::max_element(cluster.gpu(device).peak_flops);
+}
+
+// 2, 3, 4, 6, 8, 12, ...: those below `end`.
+std::set<std::size_t> steps_below(std::size_t end) {
+  std::set<std::size_t> steps;
+  for (std::size_t step = 2; step < end; step *= 2) {
+    steps.insert(step);
+    if (step + step / 2 < end) steps.insert(step + step / 2);
+  }
+  return steps;
+}
+
+// The numbers of devices, which are in order of their speed, that are tried.
+std::set<std::size_t> counts_of(const Cluster& cluster, std::span<const DeviceShare> devices) {
+  std::set<std::size_t> counts = steps_below(devices.size());
+  const std::set<std::size_t> steps = steps_below(devices.size());
+  std::size_t machines = 1;
+  for (std::size_t d = 1; d < devices.size(); ++d) {
+    const DeviceId last = devices[d - 1].device, next = devices[d].device;
+    const bool slower = speed_of(cluster, next) < speed_of(cluster, last);
+    const bool away = cluster.device(next).machine != cluster.device(last).machine;
+    if (d > 1 && (slower || (away && (machines == 1 || steps.contains(machines)))))
+      counts.insert(d);
+    machines += away;
+  }
+  return counts;
+}
+
+// Tables of which few rows are looked up are kept in parts only among the first, whose values are
+// gathered while nothing else is sent.
+SyncPlan likely_plan(const SyncTask& task, std::size_t sharded, const SamplerOptions& sampler) {
+  constexpr Bytes kBucket{std::int64_t{64} << 20}, kLarge{std::int64_t{8} << 20};
+  SyncPlan plan = plain_plan(task);
+  for (std::size_t v = 0; v < plan.size(); ++v) {
+    const Variable& variable = task.variables[v];
+    const bool whole = variable.has_few_rows() && v >= plan.size() / 2;
+    if (v < sharded && !whole && variable.bytes >= kLarge && may_shard(variable, sampler))
+      plan[v] = in_one(variable, {}, true);
+    else if (variable.has_few_rows())
+      plan[v].parts[0].encoding = Encoding::SparseRows;
+    else if (must_divide(variable, sampler))
+      plan[v] = in_parts(variable, variable.axes().front(), std::ssize(task.devices), {});
+  }
+  merge_adjacent(task, plan, kBucket, kAnyParts);
+  return plan;
+}
+
+}  // namespace
+
+std::vector<Strategy> on_fewer_devices(const Problem& problem) {
+  const Cluster& cluster = *problem.cluster;
+  const Strategy all = data_parallel(problem);
+  std::vector<DeviceShare> devices = all.groups.front()->devices;
+  std::ranges::stable_sort(devices, {}, [&](const DeviceShare& share) {
+    return std::tuple(-speed_of(cluster, share.device), cluster.device(share.device).machine);
+  });
+  std::vector<Strategy> fewer;
+  for (const std::size_t count : counts_of(cluster, devices)) {
+    Decision decision = *all.groups.front();
+    decision.devices.assign(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(count));
+    std::ranges::sort(decision.devices);
+    fewer.push_back(all);
+    fewer.back().groups.assign(all.groups.size(), decision);
+  }
+  return fewer;
+}
+
+std::vector<Strategy> replications_of(const Problem& problem, std::span<const Strategy> known,
+                                      bool fewer) {
+  std::vector<Strategy> all = {data_parallel(problem)};
+  const auto add = [&](Strategy strategy) {
+    if (std::ranges::find(all, strategy) == all.end()) all.push_back(std::move(strategy));
+  };
+  add(data_parallel_proportional(problem));
+  for (const Strategy& strategy : known)
+    if (auto base = base_of(complete(strategy, *problem.cluster))) add(*std::move(base));
+  if (fewer)
+    for (Strategy& strategy : on_fewer_devices(problem)) add(std::move(strategy));
+  return all;
+}
+
+std::vector<SyncPlan> likely_plans(const SyncTask& task, const SamplerOptions& sampler) {
+  const std::size_t all = sampler.sharded > 0 ? task.variables.size() : 0;
+  std::vector<SyncPlan> plans;
+  for (const std::size_t sharded : std::set{std::size_t{0}, all / 2, all})
+    plans.push_back(likely_plan(task, sharded, sampler));
+  return plans;
+}
+
+}  // namespace strato::autodist

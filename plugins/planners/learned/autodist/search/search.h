@@ -1,0 +1,120 @@
+// Algorithm 1 of AutoDist: sample, score, reject below the fidelity level, choose by score and
+// diversity, try, learn.
+//
+// Beyond the paper, each switchable: a part of the proposals are local changes of the best plans so
+// far and crossings of two of them (`changes`), and the builders' plans teach the simulator and are
+// changed like others (`known`). Deterministic in (task, options, seed, numbers of trials a round,
+// what trials showed). One thread, but for what the trial source does.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "core/search/api/evaluator.h"
+#include "plugins/planners/learned/autodist/plan/builders.h"
+#include "plugins/planners/learned/autodist/plan/choice.h"
+#include "plugins/planners/learned/autodist/search/ranker.h"
+#include "plugins/planners/learned/autodist/search/sampler.h"
+
+namespace strato::autodist {
+
+// Runs strategies and says how they did: in the simulator, or on real workers. One that fails is
+// infeasible.
+using TrialSource = std::function<std::vector<Score>(std::span<const Strategy>)>;
+
+struct SearchOptions {
+  bool learned = true;     // false: the guided sampler alone ("Random+G")
+  bool known = true;       // plans from before the first round are known
+  double changes = 0.7;    // part of a round's trials that are changes of good plans
+  int proposals = 160;     // a round, of which a few are tried
+  double diversity = 0.3;  // against scores
+  double accuracy = 0.8;   // of ranking, below the fidelity level
+  int steps = 30;          // of learning a round
+  SamplerOptions sampler;
+  RankerOptions ranker;
+};
+
+struct PlanTrial {
+  SyncPlan plan;
+  Score score;
+  PlanFeatures features;         // where something learns
+  std::optional<double> judged;  // its score before it was tried
+  std::int64_t round = -1;       // -1: before the first round
+  bool hit = false;              // better than the best builder
+  std::uint64_t kind = 0;        // kind_of(plan)
+};
+
+struct RoundFigures {
+  std::optional<double> accuracy;  // of ranking this round's trials beforehand
+  bool level = false;              // whether there was a fidelity level
+  std::size_t rejected = 0;        // proposals below it
+};
+
+// The history of a search, in order.
+struct SearchHistory {
+  std::vector<PlanTrial> trials;  // those from before the first round first
+  std::vector<RoundFigures> rounds;
+  std::string best_builder;
+  std::optional<Score> best_builder_score;
+};
+
+class Search {
+ public:
+  Search(const SyncTask& task, const SearchOptions& options, TrialSource trials,
+         std::uint64_t seed);
+
+  // Plans to begin with, at most `most` of those that are new: they are learned from and changed as
+  // the search's own are. Those with a name are builders'. False: none was new.
+  bool try_plans(std::vector<BuiltPlan> plans, std::size_t most);
+  bool has_seen(const SyncPlan& plan) const;
+  // In place of a best builder of its own.
+  void compare_with(const std::string& builder, const Score& score);
+  // One round of at most `count` trials. False: there was nothing new to try.
+  bool play_round(std::size_t count);
+
+  const PlanTrial& best() const { return trials()[best_]; }
+  bool has_best() const { return !trials().empty(); }
+  const SearchHistory& history() const { return history_; }
+  const std::optional<Score>& best_builder_score() const { return history_.best_builder_score; }
+  const std::vector<PlanTrial>& trials() const { return history_.trials; }
+  const std::vector<RoundFigures>& rounds() const { return history_.rounds; }
+  std::function<void(const PlanTrial&)> found;  // called whenever the best changes
+
+ private:
+  struct Proposal {
+    SyncPlan plan;
+    PlanFeatures features;
+    double score = 0;
+    bool changed = false;
+  };
+  std::vector<Proposal> propose(std::size_t count, Random& random);
+  bool add(std::vector<Proposal>& proposals, SyncPlan plan, bool changed);
+  std::vector<std::size_t> good_ones(std::size_t most) const;
+  SyncPlan changed(std::span<const std::size_t> good, Random& random) const;
+  void reject(std::vector<Proposal>& proposals, std::size_t count, RoundFigures& figures) const;
+  std::vector<Proposal> choose(std::vector<Proposal> proposals, std::size_t count) const;
+  void try_all(std::vector<Proposal> proposals, std::int64_t round);
+  void keep(PlanTrial trial);
+  void learn(Random& random);
+
+  const SyncTask& task_;
+  const SearchOptions options_;
+  const TrialSource run_;
+  const std::uint64_t seed_;
+  const Featurizer featurizer_;
+  std::unique_ptr<Ranker> ranker_;
+  SearchHistory history_;
+  std::size_t best_ = 0;
+  std::unordered_set<Digest> seen_;
+  std::optional<std::size_t> level_;  // the trial whose score is the fidelity level
+};
+
+// Seconds, or what is missing in memory on top of a long time: for comparing only.
+double cost_of(const Score& score);
+
+}  // namespace strato::autodist

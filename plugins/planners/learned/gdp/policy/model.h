@@ -1,0 +1,65 @@
+// The network's arithmetic on LibTorch tensors. Private to network.cpp.
+#pragma once
+
+#include "plugins/planners/learned/gdp/policy/network.h"
+#include "plugins/planners/learned/kit/network/parameters.h"
+
+namespace strato::gdp {
+
+// A graph's features as tensors.
+struct Inputs {
+  Inputs(const GraphFeatures& graph, const at::Device& device);
+  std::int64_t units, neighbours;
+  at::Tensor unit, type, adjacent;  // [N, .], [N], [N * neighbours]
+  at::Tensor choice, choice_row;    // [A, .], [A]
+  at::Tensor placed, turn;          // [N], [N, .]; undefined unless the policy is step-wise
+};
+
+class Model {
+ public:
+  // Declares the parameters, which must outlive it.
+  Model(const NetworkSize& size, learned::Parameters& parameters);
+
+  // Logarithms of the probabilities, [N, A]. `attention`: gets one of each layer, mean over heads:
+  // [segments, length, 2 length], columns being the segment before and then the segment itself.
+  at::Tensor log_probabilities(const Inputs& graph,
+                               std::vector<at::Tensor>* attention = nullptr) const;
+
+ private:
+  struct Norm {
+    std::size_t scale, shift;
+  };
+  struct Aggregate {
+    std::size_t neighbour, neighbour_bias, own, from_neighbours, bias;
+    Norm norm;  // not in the paper
+  };
+  struct Transformer {
+    Norm before_attention, before_inner;
+    std::size_t query, key, value, out;
+    std::size_t inner, inner_bias, outer, outer_bias;
+  };
+  Aggregate aggregate();
+  Norm norm(std::int64_t width);
+  Transformer transformer();
+  at::Tensor product(const at::Tensor& rows, std::size_t weight) const;
+  at::Tensor normed(const at::Tensor& rows, const Norm& norm) const;
+  at::Tensor embed(const Inputs& graph) const;
+  at::Tensor attend(const Transformer& t, const at::Tensor& rows,
+                    std::vector<at::Tensor>* attention) const;
+  // `condition`: what the dense layers' inputs are multiplied by; undefined: nothing.
+  at::Tensor run(const Transformer& t, const at::Tensor& rows, const at::Tensor& condition,
+                 std::vector<at::Tensor>* attention = nullptr) const;
+
+  const NetworkSize size_;
+  learned::Parameters& parameters_;
+  std::size_t type_rows_, unit_in_, unit_bias_, to_width_;
+  std::vector<Aggregate> aggregates_;
+  std::vector<Transformer> layers_;
+  Transformer conditioner_{};
+  std::size_t condition_out_ = 0;
+  Norm last_{};
+  std::size_t place_, choice_in_ = 0, choice_rows_;
+  std::size_t placed_in_ = 0, placed_rows_ = 0, turn_in_ = 0;  // of a step-wise policy
+};
+
+}  // namespace strato::gdp

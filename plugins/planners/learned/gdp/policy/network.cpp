@@ -1,0 +1,220 @@
+#include "plugins/planners/learned/gdp/policy/network.h"
+
+#include "core/base/error.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
+#include "plugins/planners/learned/gdp/policy/model.h"
+#include "plugins/planners/learned/kit/network/trainable.h"
+#include "plugins/planners/learned/kit/network/weights.h"
+
+namespace strato::gdp {
+namespace {
+
+Json json_of(const NetworkSize& size) {
+  return {{"graph-layers", size.graph_layers},
+          {"neighbours", size.neighbours},
+          {"graph-width", size.graph_width},
+          {"layers", size.layers},
+          {"width", size.width},
+          {"heads", size.heads},
+          {"head-width", size.head_width},
+          {"inner", size.inner},
+          {"segment", size.segment},
+          {"attention", size.attention},
+          {"superposition", size.superposition},
+          {"paper", size.paper},
+          {"stepwise", size.stepwise}};
+}
+
+NetworkSize size_from(const JsonView& json) {
+  NetworkSize size;
+  const auto read = [&](const char* key, int& value) {
+    value = static_cast<int>(json.at(key).integer(1, 4096));
+  };
+  read("graph-layers", size.graph_layers);
+  read("neighbours", size.neighbours);
+  read("graph-width", size.graph_width);
+  read("layers", size.layers);
+  read("width", size.width);
+  read("heads", size.heads);
+  read("head-width", size.head_width);
+  read("inner", size.inner);
+  read("segment", size.segment);
+  size.attention = json.at("attention").boolean();
+  size.superposition = json.at("superposition").boolean();
+  size.paper = json.at("paper").boolean();
+  size.stepwise = json.at("stepwise").boolean();
+  return size;
+}
+
+struct RollOutTensors {
+  at::Tensor choice, logarithm, weight, advantage;  // [N, T], [N, T], [N, T], [T]
+};
+
+RollOutTensors tensors_of(std::span<const RollOut> trials, const at::Device& device) {
+  std::vector<at::Tensor> choices, logarithms, weights;
+  std::vector<float> advantages;
+  for (const RollOut& trial : trials) {
+    const auto units = static_cast<std::int64_t>(trial.choice_of.size());
+    CHECK(trial.logarithm.size() == trial.choice_of.size(), "one probability a unit");
+    choices.push_back(
+        at::from_blob(const_cast<std::int32_t*>(trial.choice_of.data()), {units}, at::kInt)
+            .to(at::kLong));
+    logarithms.push_back(
+        at::from_blob(const_cast<float*>(trial.logarithm.data()), {units}, at::kFloat));
+    const at::Tensor weight =
+        trial.drawn.empty()
+            ? at::ones({units})
+            : at::from_blob(const_cast<float*>(trial.drawn.data()), {units}, at::kFloat);
+    weights.push_back(weight / weight.sum().clamp_min(1));
+    advantages.push_back(static_cast<float>(trial.advantage));
+  }
+  return {at::stack(choices, 1).to(device), at::stack(logarithms, 1).to(device),
+          at::stack(weights, 1).to(device), at::tensor(advantages).to(device)};
+}
+
+}  // namespace
+
+struct Network::State final : learned::Trainable {
+  explicit State(const NetworkSize& s) : size(s), model(s, parameters) {}
+
+  at::Tensor objective(const GraphFeatures& graph, std::span<const RollOut> trials,
+                       const LearnOptions& options,
+                       std::span<const std::int32_t> model_answer) const {
+    const at::Tensor all = model.log_probabilities(Inputs(graph, device));
+    const RollOutTensors tried = tensors_of(trials, device);
+    const at::Tensor ratio = at::exp(all.gather(1, tried.choice) - tried.logarithm);
+    const at::Tensor near = ratio.clamp(1 - options.clip_ratio, 1 + options.clip_ratio);
+    const at::Tensor gain =
+        (at::minimum(ratio * tried.advantage, near * tried.advantage) * tried.weight).sum(0).mean();
+    const at::Tensor entropy = -(at::exp(all) * all).sum(1).mean();
+    const at::Tensor sum = gain + options.entropy * entropy;
+    if (model_answer.empty() || options.imitation == 0) return sum;
+    return sum - options.imitation * cross_entropy(all, model_answer);
+  }
+
+  static at::Tensor cross_entropy(const at::Tensor& logarithms,
+                                  std::span<const std::int32_t> choice_of) {
+    CHECK(std::ssize(choice_of) == logarithms.size(0), "one answer a unit");
+    const at::Tensor answer = at::from_blob(const_cast<std::int32_t*>(choice_of.data()),
+                                            {logarithms.size(0), 1}, at::kInt)
+                                  .to(at::kLong)
+                                  .to(logarithms.device());
+    return -logarithms.gather(1, answer).mean();
+  }
+  at::Tensor loss(const Answer& answer) const {
+    return cross_entropy(model.log_probabilities(Inputs(*answer.graph, device)), answer.choice_of);
+  }
+
+  NetworkSize size;
+  Model model;
+};
+
+Network::Network(std::unique_ptr<State> state) : TrainedNetwork(std::move(state)) {}
+Network::State& Network::parts() { return static_cast<State&>(*trainable_); }
+const Network::State& Network::parts() const { return static_cast<const State&>(*trainable_); }
+
+Network Network::make(const NetworkSize& size, std::uint64_t seed) {
+  auto state = std::make_unique<State>(size);
+  state->parameters.allocate(seed, state->device);
+  return Network(std::move(state));
+}
+
+Network Network::parse(std::string_view bytes, const std::string& file) {
+  const learned::Weights weights = learned::parse_weights(bytes, "gdp", file);
+  Network network(std::make_unique<State>(size_from(JsonView::parse(weights.size, file))));
+  network.take(weights, file);
+  return network;
+}
+
+Network Network::load(const std::filesystem::path& file) {
+  return parse(read_file(file), file.string());
+}
+
+learned::Weights Network::empty_weights() const {
+  return {"gdp", json_text(json_of(size())), "", {}};
+}
+
+const NetworkSize& Network::size() const { return parts().size; }
+
+Probabilities Network::probabilities(const GraphFeatures& graph) const {
+  learned::on_one_thread();
+  const at::NoGradGuard no_gradient;
+  const at::Tensor all =
+      parts().model.log_probabilities(Inputs(graph, parts().device)).to(at::kCPU).contiguous();
+  Probabilities result;
+  result.units = graph.units;
+  result.choices = graph.choices;
+  const float* begin = all.data_ptr<float>();
+  result.logarithm.assign(begin, begin + all.numel());
+  result.entropy = -(at::exp(all) * all).sum(1).mean().item<double>();
+  return result;
+}
+
+AttentionWeights Network::attention(const GraphFeatures& graph) const {
+  learned::on_one_thread();
+  const at::NoGradGuard no_gradient;
+  std::vector<at::Tensor> layers;
+  parts().model.log_probabilities(Inputs(graph, parts().device), &layers);
+  AttentionWeights result;
+  if (layers.empty()) return result;
+  at::Tensor mean = layers.front();
+  for (std::size_t l = 1; l < layers.size(); ++l) mean = mean + layers[l];
+  mean = (mean / static_cast<double>(layers.size())).to(at::kCPU).contiguous();
+  result.units = graph.units;
+  result.length = static_cast<std::int32_t>(mean.size(1));
+  const float* begin = mean.data_ptr<float>();
+  const std::int64_t count = std::int64_t{2} * result.units * result.length;
+  result.weight.assign(begin, begin + count);
+  return result;
+}
+
+void AttentionWeights::add(std::int32_t unit, double factor, std::span<double> sum) const {
+  CHECK(unit >= 0 && unit < units && std::ssize(sum) == units, "a unit of the graph");
+  const std::int64_t columns = std::int64_t{2} * length;
+  const std::int64_t begin = (std::int64_t{unit} / length - 1) * length;
+  for (std::int64_t column = 0; column < columns; ++column) {
+    const std::int64_t seen = begin + column;
+    if (seen < 0 || seen >= units) continue;
+    sum[static_cast<std::size_t>(seen)] +=
+        factor * static_cast<double>(weight[static_cast<std::size_t>(unit * columns + column)]);
+  }
+}
+
+double Network::improve(const GraphFeatures& graph, std::span<const RollOut> trials,
+                        const LearnOptions& options, std::span<const std::int32_t> model_answer) {
+  learned::on_one_thread();
+  const at::Tensor objective = parts().objective(graph, trials, options, model_answer);
+  return -parts().minimise(-objective, {options.rate, 0, 1.0});
+}
+
+double Network::objective(const GraphFeatures& graph, std::span<const RollOut> trials,
+                          const LearnOptions& options,
+                          std::span<const std::int32_t> model_answer) const {
+  learned::on_one_thread();
+  const at::NoGradGuard no_gradient;
+  return parts().objective(graph, trials, options, model_answer).item<double>();
+}
+
+double Network::imitate(std::span<const Answer> answers, double rate) {
+  learned::on_one_thread();
+  parts().parameters.gradients.zero_();
+  double sum = 0;
+  for (const Answer& answer : answers) {
+    const at::Tensor loss = parts().loss(answer) / static_cast<double>(answers.size());
+    loss.backward();
+    sum += loss.item<double>();
+  }
+  parts().step({rate, 1e-4, 1.0});
+  return sum;
+}
+
+double Network::loss(const Answer& answer) const {
+  learned::on_one_thread();
+  const at::NoGradGuard no_gradient;
+  return parts().loss(answer).item<double>();
+}
+
+std::filesystem::path bundled_weights() { return home_directory() / "resources/weights/gdp.bin"; }
+
+}  // namespace strato::gdp

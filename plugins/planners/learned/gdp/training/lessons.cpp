@@ -1,0 +1,130 @@
+#include "plugins/planners/learned/gdp/training/lessons.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "plugins/planners/learned/kit/training/packed_lists.h"
+#include "plugins/planners/learned/kit/training/random_stream.h"
+
+namespace strato::gdp {
+namespace {
+
+constexpr const char* kWithout = "start the training without the checkpoint";
+constexpr ContainerKind kLessons{"stratoscope-gdp-lessons", 1, "the lessons of a training",
+                                 kWithout};
+
+PlacementOptions placing(const Pair& pair, int neighbours) {
+  PlacementOptions options;
+  options.replicate = !pair.whole;
+  options.neighbours = neighbours;
+  return options;
+}
+
+}  // namespace
+
+std::string write_lessons(const std::deque<LessonRecord>& records) {
+  std::vector<std::int64_t> numbers;
+  std::vector<Placement> answers;
+  for (const LessonRecord& record : records) {
+    numbers.push_back(record.number);
+    answers.push_back(record.answer);
+  }
+  return write_container(
+      kLessons, {{"numbers", packed(numbers)}, {"answers", learned::packed_lists(answers)}});
+}
+
+std::deque<LessonRecord> read_lessons(std::string_view bytes, const std::string& file) {
+  const Contained contained = read_container(bytes, kLessons, file);
+  const auto numbers = unpacked<std::int64_t>(contained.value.at("numbers"));
+  auto answers = learned::unpacked_lists<std::int32_t>(contained.value.at("answers"));
+  if (numbers.size() != answers.size())
+    contained.value.fail("has a number without its answer", kWithout);
+  std::deque<LessonRecord> records;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    records.push_back({numbers[i], std::move(answers[i])});
+  return records;
+}
+
+// One thread: lessons are made side by side.
+Lesson::Lesson(const TrainingPairs& pairs, const Pair& pair, int neighbours)
+    : problem_(pairs.problems().problem(pair.key)),
+      evaluator_(make_simulating_evaluator(problem_, 1)),
+      task_(problem_, *evaluator_, placing(pair, neighbours)) {}
+
+Placement Lesson::search(const TeacherOptions& teacher, std::uint64_t seed,
+                         const std::stop_token& stop) {
+  teach(task_, problem_, *evaluator_, teacher, seed, stop);
+  if (stop.stop_requested() || !task_.best_score()->feasible) return {};
+  return task_.canonical(task_.best());
+}
+
+double Lesson::ratio(const Probabilities& policy) {
+  const double known = std::max(1e-9, to_seconds(task_.best_score()->step_time));
+  double best = 10;
+  for (const Placement& answer : answers(policy, task_)) {
+    const Score score = evaluator_->evaluate(task_.strategy(answer));
+    if (score.feasible) best = std::min(best, to_seconds(score.step_time) / known);
+  }
+  return best;
+}
+
+bool LessonMemory::search(std::int64_t first, int count, const TeacherOptions& teacher,
+                          const std::stop_token& stop) {
+  std::vector<Kept> found(static_cast<std::size_t>(count));
+  const TrainingOptions& options = pairs_.options();
+  parallel_for(found.size(), options.threads, [&](std::size_t i) {
+    const std::int64_t number = first + static_cast<std::int64_t>(i);
+    Lesson lesson(pairs_, pairs_.pair(number, whole_), neighbours_);
+    found[i].record = {
+        number,
+        lesson.search(teacher, learned::random_stream(options.seed, "search", number), stop)};
+    found[i].features = lesson.task().features();
+  });
+  if (stop.stop_requested()) return false;
+  for (Kept& kept : found)
+    if (!kept.record.answer.empty()) keep(std::move(kept));
+  return true;
+}
+
+void LessonMemory::keep(Kept kept) {
+  kept_.push_back(std::move(kept));
+  while (kept_.size() > most_) kept_.pop_front();
+}
+
+void LessonMemory::restore(const std::deque<LessonRecord>& records) {
+  std::vector<Kept> found(records.size());
+  parallel_for(found.size(), pairs_.options().threads, [&](std::size_t i) {
+    const Lesson lesson(pairs_, pairs_.pair(records[i].number, whole_), neighbours_);
+    const auto choices = static_cast<std::int32_t>(lesson.task().choices().size());
+    const bool fits = std::ssize(records[i].answer) == lesson.task().units().count &&
+                      std::ranges::all_of(records[i].answer, [&](std::int32_t choice) {
+                        return choice >= 0 && choice < choices;
+                      });
+    if (!fits)
+      throw InputError("", "lesson " + std::to_string(records[i].number),
+                       "its answer is not for this model and cluster",
+                       "start the training without the checkpoint");
+    found[i] = {records[i], lesson.task().features()};
+  });
+  kept_.clear();
+  for (Kept& kept : found) keep(std::move(kept));
+}
+
+std::deque<LessonRecord> LessonMemory::records() const {
+  std::deque<LessonRecord> records;
+  for (const Kept& kept : kept_) records.push_back(kept.record);
+  return records;
+}
+
+std::vector<Answer> LessonMemory::minibatch(int size, Random& random) const {
+  std::vector<Answer> answers;
+  for (int i = 0; i < size && !kept_.empty(); ++i) {
+    const Kept& kept = kept_[random.below(kept_.size())];
+    answers.push_back({&kept.features, kept.record.answer});
+  }
+  return answers;
+}
+
+}  // namespace strato::gdp

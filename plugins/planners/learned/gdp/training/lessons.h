@@ -1,0 +1,82 @@
+// The trainer of `gdp` learns from lessons: pairs of a model and a cluster with their best known
+// placements.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "core/base/random.h"
+#include "plugins/planners/learned/gdp/policy/ppo.h"
+#include "plugins/planners/learned/gdp/training/pairs.h"
+#include "plugins/planners/learned/gdp/training/teacher.h"
+
+namespace strato::gdp {
+
+// All that is needed to make the lesson again, for a checkpoint.
+struct LessonRecord {
+  std::int64_t number = 0;  // of its pair
+  Placement answer;         // canonical
+};
+// As a value of a container. Reading throws InputError when it is damaged; `file` in messages.
+std::string write_lessons(const std::deque<LessonRecord>& records);
+std::deque<LessonRecord> read_lessons(std::string_view bytes, const std::string& file);
+
+// A pair with its task. Refers to itself: not to be moved.
+class Lesson {
+ public:
+  Lesson(const TrainingPairs& pairs, const Pair& pair, int neighbours);
+  Lesson(const Lesson&) = delete;
+  Lesson& operator=(const Lesson&) = delete;
+  // The canonical best placement; empty where nothing fits, or when stopped amid.
+  Placement search(const TeacherOptions& teacher, std::uint64_t seed, const std::stop_token& stop);
+  // Step time of the policy's best answer over that of the best known placement; after search().
+  // An answer that does not fit counts 10.
+  double ratio(const Probabilities& policy);
+
+  const PlacementTask& task() const { return task_; }
+
+ private:
+  const Problem problem_;
+  const std::unique_ptr<Evaluator> evaluator_;
+  PlacementTask task_;
+};
+
+// The latest lessons.
+class LessonMemory {
+ public:
+  LessonMemory(const TrainingPairs& pairs, double whole, int neighbours, int most)
+      : pairs_(pairs),
+        whole_(whole),
+        neighbours_(neighbours),
+        most_(static_cast<std::size_t>(most)) {}
+
+  // Searches `count` pairs from number `first` on, side by side, and keeps what was found; false
+  // when stopped amid: then nothing is kept.
+  bool search(std::int64_t first, int count, const TeacherOptions& teacher,
+              const std::stop_token& stop);
+  // Throws InputError for records of another training.
+  void restore(const std::deque<LessonRecord>& records);
+  std::deque<LessonRecord> records() const;  // oldest first
+
+  std::size_t size() const { return kept_.size(); }
+  // Drawn with replacement; valid until the next search.
+  std::vector<Answer> minibatch(int size, Random& random) const;
+
+ private:
+  struct Kept {
+    LessonRecord record;
+    GraphFeatures features;
+  };
+  void keep(Kept kept);
+
+  const TrainingPairs& pairs_;
+  const double whole_;
+  const int neighbours_;
+  const std::size_t most_;
+  std::deque<Kept> kept_;
+};
+
+}  // namespace strato::gdp

@@ -1,0 +1,57 @@
+// The base of all networks that are trained, without LibTorch in its header: their parameters as
+// plain numbers, always in the same order, and their file. Processes share them, checkpoints keep
+// them, tests look at them.
+//
+// Errors: InputError. Not thread safe; what a network computes is safe on one that does not learn.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/planners/learned/kit/network/network_state.h"
+
+namespace strato::learned {
+
+struct Trainable;
+struct Weights;
+
+class TrainedNetwork {
+ public:
+  TrainedNetwork(TrainedNetwork&&) noexcept;
+  TrainedNetwork& operator=(TrainedNetwork&&) noexcept;
+  virtual ~TrainedNetwork();
+
+  std::size_t parameter_count() const;
+  std::vector<float> parameters() const;
+  void set_parameters(std::span<const float> values);
+  std::vector<float> gradients() const;  // of the last step
+  void set_gradients(std::span<const float> values);
+
+  NetworkState state() const;
+  void restore(const NetworkState& state);  // throws InputError when it is of another network
+  void share_steps(ShareStep share);
+  // Chooses where it computes: "cpu", "cuda", "cuda:1". Throws InputError when LibTorch has no such
+  // device.
+  void move_to(const std::string& device);
+
+  // JSON: how the weights were made. Empty for a fresh network.
+  const std::string& note() const;
+  // The content of the file of its weights; `note` is JSON. save() writes it whole or not at all.
+  std::string bytes(std::string_view note) const;
+  void save(const std::filesystem::path& file, std::string_view note) const;
+
+ protected:
+  explicit TrainedNetwork(std::unique_ptr<Trainable> trainable);
+  // Takes over what a file holds; throws InputError when its number of weights is another one.
+  // `file`: its name, for messages.
+  void take(const Weights& weights, const std::string& file);
+  virtual Weights empty_weights() const = 0;  // whose they are, and of which sizes
+
+  std::unique_ptr<Trainable> trainable_;
+};
+
+}  // namespace strato::learned

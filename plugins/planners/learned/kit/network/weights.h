@@ -1,0 +1,24 @@
+// The file of a network's weights: an archive of tensors (core/data/tensor_archive.h) with one
+// tensor, "parameters", and in its notes the planner, the sizes, and how they were made. Files of
+// earlier versions are read, too (old_weights.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace strato::learned {
+
+struct Weights {
+  std::string planner;  // whose they are
+  std::string size;     // JSON, the network's own
+  std::string note;     // JSON: how they were made; may be empty
+  std::vector<float> parameters;
+};
+
+std::string write_weights(const Weights& weights);
+// Throws InputError for anything that write_weights() did not make, weights of another planner, and
+// values that are not finite. `file`: its name, for messages.
+Weights parse_weights(std::string_view bytes, const std::string& planner, const std::string& file);
+
+}  // namespace strato::learned

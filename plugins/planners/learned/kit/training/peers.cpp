@@ -1,0 +1,215 @@
+// LibTorch's logging defines a CHECK of its own.
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#undef CHECK
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <stop_token>
+#include <thread>
+
+#include "core/base/error.h"
+#include "plugins/planners/learned/kit/training/peers.h"
+
+namespace strato::learned {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+constexpr auto kHeartbeat = std::chrono::seconds(1);
+constexpr double kMeeting = 60;  // seconds beside `patience` for all to start
+
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+Address parse_address(const std::string& master) {
+  const std::size_t colon = master.rfind(':');
+  Address address;
+  int port = 0;
+  if (colon != std::string::npos && colon > 0) {
+    const char* end = master.data() + master.size();
+    const auto [at, error] = std::from_chars(master.data() + colon + 1, end, port);
+    if (error != std::errc() || at != end) port = 0;
+    address.host = master.substr(0, colon);
+  }
+  if (port < 1 || port > 65535)
+    throw InputError("", "--master", "\"" + master + "\" is not of the form host:port",
+                     "give the first process's machine and a free port, for example node1:29500");
+  address.port = static_cast<std::uint16_t>(port);
+  return address;
+}
+
+[[noreturn]] void lost(const std::string& who, const std::string& how) {
+  throw PeerLost("", "training", fmt::format("{} is lost ({})", who, how),
+                 "the checkpoint is kept: start all processes again to go on from it");
+}
+
+std::vector<float> to_floats(const std::string& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  return values;
+}
+
+c10::intrusive_ptr<c10d::TCPStore> connect(const Address& address, bool server, int processes,
+                                           double patience) {
+  c10d::TCPStoreOptions options;
+  options.port = address.port;
+  options.isServer = server;
+  if (processes > 0) options.numWorkers = static_cast<std::size_t>(processes);
+  options.waitWorkers = processes > 0;
+  options.timeout = Milliseconds(static_cast<std::int64_t>(1e3 * patience));
+  return c10::make_intrusive<c10d::TCPStore>(address.host, options);
+}
+
+std::string alive_key(int rank) { return fmt::format("alive/{}", rank); }
+std::string data_key(std::int64_t round, int rank) {
+  return fmt::format("data/{}/{}", round, rank);
+}
+
+}  // namespace
+
+struct Peers::State {
+  int rank = 0, processes = 1;
+  double patience = 30;
+  std::int64_t round = 0;
+  c10::intrusive_ptr<c10d::TCPStore> store;
+  std::jthread pulse;  // has a connection of its own: the store serves one call at a time
+
+  std::string name(int peer) const { return fmt::format("process {} of {}", peer, processes); }
+  void start_pulse(const Address& address);
+  void wait_for(const std::string& key, int peer);
+};
+
+void Peers::State::start_pulse(const Address& address) {
+  auto connection = connect(address, false, 0, patience + kMeeting);
+  pulse = std::jthread([connection, key = alive_key(rank)](const std::stop_token& end) {
+    try {
+      while (!end.stop_requested()) {
+        connection->add(key, 1);
+        const auto until = Clock::now() + kHeartbeat;
+        while (!end.stop_requested() && Clock::now() < until)
+          std::this_thread::sleep_for(Milliseconds(50));
+      }
+    } catch (const std::exception&) {  // the first process is gone: the next exchange says so
+    }
+  });
+}
+
+// Polls, so that a peer's silence is seen: get() would wait without looking.
+void Peers::State::wait_for(const std::string& key, int peer) {
+  auto pause = Milliseconds(1);
+  std::int64_t beats = -1;
+  auto heard = Clock::now(), looked = heard;
+  while (!store->check({key})) {
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, Milliseconds(50));
+    const auto now = Clock::now();
+    if (now - looked < kHeartbeat) continue;
+    looked = now;
+    const std::int64_t count = store->add(alive_key(peer), 0);
+    if (count != beats) heard = now;
+    beats = count;
+    if (std::chrono::duration<double>(now - heard).count() > patience)
+      lost(name(peer), fmt::format("silent for {:.0f} s", patience));
+  }
+}
+
+Peers::Peers(int rank, int processes, const std::string& master, double patience)
+    : state_(std::make_unique<State>()) {
+  if (processes < 1 || rank < 0 || rank >= processes)
+    throw InputError("", "--rank", fmt::format("rank {} of {} processes", rank, processes),
+                     "ranks go from 0 to the number of processes less one");
+  state_->rank = rank;
+  state_->processes = processes;
+  state_->patience = patience;
+  if (processes == 1) return;
+  const Address address = parse_address(master);
+  try {
+    state_->store = connect(address, rank == 0, processes, patience + kMeeting);
+    state_->start_pulse(address);
+  } catch (const std::exception&) {
+    throw InputError("", "--master " + master,
+                     rank == 0 ? "not all processes came, or the port is in use"
+                               : "the first process does not answer",
+                     "start all ranks with the same --master and --processes");
+  }
+}
+
+Peers::~Peers() = default;
+int Peers::rank() const { return state_->rank; }
+int Peers::processes() const { return state_->processes; }
+
+std::vector<std::vector<float>> Peers::exchange(std::span<const float> own) {
+  if (state_->processes == 1) return {{own.begin(), own.end()}};
+  std::vector<std::vector<float>> rows;
+  for (const std::string& row :
+       exchange_bytes({reinterpret_cast<const char*>(own.data()), own.size_bytes()}))
+    rows.push_back(to_floats(row));
+  return rows;
+}
+
+std::vector<std::string> Peers::exchange_bytes(std::string_view own) {
+  State& state = *state_;
+  if (state.processes == 1) return {std::string(own)};
+  const std::int64_t round = state.round++;
+  std::vector<std::string> rows;
+  try {
+    state.store->set(data_key(round, state.rank), {own.begin(), own.end()});
+    for (int peer = 0; peer < state.processes; ++peer) {
+      const std::string key = data_key(round, peer);
+      state.wait_for(key, peer);
+      const std::vector<std::uint8_t> row = state.store->get(key);
+      rows.emplace_back(row.begin(), row.end());
+    }
+    // Whoever is in this round has read the one before.
+    if (round > 0) state.store->deleteKey(data_key(round - 1, state.rank));
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception&) {
+    lost(state.rank == 0 ? "another process" : state.name(0), "the connection broke");
+  }
+  return rows;
+}
+
+void Peers::leave() {
+  State& state = *state_;
+  if (state.processes == 1) return;
+  try {
+    state.store->add("left", 1);
+    if (state.rank != 0) return;
+    const auto start = Clock::now();
+    while (state.store->add("left", 0) < state.processes &&
+           std::chrono::duration<double>(Clock::now() - start).count() < state.patience)
+      std::this_thread::sleep_for(Milliseconds(10));
+  } catch (const std::exception&) {  // gone already: nothing more to say to each other
+  }
+}
+
+Going agree(Peers& peers, Going here) {
+  if (peers.processes() == 1) return here;
+  const float own = static_cast<float>(here);
+  for (const auto& row : peers.exchange({&own, 1}))
+    here = std::max(here, static_cast<Going>(row.at(0)));
+  return here;
+}
+
+SharedGradients share_gradients(Peers& peers, std::vector<float> gradients, double rate) {
+  if (peers.processes() == 1) return {std::move(gradients), rate};
+  const std::size_t count = gradients.size();
+  gradients.push_back(static_cast<float>(rate));
+  const auto rows = peers.exchange(gradients);
+  SharedGradients shared{std::vector<float>(count, 0.0F), rows.front()[count]};
+  for (const auto& row : rows) {
+    CHECK(row.size() == count + 1, "all processes have the same network");
+    for (std::size_t i = 0; i < count; ++i) shared.gradients[i] += row[i];
+  }
+  for (float& value : shared.gradients) value /= static_cast<float>(rows.size());
+  return shared;
+}
+
+}  // namespace strato::learned

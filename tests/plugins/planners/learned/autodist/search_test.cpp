@@ -1,0 +1,281 @@
+// Algorithm 1 on trials with a known landscape, and its record.
+#include "plugins/planners/learned/autodist/search/search.h"
+
+#include "core/base/error.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
+#include "plugins/planners/learned/autodist/search/report.h"
+#include "plugins/planners/learned/autodist/search/trial_record.h"
+#include "tests/plugins/planners/learned/autodist/kit.h"
+
+namespace strato::autodist {
+namespace {
+
+// Each variable has a config that suits it best, in a way that no model knows.
+Score scrambled(const Strategy& strategy) {
+  Score score;
+  score.feasible = true;
+  score.step_time = Nanos(2'500'000 * std::ssize(strategy.splits));
+  for (std::size_t v = 0; v < strategy.variables.size(); ++v) {
+    const VariableSync& sync = strategy.variables[v];
+    const bool served = sync.parts[0].synchroniser == Synchroniser::Ps;
+    const std::int64_t apart =
+        std::abs(std::ssize(sync.parts) - static_cast<std::int64_t>(1 + v % 3));
+    score.step_time += Nanos(1'000'000 + 200'000 * apart + (served == (v % 2 == 0) ? 0 : 500'000));
+  }
+  return score;
+}
+
+TrialSource source(std::int64_t* count = nullptr) {
+  return [count](std::span<const Strategy> strategies) {
+    std::vector<Score> scores;
+    for (const Strategy& strategy : strategies) scores.push_back(scrambled(strategy));
+    if (count != nullptr) *count += std::ssize(scores);
+    return scores;
+  };
+}
+
+Ground wide_ground() {
+  return Ground(make_problem(toy::chain(24, 8, 512), toy::small_cluster(2, 3), {}));
+}
+
+SearchOptions light() {
+  SearchOptions options;
+  options.steps = 8;
+  options.proposals = 60;
+  options.ranker.width = 16;
+  options.ranker.rate = 1e-2;
+  return options;
+}
+
+Search played(const SyncTask& task, const SearchOptions& options, int rounds,
+              std::uint64_t seed = 1, TrialSource trials = source()) {
+  Search search(task, options, std::move(trials), seed);
+  search.try_plans(all_builds(task, seed), 100);
+  for (int i = 0; i < rounds; ++i) search.play_round(10);
+  return search;
+}
+
+TEST(Search, EveryVariantIsSoundAndNeverWorseThanBuilders) {
+  const Ground ground = wide_ground();
+  for (const bool learned : {false, true})
+    for (const bool known : {false, true})
+      for (const double changes : {0.0, 0.5, 1.0}) {
+        SearchOptions options = light();
+        options.learned = learned;
+        options.known = known;
+        options.changes = changes;
+        const Search search = played(ground.task, options, 3);
+        for (const PlanTrial& trial : search.trials()) expect_sound(ground.task, trial.plan);
+        EXPECT_FALSE(search.best_builder_score()->better_than(search.best().score));
+        EXPECT_EQ(search.rounds().size(), 3u);
+        const auto own =
+            std::ranges::count_if(search.trials(), [](const PlanTrial& t) { return t.round >= 0; });
+        EXPECT_EQ(own, 30);
+        EXPECT_EQ(search.trials().back().judged.has_value(), learned);
+        EXPECT_FALSE(note_of(search.history()).empty());
+        EXPECT_GE(facts_of(search.history(), ground.task).size(), 4u);
+      }
+}
+
+TEST(Search, TriesBetterOnesWithTheSimulatorThanWithout) {
+  const Ground ground = wide_ground();
+  const auto mean_of_late_trials = [&](bool learned, std::uint64_t seed) {
+    SearchOptions options = light();
+    options.steps = 12;
+    options.changes = 0;
+    options.learned = learned;
+    double sum = 0, count = 0;
+    const Search search = played(ground.task, options, 10, seed);
+    for (const PlanTrial& trial : search.trials())
+      if (trial.round >= 5) sum += cost_of(trial.score), ++count;
+    return sum / count;
+  };
+  double learned = 0, random = 0;
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    learned += mean_of_late_trials(true, seed);
+    random += mean_of_late_trials(false, seed);
+  }
+  EXPECT_LT(learned, 0.95 * random);
+}
+
+TEST(Search, ItsRankingIsBetterThanGuessing) {
+  const Ground ground = wide_ground();
+  SearchOptions options = light();
+  options.steps = 20;
+  options.changes = 0;
+  const Search search = played(ground.task, options, 12);
+  double late = 0;
+  for (std::size_t r = 6; r < 12; ++r) late += *search.rounds()[r].accuracy / 6;
+  EXPECT_GT(late, 0.5);  // of those that it chose, all of which it likes
+  EXPECT_TRUE(std::ranges::any_of(search.rounds(), &RoundFigures::level));
+  EXPECT_TRUE(
+      std::ranges::any_of(search.rounds(), [](const RoundFigures& r) { return r.rejected > 0; }));
+}
+
+TEST(Search, IsDeterministicAndTriesNothingTwice) {
+  const Ground ground = wide_ground();
+  const Search a = played(ground.task, light(), 3), b = played(ground.task, light(), 3);
+  ASSERT_EQ(a.trials().size(), b.trials().size());
+  std::set<Digest> seen;
+  for (std::size_t i = 0; i < a.trials().size(); ++i) {
+    EXPECT_EQ(a.trials()[i].plan, b.trials()[i].plan);
+    EXPECT_TRUE(seen.insert(strategy_of(ground.task, a.trials()[i].plan).digest()).second);
+  }
+  EXPECT_NE(played(ground.task, light(), 3, 2).trials().back().plan, a.trials().back().plan);
+}
+
+TEST(Search, HitsAreTrialsThatBeatTheBestBuilder) {
+  const Ground ground = wide_ground();
+  const Search search = played(ground.task, light(), 5);
+  int hits = 0, own = 0;
+  for (const PlanTrial& trial : search.trials()) {
+    if (trial.round < 0) continue;
+    ++own;
+    hits += trial.score.step_time < search.best_builder_score()->step_time;
+  }
+  EXPECT_DOUBLE_EQ(*hit_rate(search.trials()), static_cast<double>(hits) / own);
+}
+
+const PlanResult::Curve* curve_named(const std::vector<PlanResult::Curve>& curves,
+                                     std::string_view name) {
+  for (const PlanResult::Curve& curve : curves)
+    if (curve.name == name) return &curve;
+  return nullptr;
+}
+
+TEST(Search, ItsCurvesAreThoseOfItsTrials) {
+  const Ground ground = wide_ground();
+  const Search search = played(ground.task, light(), 8);
+  const std::vector<PlanResult::Curve> curves = curves_of(search.history());
+  const auto* hits = curve_named(curves, "Hit rate");
+  ASSERT_NE(hits, nullptr);
+  ASSERT_EQ(hits->points.size(), 80u);
+  EXPECT_DOUBLE_EQ(hits->points.back().second, 100 * *hit_rate(search.trials()));
+  const auto* best = curve_named(curves, "Best so far");
+  ASSERT_NE(best, nullptr);
+  for (std::size_t i = 1; i < best->points.size(); ++i)
+    EXPECT_GE(best->points[i].second, best->points[i - 1].second);
+  EXPECT_DOUBLE_EQ(best->points.back().second,
+                   search.best_builder_score()->step_time / search.best().score.step_time);
+  int phases = 0;
+  for (const PlanResult::Curve& curve : curves) {
+    if (!curve.name.ends_with("/5")) continue;
+    ++phases;
+    for (const auto& [quarter, accuracy] : curve.points) {
+      EXPECT_TRUE(quarter >= 1 && quarter <= 4);
+      EXPECT_TRUE(accuracy >= 0 && accuracy <= 100);
+    }
+  }
+  EXPECT_GE(phases, 1);  // equal costs are many here, and they are no pairs
+}
+
+TEST(Search, CurvesOfLittleAreFew) {
+  const Ground ground = wide_ground();
+  EXPECT_TRUE(curves_of(played(ground.task, light(), 0).history()).empty());  // builders only
+  SearchOptions unjudged = light();
+  unjudged.learned = false;
+  EXPECT_EQ(curves_of(played(ground.task, unjudged, 2).history()).size(), 2u);
+  const Search none = played(ground.task, light(), 2, 1, [](std::span<const Strategy> strategies) {
+    return std::vector<Score>(strategies.size());
+  });
+  const auto curves = curves_of(none.history());  // nothing fits: no ratio, and no pair to rank
+  ASSERT_EQ(curves.size(), 1u);
+  EXPECT_EQ(curves[0].points.back().second, 0);
+}
+
+TEST(Search, LearnsFromTrialsThatFail) {
+  const Ground ground = wide_ground();
+  int calls = 0;
+  const TrialSource failing = [&](std::span<const Strategy> strategies) {
+    std::vector<Score> scores;
+    for (const Strategy& strategy : strategies) {
+      scores.push_back(scrambled(strategy));
+      const bool served = std::ranges::any_of(strategy.variables, [](const VariableSync& sync) {
+        return sync.parts[0].synchroniser == Synchroniser::Ps;
+      });
+      if (served || ++calls % 7 == 0) scores.back() = Score{};
+    }
+    return scores;
+  };
+  const Search search = played(ground.task, light(), 6, 1, failing);
+  EXPECT_TRUE(search.best().score.feasible);
+  const Search none = played(ground.task, light(), 3, 1, [](std::span<const Strategy> strategies) {
+    return std::vector<Score>(strategies.size());
+  });
+  EXPECT_FALSE(none.best().score.feasible);
+}
+
+TEST(Search, EndsWhereThereIsLittleToTry) {
+  const Ground ground(make_problem(toy::chain(1, 8, 4), toy::small_cluster(2, 0), {}));
+  Search search(ground.task, light(), source(), 1);
+  search.try_plans(all_builds(ground.task, 1), 100);
+  int rounds = 0;
+  while (rounds < 1000 && search.play_round(50)) ++rounds;
+  EXPECT_LT(rounds, 1000);
+}
+
+TEST(TrialRecord, ASearchGoesOnAsIfItHadNeverStopped) {
+  const Ground ground = wide_ground();
+  const auto play = [&](TrialRecord& record, int rounds, std::int64_t& asked) {
+    RecordedTrials recorded(record, source(&asked));
+    Search search(
+        ground.task, light(), [&](std::span<const Strategy> s) { return recorded.run(s); }, 5);
+    const std::size_t builders = recorded.next_known();
+    search.try_plans(all_builds(ground.task, 5), builders > 0 ? builders : 12);
+    for (int i = 0; i < rounds; ++i) {
+      const std::size_t known = recorded.next_known();
+      search.play_round(known > 0 ? known : 8);
+    }
+    return search.trials().back().plan;
+  };
+  TrialRecord whole, part;
+  std::int64_t asked_whole = 0, asked_part = 0, asked_rest = 0;
+  const SyncPlan expected = play(whole, 5, asked_whole);
+  play(part, 2, asked_part);
+  TrialRecord again = TrialRecord::from_tree(*part.as_tree(ground.problem, 5));
+  EXPECT_EQ(again.count(), asked_part);
+  EXPECT_EQ(play(again, 5, asked_rest), expected);
+  EXPECT_EQ(asked_part + asked_rest, asked_whole);
+  EXPECT_EQ(again.as_tree(ground.problem, 5)->random_state,
+            whole.as_tree(ground.problem, 5)->random_state);
+}
+
+TEST(TrialRecord, SurvivesTheWorkspace) {
+  const Ground ground;
+  TrialRecord record;
+  record.options = "seed=1 learned=false";
+  record.batches = {{Score{Nanos(5), true, Bytes(0), nullptr}},
+                    {Score{Nanos(9), false, Bytes(77), nullptr}, Score{}}};
+  const SearchTree tree = parse_search_tree(serialise(*record.as_tree(ground.problem, 1)));
+  const TrialRecord again = TrialRecord::from_tree(tree);
+  EXPECT_EQ(again.options, record.options);
+  EXPECT_EQ(again.count(), 3);
+  EXPECT_EQ(again.batches[1][0].overflow, Bytes(77));
+  EXPECT_TRUE(again.batches[0][0].feasible);
+}
+
+TEST(TrialRecord, WhatIsDamagedIsRefused) {
+  const Ground ground;
+  TrialRecord record;
+  record.options = "seed=1";
+  record.batches = {{Score{Nanos(5), true, Bytes(0), nullptr}, Score{}}};
+  SearchTree tree = *record.as_tree(ground.problem, 1);
+  const std::string whole = tree.random_state;
+  EXPECT_NO_THROW(TrialRecord::from_tree(tree));
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    tree.random_state = whole.substr(0, length);
+    EXPECT_THROW(TrialRecord::from_tree(tree), InputError) << length;
+  }
+  for (const std::string& other :
+       {whole + " 7", std::string("12 0 0/local"), "autodist 5\n" + whole}) {
+    tree.random_state = other;
+    EXPECT_THROW(TrialRecord::from_tree(tree), InputError);
+  }
+  RecordedTrials recorded(record, source());
+  const std::vector<Strategy> three(3, strategy_of(ground.task, plain_plan(ground.task)));
+  EXPECT_THROW(recorded.run(three), InputError);
+}
+
+}  // namespace
+}  // namespace strato::autodist
