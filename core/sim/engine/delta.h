@@ -27,12 +27,7 @@ class DeltaEvaluator {
                  std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
   ~DeltaEvaluator();
 
-  struct Result {
-    Nanos step_time;
-    IdVector<DeviceId, DeviceUse> devices;
-    IdVector<LinkId, Nanos> link_busy;
-    bool feasible = true;  // every device fits
-    // How it was come by:
+  struct Result : SimulatedStep {
     bool full = true;         // not from the strategy before
     std::size_t tasks = 0;    // of the program
     std::size_t lowered = 0;  // tasks made anew or with other dependencies
@@ -48,8 +43,8 @@ class DeltaEvaluator {
   Timeline timeline() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace strato

@@ -214,11 +214,11 @@ void FluidLinks::tell_first(Bundle& changed) {
   const Nanos end = changed.since + Nanos(static_cast<std::int64_t>(more));
   if (changed.told.task == first.task && changed.told.end == end) return;
   changed.told = {first.task, end};
-  changes_.push_back(changed.told);
+  news_.push_back(changed.told);
 }
 
-std::span<const FluidLinks::Change> FluidLinks::update(Nanos now) {
-  changes_.clear();
+std::span<const FluidLinks::NewEnd> FluidLinks::update(Nanos now) {
+  news_.clear();
   ++mark_;
   for (const std::int32_t index : dirty_) {
     if (links_[static_cast<std::size_t>(index)].seen == mark_) continue;
@@ -236,7 +236,7 @@ std::span<const FluidLinks::Change> FluidLinks::update(Nanos now) {
     tell_first(bundle(index));
   }
   alone_.clear();
-  return changes_;
+  return news_;
 }
 
 }  // namespace strato

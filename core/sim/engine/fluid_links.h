@@ -31,7 +31,7 @@ namespace strato {
 
 class FluidLinks {
  public:
-  struct Change {
+  struct NewEnd {
     TaskId task;  // the first of its bundle to end
     Nanos end;    // if nothing else begins or ends
   };
@@ -48,7 +48,7 @@ class FluidLinks {
   // The flow of `task` ends, and with it those of its bundle that end at this moment, too.
   std::span<const TaskId> finish(TaskId task, Nanos now);
   // New rates after any number of add and finish: the ends that are others than before.
-  std::span<const Change> update(Nanos now);
+  std::span<const NewEnd> update(Nanos now);
   Nanos busy(LinkId link) const { return links_[link.index()].busy; }  // with at least one flow
 
  private:
@@ -70,7 +70,7 @@ class FluidLinks {
     std::vector<Flow> flows;  // a heap, the first to end on top
     Wide last_end = 0;        // of those in order
     bool in_order = false;
-    Change told;
+    NewEnd told;
     std::uint32_t seen = 0;
     bool fixed = false;
     std::uint32_t shares() const {  // of each of its links
@@ -111,7 +111,7 @@ class FluidLinks {
   std::vector<std::int32_t> alone_;      // bundles without links that have changed
   std::vector<std::int32_t> component_links_, component_bundles_;
   std::vector<std::uint64_t> found_;  // rates by bundle
-  std::vector<Change> changes_;
+  std::vector<NewEnd> news_;
   std::vector<TaskId> finished_;
   std::uint32_t mark_ = 0;
 };

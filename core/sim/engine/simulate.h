@@ -10,11 +10,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "core/base/units.h"
-#include "core/program/value/program.h"
 #include "core/sim/timeline/timeline.h"
 
 namespace strato {
@@ -30,8 +26,8 @@ class Simulator {
                 Timeline& timeline);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace strato

@@ -7,68 +7,108 @@
 namespace strato {
 namespace {
 
-void measure_groups(const Timeline& timeline, const Grouping& grouping, Feedback& feedback) {
+// What op groups do, from the times of their tasks.
+class GroupMeter {
+ public:
+  explicit GroupMeter(std::size_t groups) : spans_(groups) {}
+
+  void add(const GroupTask& task, const TaskTimes& times) {
+    if (task.does == GroupTask::Does::Nothing) return;
+    if (task.group != group_) go_to(task.group);
+    if (task.does == GroupTask::Does::Compute) {
+      span_.first = std::min(span_.first, times.start);
+      span_.last = std::max(span_.last, times.end);
+    } else {
+      ++span_.transfers;
+      span_.idle += times.start - times.ready;
+    }
+  }
+
+  IdVector<GroupId, Feedback::Group> groups() {
+    go_to({});
+    IdVector<GroupId, Feedback::Group> groups;
+    for (const Span& span : spans_) {
+      Feedback::Group group;
+      if (span.last > Nanos(0)) group.makespan = span.last - span.first;
+      if (span.transfers > 0) group.idle_before_transfer = span.idle / span.transfers;
+      groups.push_back(group);
+    }
+    return groups;
+  }
+
+ private:
   struct Span {
     Nanos first = Nanos::max(), last;
     std::int64_t transfers = 0;
     Nanos idle;
   };
-  IdVector<GroupId, Span> spans(grouping.size());
-  const Program& program = *timeline.program;
-  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
-    const Task& task = program.tasks[TaskId(i)];
-    const TaskTimes& times = timeline.tasks[TaskId(i)];
-    if (!task.op.valid()) continue;
-    Span& span = spans[grouping.group_of(task.op)];
-    if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update) {
-      span.first = std::min(span.first, times.start);
-      span.last = std::max(span.last, times.end);
-    } else if (is_communication(task.kind) && !program.dependencies[i].empty()) {
-      ++span.transfers;
-      span.idle += times.start - times.ready;
-    }
+  void go_to(GroupId group) {
+    if (group_.valid()) spans_[group_] = span_;
+    group_ = group;
+    if (group_.valid()) span_ = spans_[group_];
   }
-  for (const Span& span : spans) {
-    Feedback::Group group;
-    if (span.last > Nanos(0)) group.makespan = span.last - span.first;
-    if (span.transfers > 0) group.idle_before_transfer = span.idle / span.transfers;
-    feedback.groups.push_back(group);
-  }
-}
+
+  IdVector<GroupId, Span> spans_;
+  GroupId group_;  // most tasks are of the group of the one before: its figures are at hand
+  Span span_;
+};
 
 double idle_fraction(Nanos busy, Nanos step) { return step.value == 0 ? 1.0 : 1.0 - busy / step; }
 
-Nanos busiest_link(const Timeline& timeline, const DeviceGroup& from, const DeviceGroup& to) {
+Nanos busiest_link(const SimulatedStep& figures, const Cluster& cluster, const DeviceGroup& from,
+                   const DeviceGroup& to) {
   Nanos busiest;
   for (DeviceId a : from.devices)
     for (DeviceId b : to.devices) {
       if (a == b) continue;
-      for (LinkId link : timeline.program->cluster->path(a, b).links)
-        busiest = std::max(busiest, timeline.link_busy[link]);
+      for (LinkId link : cluster.path(a, b).links)
+        busiest = std::max(busiest, figures.link_busy[link]);
     }
   return busiest;
 }
 
-}  // namespace
-
-Feedback feedback(const Timeline& timeline, const Grouping& grouping) {
+Feedback feedback_of(GroupMeter& meter, const SimulatedStep& figures, const Cluster& cluster) {
   Feedback feedback;
-  measure_groups(timeline, grouping, feedback);
-  const auto& groups = timeline.program->cluster->groups();
-  for (const DeviceGroup& group : groups) {
+  feedback.groups = meter.groups();
+  for (const DeviceGroup& group : cluster.groups()) {
     Feedback::DeviceGroupUse use;
     for (DeviceId device : group.devices) {
-      use.peak = std::max(use.peak, timeline.devices[device].peak);
-      use.idle += idle_fraction(timeline.devices[device].compute_busy, timeline.step_time) /
+      use.peak = std::max(use.peak, figures.devices[device].peak);
+      use.idle += idle_fraction(figures.devices[device].compute_busy, figures.step_time) /
                   static_cast<double>(group.devices.size());
     }
     feedback.device_groups.push_back(use);
   }
-  for (const DeviceGroup& from : groups)
-    for (const DeviceGroup& to : groups)
+  for (const DeviceGroup& from : cluster.groups())
+    for (const DeviceGroup& to : cluster.groups())
       feedback.link_idle.push_back(
-          idle_fraction(busiest_link(timeline, from, to), timeline.step_time));
+          idle_fraction(busiest_link(figures, cluster, from, to), figures.step_time));
   return feedback;
+}
+
+}  // namespace
+
+GroupTask group_task(const Program& program, std::size_t row, const Grouping& grouping) {
+  const Task& task = program.tasks[TaskId(row)];
+  if (!task.op.valid()) return {};
+  const bool sends = is_communication(task.kind);
+  const bool computes = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
+  if (!computes && (!sends || program.dependencies[row].empty())) return {};
+  return {grouping.group_of(task.op), sends ? GroupTask::Does::Send : GroupTask::Does::Compute};
+}
+
+Feedback feedback(const Timeline& timeline, const Grouping& grouping) {
+  GroupMeter meter(grouping.size());
+  for (std::size_t i = 0; i < timeline.tasks.size(); ++i)
+    meter.add(group_task(*timeline.program, i, grouping), timeline.tasks[TaskId(i)]);
+  return feedback_of(meter, timeline, *timeline.program->cluster);
+}
+
+Feedback feedback(std::span<const GroupTask> tasks, const IdVector<TaskId, TaskTimes>& times,
+                  const SimulatedStep& figures, const Cluster& cluster, const Grouping& grouping) {
+  GroupMeter meter(grouping.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) meter.add(tasks[i], times[TaskId(i)]);
+  return feedback_of(meter, figures, cluster);
 }
 
 }  // namespace strato

@@ -1,6 +1,8 @@
 // Feedback of a timeline about op groups and device groups (TAG Table 1).
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/graph/group/grouping.h"
@@ -24,5 +26,16 @@ struct Feedback {
       link_idle;  // device groups x device groups, idle fraction of the busiest link between
 };
 Feedback feedback(const Timeline& timeline, const Grouping& grouping);
+
+// What a task does for the op group that its op belongs to.
+struct GroupTask {
+  GroupId group;  // invalid: nothing
+  enum class Does : std::uint8_t { Compute, Send, Nothing } does = Does::Nothing;
+};
+GroupTask group_task(const Program& program, std::size_t row, const Grouping& grouping);
+
+// The same of tasks that are known without a program; those that do nothing are left out.
+Feedback feedback(std::span<const GroupTask> tasks, const IdVector<TaskId, TaskTimes>& times,
+                  const SimulatedStep& figures, const Cluster& cluster, const Grouping& grouping);
 
 }  // namespace strato

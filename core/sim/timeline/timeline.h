@@ -38,14 +38,18 @@ struct DeviceUse {
   bool fits() const { return peak <= capacity; }
 };
 
-struct Timeline {
-  std::shared_ptr<const Program> program;
-  SimulateOptions options;
-  IdVector<TaskId, TaskTimes> tasks;
+// What a step costs as a whole.
+struct SimulatedStep {
   Nanos step_time;  // end of the last task
   IdVector<DeviceId, DeviceUse> devices;
   IdVector<LinkId, Nanos> link_busy;  // shared fairly: with at least one task on it
   bool feasible = true;               // every device fits
+};
+
+struct Timeline : SimulatedStep {
+  std::shared_ptr<const Program> program;
+  SimulateOptions options;
+  IdVector<TaskId, TaskTimes> tasks;
 
   // Buffers alive on `device` at `moment`, and residents, largest first.
   struct Alive {

@@ -68,6 +68,7 @@ class HandMade {
     return result;
   }
 
+  const Program& program() const { return program_; }
   Timeline run(const SimulateOptions& options) const {
     return Simulator().simulate(std::make_shared<const Program>(program_), options);
   }

@@ -1,18 +1,16 @@
-#include "core/sim/engine/event_engine.h"
+#include "core/sim/engine/queue_discipline.h"
 
 #include <algorithm>
-
-#include "core/base/error.h"
 
 namespace strato {
 namespace {
 
 using Key = unsigned __int128;
 
-Key queue_key(std::int32_t priority, Nanos ready, TaskId id) {
+Key queue_key(std::int32_t priority, std::int64_t ready, TaskId id) {
   const auto rank =
       static_cast<std::uint32_t>(static_cast<std::int64_t>(priority) + (std::int64_t{1} << 31));
-  return (static_cast<Key>(rank) << 96) | (static_cast<Key>(ready.value) << 32) |
+  return (static_cast<Key>(rank) << 96) | (static_cast<Key>(ready) << 32) |
          static_cast<std::uint32_t>(id.value());
 }
 Key end_key(Nanos end, TaskId id) {
@@ -25,46 +23,41 @@ TaskId task_of(Key key) {
 
 }  // namespace
 
-void EventEngine::start() {
-  const Program& program = *program_;
+void QueueDiscipline::start(const Program& program, const SimulateOptions& options,
+                            PendingTasks& tasks, TaskSchedule& schedule) {
+  program_ = &program;
+  tasks_ = &tasks;
+  schedule_ = &schedule;
   now_ = Nanos(0);
-  ended_ = 0;
-  priorities_ = timeline_->options.priorities;
-  fair_ = timeline_->options.fair_links;
+  priorities_ = options.priorities;
+  fair_ = options.fair_links;
+  first_link_ = ResourceId(2 * program.cluster->device_count());
   phase_.assign(program.tasks.size(), Phase::Running);
   if (fair_) links_.start(program);
   running_.clear();
   touched_.clear();
   woken_.clear();
+  ending_.clear();
   resources_.resize(program.resource_count());
   for (Resource& resource : resources_) {
     resource.queue.clear();
-    resource.busy = Nanos(0);
+    resource.busy = 0;
     resource.taken = false;
   }
-  memory_.start(program, *timeline_);
-  dependents_.index(program);
-  timeline_->tasks.resize(program.tasks.size());
-  waiting_.resize(program.tasks.size());
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    waiting_[i] = static_cast<std::int32_t>(program.dependencies[i].size());
-    if (waiting_[i] == 0) woken_.push_back(TaskId(i));
-  }
+  schedule.order.clear();
 }
 
 // What the task has to itself: all its resources, or its streams, which come first.
-std::span<const ResourceId> EventEngine::queued(TaskId id) const {
+std::span<const ResourceId> QueueDiscipline::queued(TaskId id) const {
   const auto resources = program_->resources[id.index()];
   if (!fair_) return resources;
-  const ResourceId first_link(2 * program_->cluster->device_count());
   const auto end = std::find_if(resources.begin(), resources.end(),
-                                [&](ResourceId resource) { return resource >= first_link; });
+                                [&](ResourceId resource) { return resource >= first_link_; });
   return {resources.begin(), end};
 }
 
-void EventEngine::make_ready(TaskId id) {
-  timeline_->tasks[id].ready = now_;
-  const Key key = queue_key(priorities_ ? program_->tasks[id].priority : 0, now_, id);
+void QueueDiscipline::enter_queues(TaskId id) {
+  const Key key = queue_key(priorities_ ? program_->tasks[id].priority : 0, now_.value, id);
   const auto needed = queued(id);
   for (const ResourceId resource : needed) {
     resources_[resource.index()].queue.push(key);
@@ -75,7 +68,7 @@ void EventEngine::make_ready(TaskId id) {
 
 // Starts the first task of the resource's queue if it is first in all its queues and all are free.
 // Which resource is asked first does not matter: two tasks that can start share no resource.
-void EventEngine::start_first(ResourceId resource) {
+void QueueDiscipline::start_first(ResourceId resource) {
   const Resource& at = resources_[resource.index()];
   if (at.taken || at.queue.empty()) return;
   const Key key = at.queue.top();
@@ -90,13 +83,12 @@ void EventEngine::start_first(ResourceId resource) {
   begin(id);
 }
 
-void EventEngine::begin(TaskId id) {
+void QueueDiscipline::begin(TaskId id) {
   const Task& task = program_->tasks[id];
-  CHECK(task.duration > Nanos(0), "a task takes no time");
-  timeline_->tasks[id].start = now_;
-  memory_.begin(id, now_);
+  PendingTasks::Node& node = (*tasks_)[id.index()];
+  node.start = now_.value;
+  schedule_->order.push_back({id.value(), node.stream});
   if (!fair_ || !is_communication(task.kind) || task.latency >= task.duration) {
-    timeline_->tasks[id].end = now_ + task.duration;
     running_.push(end_key(now_ + task.duration, id));
   } else if (task.latency > Nanos(0)) {
     phase_[id.index()] = Phase::Latency;
@@ -106,69 +98,67 @@ void EventEngine::begin(TaskId id) {
   }
 }
 
-void EventEngine::begin_flow(TaskId id) {
+void QueueDiscipline::begin_flow(TaskId id) {
   const Task& task = program_->tasks[id];
   const auto links = program_->resources[id.index()].subspan(queued(id).size());
   phase_[id.index()] = Phase::Flow;
   links_.add(id, links, task.duration - task.latency, now_, task.kind == TaskKind::Transfer);
 }
 
-void EventEngine::share_links() {
+// After the last end of this moment: what can start does.
+void QueueDiscipline::settle() {
+  for (const TaskId id : woken_) enter_queues(id);
+  woken_.clear();
+  for (const ResourceId resource : touched_) start_first(resource);
+  touched_.clear();
+  if (!fair_) return;
   for (const auto& [task, end] : links_.update(now_)) running_.push(end_key(end, task));
 }
 
-void EventEngine::next_phase(TaskId id) {
+// Of a task on links that are shared fairly.
+void QueueDiscipline::end_phase(TaskId id) {
   const Phase phase = phase_[id.index()];
   if (phase == Phase::Latency) return begin_flow(id);
-  if (phase == Phase::Running) return end(id);
   if (phase == Phase::Ended || !links_.ends_at(id, now_)) return;  // no longer holds
-  for (const TaskId finished : links_.finish(id, now_)) {
-    timeline_->tasks[finished].end = now_;
-    end(finished);
-  }
+  const auto finished = links_.finish(id, now_);
+  ending_.assign(finished.rbegin(), finished.rend());
 }
 
-void EventEngine::end(TaskId id) {
-  ++ended_;
+Ended QueueDiscipline::end(TaskId id) {
+  PendingTasks::Node& node = (*tasks_)[id.index()];
   phase_[id.index()] = Phase::Ended;
-  timeline_->step_time = now_;
+  node.duration = now_.value - node.start;
   for (const ResourceId resource : queued(id)) {
     resources_[resource.index()].taken = false;
-    resources_[resource.index()].busy += now_ - timeline_->tasks[id].start;
+    resources_[resource.index()].busy += node.duration;
     touched_.push_back(resource);
   }
-  memory_.end(id);
-  for (const TaskId dependent : dependents_[id])
-    if (--waiting_[dependent.index()] == 0) woken_.push_back(dependent);
+  return {id.value(), now_.value};
 }
 
-void EventEngine::report_busy(std::vector<Nanos>& busy) const {
-  busy.clear();
-  for (const Resource& resource : resources_) busy.push_back(resource.busy);
-  for (std::size_t i = 2 * program_->cluster->device_count(); fair_ && i < busy.size(); ++i)
-    busy[i] = links_.busy(LinkId(i - 2 * program_->cluster->device_count()));
-}
-
-void EventEngine::run(const Program& program, Timeline& timeline, std::vector<Nanos>& busy) {
-  program_ = &program;
-  timeline_ = &timeline;
-  start();
-  while (true) {
-    for (const TaskId id : woken_) make_ready(id);
-    woken_.clear();
-    for (const ResourceId resource : touched_) start_first(resource);
-    touched_.clear();
-    if (fair_) share_links();
-    if (running_.empty()) break;
-    now_ = end_of(running_.top());
-    while (!running_.empty() && end_of(running_.top()) == now_) {
-      const TaskId id = task_of(running_.top());
-      running_.pop();
-      next_phase(id);
+Ended QueueDiscipline::next() {
+  while (ending_.empty()) {
+    if (running_.empty() || end_of(running_.top()) != now_) {
+      settle();
+      if (running_.empty()) return {};
+      now_ = end_of(running_.top());
     }
+    const TaskId id = task_of(running_.top());
+    running_.pop();
+    if (phase_[id.index()] == Phase::Running) return end(id);
+    end_phase(id);
   }
-  CHECK(ended_ == program.tasks.size(), "a task never started");
-  report_busy(busy);
+  const TaskId id = ending_.back();
+  ending_.pop_back();
+  return end(id);
+}
+
+void QueueDiscipline::report_busy() const {
+  schedule_->resources.assign(resources_.size(), ResourceUse());
+  const std::size_t streams = first_link_.index();
+  for (std::size_t i = 0; i < resources_.size(); ++i)
+    schedule_->resources[i].busy =
+        fair_ && i >= streams ? links_.busy(LinkId(i - streams)).value : resources_[i].busy;
 }
 
 }  // namespace strato

@@ -8,58 +8,58 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "core/sim/engine/event_loop.h"
 #include "core/sim/engine/fluid_links.h"
 #include "core/sim/engine/key_heap.h"
-#include "core/sim/engine/memory_meter.h"
-#include "core/sim/engine/simulate.h"
-#include "core/sim/timeline/dependents.h"
 
 namespace strato {
 
-class EventEngine {
+class QueueDiscipline {
  public:
-  // Fills tasks, step_time, and each device's resident, peak and peak_at. `busy`: by resource.
-  // `timeline` has its devices and options.
-  void run(const Program& program, Timeline& timeline, std::vector<Nanos>& busy);
+  // At time zero. `tasks` are all of the program's, and give way to their true durations;
+  // `schedule` gets the order of starts.
+  void start(const Program& program, const SimulateOptions& options, PendingTasks& tasks,
+             TaskSchedule& schedule);
+  void ready(std::size_t place) { woken_.emplace_back(place); }
+  Ended next();
+  // For how long each resource was busy: of the schedule, after the last task.
+  void report_busy() const;
 
  private:
   // Sorting keys packed into one number each, so that a comparison is one subtraction.
   using Key = unsigned __int128;
   struct Resource {
     KeyHeap<Key> queue;  // (priority, ready, id)
-    Nanos busy;
+    std::int64_t busy = 0;
     bool taken = false;
   };
-
   enum class Phase : std::uint8_t { Running, Latency, Flow, Ended };
 
-  void start();
   std::span<const ResourceId> queued(TaskId id) const;
-  void make_ready(TaskId id);
+  void enter_queues(TaskId id);
   void start_first(ResourceId resource);
   void begin(TaskId id);
   void begin_flow(TaskId id);
-  void next_phase(TaskId id);
-  void end(TaskId id);
-  void share_links();
-  void report_busy(std::vector<Nanos>& busy) const;
+  void settle();
+  void end_phase(TaskId id);
+  Ended end(TaskId id);
 
   const Program* program_ = nullptr;
-  Timeline* timeline_ = nullptr;
+  PendingTasks* tasks_ = nullptr;
+  TaskSchedule* schedule_ = nullptr;
   Nanos now_;
   bool priorities_ = true, fair_ = false;
-  std::size_t ended_ = 0;
+  ResourceId first_link_;
   KeyHeap<Key> running_;      // (end of the phase, id); of flows also ends that no longer hold
   std::vector<Phase> phase_;  // by task
   FluidLinks links_;
   std::vector<Resource> resources_;
-  std::vector<ResourceId> touched_;    // freed, or with a new task in the queue, at this moment
-  std::vector<TaskId> woken_;          // became ready at this moment
-  std::vector<std::int32_t> waiting_;  // by task: dependencies that have not ended
-  Dependents dependents_;
-  MemoryMeter memory_;
+  std::vector<ResourceId> touched_;  // freed, or with a new task in the queue, at this moment
+  std::vector<TaskId> woken_;        // became ready at this moment
+  std::vector<TaskId> ending_;       // flows that end at this moment, the first of them last
 };
 
 }  // namespace strato

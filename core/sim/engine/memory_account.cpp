@@ -1,0 +1,122 @@
+#include "core/sim/engine/memory_account.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace strato {
+
+namespace {
+
+// The device whose compute stream this is, or the number of devices: it is none. Without a branch,
+// which would be taken at random.
+std::size_t computing_device(std::int32_t stream, std::size_t devices) {
+  const auto index = static_cast<std::uint32_t>(stream);
+  const bool computes = (index < 2 * devices) & (index % 2 == 0);
+  return computes ? index / 2 : devices;
+}
+
+}  // namespace
+
+inline void MemoryAccount::DeviceEvents::add(MemoryEvent event) {
+  sorted = sorted && (others.empty() || !(event < others.back()));
+  others.push_back(event);
+}
+
+void MemoryAccount::start(const TaskRows& tasks, const TaskSchedule& schedule,
+                          std::size_t devices) {
+  last_readers_.assign(tasks.program().buffers.size(), LastReader());
+  devices_.resize(devices + 1);
+  for (DeviceEvents& device : devices_) {
+    device.compute.clear();
+    device.others.clear();
+    device.sorted = true;
+  }
+  of_task_.resize(tasks.size());
+  for (const TaskSchedule::Taken& taken : schedule.order)
+    devices_[computing_device(taken.stream, devices)].compute.emplace_back(
+        static_cast<std::size_t>(taken.task));
+}
+
+void MemoryAccount::find_last_readers(const TaskRows& tasks, const TaskSchedule& schedule) {
+  const Program& program = tasks.program();
+  const std::size_t devices = devices_.size() - 1, count = tasks.size();
+  for (std::size_t task = 0; task < count; ++task) {
+    const std::int32_t row = tasks.row(task);
+    if (row < 0) continue;
+    const std::int32_t stream = schedule.streams[TaskId(task)];
+    of_task_[task] = {computing_device(stream, devices) < devices ? 0 : kCommunicates, 0};
+    const std::int64_t end = schedule.times[TaskId(task)].end.value;
+    for (const BufferId id : program.reads[static_cast<std::size_t>(row)])
+      if (LastReader& last = last_readers_[id.index()]; end > last.end)
+        last = {end, static_cast<std::int32_t>(task)};
+  }
+}
+
+void MemoryAccount::take_and_release(const TaskRows& tasks, const TaskSchedule& schedule) {
+  const Program& program = tasks.program();
+  const std::size_t count = tasks.size();
+  for (std::size_t task = 0; task < count; ++task) {
+    const std::int32_t row = tasks.row(task);
+    if (row < 0) continue;
+    const TaskTimes& times = schedule.times[TaskId(task)];
+    for (const BufferId id : program.writes[static_cast<std::size_t>(row)]) {
+      const Buffer& buffer = program.buffers[id];
+      DeviceEvents& device = devices_[buffer.device.index()];
+      if (of_task_[task].taken == kCommunicates) {
+        device.add(MemoryEvent::take(times.start, buffer.bytes));
+      } else {
+        of_task_[task].taken += buffer.bytes.value;
+      }
+      LastReader last = last_readers_[id.index()];
+      if (last.task < 0) last = {times.end.value, static_cast<std::int32_t>(task)};
+      TaskBytes& reader = of_task_[static_cast<std::size_t>(last.task)];
+      if (reader.taken == kCommunicates) {
+        device.add(MemoryEvent::release(Nanos(last.end), buffer.bytes));
+      } else {
+        reader.released += buffer.bytes.value;
+      }
+    }
+  }
+}
+
+// Running sums over what the compute stream takes and releases, and the others.
+MemoryPeak MemoryAccount::merge(DeviceEvents& events, const TaskSchedule& schedule,
+                                Bytes resident) const {
+  if (!events.sorted) std::sort(events.others.begin(), events.others.end());
+  events.others.push_back({std::numeric_limits<std::int64_t>::max(), 0});
+  MemoryPeak peak(resident);
+  const MemoryEvent* other = events.others.data();
+  const auto add = [&](MemoryEvent event) {
+    while (*other < event) peak.add(*other++);
+    peak.add(event);
+  };
+  constexpr std::size_t kAhead = 8;
+  for (std::size_t i = 0; i < events.compute.size(); ++i) {
+    if (i + kAhead < events.compute.size()) {
+      const TaskId later = events.compute[i + kAhead];
+      __builtin_prefetch(&schedule.times[later]);
+      __builtin_prefetch(&of_task_[later.index()]);
+    }
+    const TaskTimes& times = schedule.times[events.compute[i]];
+    const TaskBytes& bytes = of_task_[events.compute[i].index()];
+    add(MemoryEvent::take(times.start, Bytes(bytes.taken)));
+    add(MemoryEvent::release(times.end, Bytes(bytes.released)));
+  }
+  while (other + 1 < events.others.data() + events.others.size()) peak.add(*other++);
+  return peak;
+}
+
+void MemoryAccount::measure(const TaskRows& tasks, const TaskSchedule& schedule,
+                            IdVector<DeviceId, DeviceUse>& devices) {
+  start(tasks, schedule, devices.size());
+  find_last_readers(tasks, schedule);
+  take_and_release(tasks, schedule);
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    DeviceUse& use = devices[DeviceId(d)];
+    const MemoryPeak peak = merge(devices_[d], schedule, use.resident);
+    use.peak = peak.bytes();
+    use.peak_at = peak.at();
+  }
+}
+
+}  // namespace strato
