@@ -8,6 +8,8 @@
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
 #include "core/sim/explain/critical_path.h"
+#include "core/sim/explain/error_bar.h"
+#include "core/sim/explain/why.h"
 
 namespace strato::cli {
 namespace {

@@ -4,7 +4,10 @@
 #include <string>
 
 #include "app/cli/report.h"
-#include "core/sim/explain/explain.h"
+#include "core/sim/explain/gaps.h"
+#include "core/sim/explain/memory_report.h"
+#include "core/sim/explain/path_pieces.h"
+#include "core/sim/explain/what_if.h"
 
 namespace strato::cli {
 

@@ -13,7 +13,7 @@
 #include "core/search/api/planner.h"
 #include "core/search/api/problem.h"
 #include "core/search/evaluate/outcome.h"
-#include "core/sim/explain/explain.h"
+#include "core/sim/explain/error_bar.h"
 
 namespace strato::cli {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/compare/compare_plans.h"
+#include "core/sim/explain/path_pieces.h"
 
 namespace strato {
 

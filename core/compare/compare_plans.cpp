@@ -6,6 +6,7 @@
 
 #include "core/base/quantity_text.h"
 #include "core/compare/changes.h"
+#include "core/sim/explain/path_pieces.h"
 
 namespace strato {
 namespace {

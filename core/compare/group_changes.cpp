@@ -7,6 +7,7 @@
 
 #include "core/compare/changes.h"
 #include "core/compare/op_decisions.h"
+#include "core/sim/explain/path_pieces.h"
 
 namespace strato {
 namespace {

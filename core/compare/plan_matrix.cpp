@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/compare/changes.h"
 #include "core/search/run/problem_change.h"
+#include "core/sim/explain/path_pieces.h"
 
 namespace strato {
 namespace {

@@ -1,13 +1,13 @@
 // Explains the difference of two step times cause by cause: the critical paths of two timelines,
-// each cut into reasons that add up to its step time (core/sim/explain/explain.h), stand side by
-// side. Values; safe from any thread.
+// each cut into reasons that add up to its step time (core/sim/explain/path_pieces.h), stand side
+// by side. Values; safe from any thread.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/sim/explain/explain.h"
+#include "core/sim/explain/path_pieces.h"
 
 namespace strato {
 

@@ -9,7 +9,7 @@
 #include "core/program/lower/lower.h"
 #include "core/sim/engine/simulate.h"
 #include "core/sim/engine/simulation_engine.h"
-#include "core/sim/engine/step_figures.h"
+#include "core/sim/memory/step_figures.h"
 #include "core/sim/timeline/lifetimes.h"
 #include "tests/property/random_problem.h"
 #include "tests/property/random_program.h"

@@ -1,10 +1,14 @@
 // What must hold for every explanation, on random problems: first in first out, with priorities,
 // with shared links.
-#include "core/sim/explain/explain.h"
-
 #include <gtest/gtest.h>
 
 #include "core/program/lower/lower.h"
+#include "core/sim/explain/error_bar.h"
+#include "core/sim/explain/gaps.h"
+#include "core/sim/explain/memory_report.h"
+#include "core/sim/explain/path_pieces.h"
+#include "core/sim/explain/what_if.h"
+#include "core/sim/explain/why.h"
 #include "tests/property/random_problem.h"
 
 namespace strato {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/sim/explain/path_pieces.h"
 #include "views/models/difference_model.h"
 #include "views/models/explanation.h"
 #include "views/style/style.h"

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "core/search/evaluate/outcome.h"
-#include "core/sim/explain/explain.h"
+#include "core/sim/explain/gaps.h"
+#include "core/sim/explain/path_pieces.h"
 
 namespace strato {
 namespace {

@@ -5,6 +5,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "core/sim/explain/memory_report.h"
 #include "views/inspector/bar_list.h"
 #include "views/inspector/facts.h"
 #include "views/models/explanation.h"

@@ -8,6 +8,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "core/sim/explain/memory_report.h"
+#include "core/sim/explain/path_pieces.h"
 #include "views/inspector/bar_list.h"
 #include "views/inspector/facts.h"
 #include "views/models/explanation.h"

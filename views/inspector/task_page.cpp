@@ -4,6 +4,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "core/sim/explain/error_bar.h"
 #include "views/inspector/bar_list.h"
 #include "views/inspector/facts.h"
 #include "views/models/explanation.h"

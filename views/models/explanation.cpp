@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/sim/explain/why.h"
 #include "views/style/style.h"
 
 namespace strato {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/sim/explain/explain.h"
+#include "core/sim/explain/error_bar.h"
 #include "views/models/session.h"
 
 namespace strato {

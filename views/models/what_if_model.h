@@ -4,6 +4,7 @@
 
 #include <QAbstractTableModel>
 
+#include "core/sim/explain/what_if.h"
 #include "views/models/explanation.h"
 #include "views/models/session.h"
 

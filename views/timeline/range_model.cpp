@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/sim/explain/path_pieces.h"
 #include "views/models/explanation.h"
 #include "views/style/style.h"
 #include "views/style/text.h"

@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "core/sim/explain/gaps.h"
 #include "views/models/explanation.h"
 
 namespace strato {

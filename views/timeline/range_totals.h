@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/graph/group/grouping.h"
-#include "core/sim/explain/explain.h"
+#include "core/sim/explain/path_pieces.h"
 #include "views/timeline/timeline_rows.h"
 
 namespace strato {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/sim/explain/path_pieces.h"
 #include "views/models/explanation.h"
 #include "views/models/selection.h"
 #include "views/timeline/slice_colours.h"

@@ -6,7 +6,7 @@
 #include "core/program/delta/delta_lower.h"
 #include "core/program/lower/lower.h"
 #include "core/sim/engine/replay.h"
-#include "core/sim/engine/step_figures.h"
+#include "core/sim/memory/step_figures.h"
 #include "core/sim/timeline/feedback.h"
 
 namespace strato {

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "core/sim/engine/task_rows.h"
-#include "core/sim/engine/task_schedule.h"
+#include "core/sim/memory/task_rows.h"
+#include "core/sim/memory/task_schedule.h"
 
 namespace strato {
 

@@ -9,7 +9,7 @@
 #include "core/sim/engine/key_heap.h"
 #include "core/sim/engine/pending_tasks.h"
 #include "core/sim/engine/queue_discipline.h"
-#include "core/sim/engine/task_schedule.h"
+#include "core/sim/memory/task_schedule.h"
 
 namespace strato {
 

@@ -2,11 +2,10 @@
 // devices' gaps are all made from this.
 #pragma once
 
-#include <span>
+#include <cstdint>
 #include <vector>
 
 #include "core/sim/explain/critical_path.h"
-#include "core/sim/explain/explain.h"
 
 namespace strato {
 
@@ -38,10 +37,5 @@ class Causes {
 };
 
 TaskId last_task(const Timeline& timeline);  // the first of those that end last; invalid: no tasks
-
-// Returns the pieces from the first step's start to the last one's end, without a hole. Stragglers
-// are sought in front of every step.
-std::vector<PathPiece> pieces_of(const Timeline& timeline, const Causes& causes,
-                                 std::span<const ChainStep> chain);
 
 }  // namespace strato

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/sim/memory/memory_peak.h"
+
 namespace strato {
 namespace {
 
@@ -53,11 +55,11 @@ std::vector<HeldBuffer> held_buffers(const Timeline& timeline, DeviceId device) 
 
 Bytes peak_of(std::span<const HeldBuffer> buffers, std::span<const std::size_t> order,
               std::size_t dropped) {
-  std::vector<std::pair<Nanos, Bytes>> changes;  // at equal times releases come first
+  std::vector<MemoryEvent> events;
   const auto hold = [&](Nanos begin, Nanos end, Bytes bytes) {
     if (begin >= end) return;
-    changes.emplace_back(begin, bytes);
-    changes.emplace_back(end, Bytes(0) - bytes);
+    events.push_back(MemoryEvent::take(begin, bytes));
+    events.push_back(MemoryEvent::release(end, bytes));
   };
   std::vector<bool> drop(buffers.size());
   for (std::size_t i = 0; i < dropped; ++i) drop[order[i]] = true;
@@ -66,10 +68,10 @@ Bytes peak_of(std::span<const HeldBuffer> buffers, std::span<const std::size_t> 
     hold(held.begin, drop[i] ? held.kept_from : held.end, held.bytes);
     if (drop[i]) hold(held.kept_until, held.end, held.bytes);
   }
-  std::sort(changes.begin(), changes.end());
-  Bytes used, peak;
-  for (const auto& [moment, bytes] : changes) peak = std::max(peak, used += bytes);
-  return peak;
+  std::sort(events.begin(), events.end());
+  MemoryPeak peak;
+  for (const MemoryEvent& event : events) peak.add(event);
+  return peak.bytes();
 }
 
 }  // namespace strato

@@ -1,3 +1,5 @@
+#include "core/sim/explain/error_bar.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -5,7 +7,6 @@
 
 #include "core/program/value/collective.h"
 #include "core/sim/explain/critical_path.h"
-#include "core/sim/explain/explain.h"
 
 namespace strato {
 namespace {

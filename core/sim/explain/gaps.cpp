@@ -1,3 +1,5 @@
+#include "core/sim/explain/gaps.h"
+
 #include <algorithm>
 
 #include "core/sim/explain/causes.h"

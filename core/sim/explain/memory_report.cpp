@@ -1,3 +1,5 @@
+#include "core/sim/explain/memory_report.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 
 #include "core/base/quantity_text.h"
 #include "core/sim/explain/device_memory.h"
-#include "core/sim/explain/explain.h"
 
 namespace strato {
 namespace {

@@ -1,3 +1,5 @@
+#include "core/sim/explain/what_if.h"
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -5,8 +7,8 @@
 #include <thread>
 
 #include "core/base/parallel.h"
+#include "core/sim/engine/simulate.h"
 #include "core/sim/explain/critical_path.h"
-#include "core/sim/explain/explain.h"
 
 namespace strato {
 namespace {

@@ -1,3 +1,5 @@
+#include "core/sim/explain/why.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,7 @@
 #include <set>
 
 #include "core/base/quantity_text.h"
-#include "core/sim/explain/explain.h"
+#include "core/sim/explain/path_pieces.h"
 
 namespace strato {
 namespace {

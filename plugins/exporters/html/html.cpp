@@ -13,7 +13,10 @@
 #include "core/search/evaluate/lower_bound.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/sim/explain/critical_path.h"
-#include "core/sim/explain/explain.h"
+#include "core/sim/explain/error_bar.h"
+#include "core/sim/explain/path_pieces.h"
+#include "core/sim/explain/what_if.h"
+#include "core/sim/explain/why.h"
 
 namespace strato::html {
 namespace {

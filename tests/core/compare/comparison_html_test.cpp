@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/sim/explain/path_pieces.h"
+
 namespace strato {
 namespace {
 

@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/program/delta/delta_lower.h"
 #include "core/program/place/symmetry.h"
-#include "core/sim/explain/explain.h"
+#include "core/sim/explain/error_bar.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "core/base/random.h"
-#include "core/sim/engine/memory_account.h"
 #include "core/sim/engine/simulation_engine.h"
+#include "core/sim/memory/memory_account.h"
 #include "tests/core/sim/hand_made.h"
 
 namespace strato {

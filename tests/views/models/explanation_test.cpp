@@ -4,6 +4,9 @@
 #include <QSignalSpy>
 #include <random>
 
+#include "core/sim/explain/gaps.h"
+#include "core/sim/explain/path_pieces.h"
+#include "core/sim/explain/what_if.h"
 #include "tests/views/models/fixture.h"
 #include "views/models/vital_signs.h"
 #include "views/models/what_if_model.h"

@@ -1,4 +1,4 @@
-#include "core/sim/engine/memory_account.h"
+#include "core/sim/memory/memory_account.h"
 
 #include <algorithm>
 #include <limits>

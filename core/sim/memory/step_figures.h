@@ -1,9 +1,9 @@
-// From a schedule to the figures of its step. Private to this folder.
+// From a schedule to the figures of its step. Private to core/sim.
 #pragma once
 
-#include "core/sim/engine/memory_account.h"
-#include "core/sim/engine/task_rows.h"
-#include "core/sim/engine/task_schedule.h"
+#include "core/sim/memory/memory_account.h"
+#include "core/sim/memory/task_rows.h"
+#include "core/sim/memory/task_schedule.h"
 
 namespace strato {
 

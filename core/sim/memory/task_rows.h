@@ -1,5 +1,5 @@
 // The tasks of a program by handle. A whole program's handle is the row; delta lowering's store
-// also has rows of tasks that are gone. A view, for one call. Private to this folder.
+// also has rows of tasks that are gone. A view, for one call. Private to core/sim.
 #pragma once
 
 #include <cstdint>

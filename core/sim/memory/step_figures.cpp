@@ -1,4 +1,4 @@
-#include "core/sim/engine/step_figures.h"
+#include "core/sim/memory/step_figures.h"
 
 namespace strato {
 

@@ -3,15 +3,15 @@
 // only what communication takes and releases has to be sorted, and is merged with it. What runs on
 // a compute stream reads and writes buffers of its own device only (the verifier sees to it).
 // Passes go along the tasks, not along time: memory is read in the order in which it lies. Reuses
-// its arrays. Private to this folder.
+// its arrays. Private to core/sim.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "core/sim/engine/task_rows.h"
-#include "core/sim/engine/task_schedule.h"
-#include "core/sim/timeline/memory_peak.h"
+#include "core/sim/memory/memory_peak.h"
+#include "core/sim/memory/task_rows.h"
+#include "core/sim/memory/task_schedule.h"
 
 namespace strato {
 

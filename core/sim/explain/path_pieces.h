@@ -1,0 +1,49 @@
+// Cuts the critical path into reasons, which add up to the step time. Pure functions of a
+// timeline; deterministic; safe from any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/sim/explain/causes.h"
+
+namespace strato {
+
+enum class Reason : std::uint8_t {
+  Compute,    // ops and updates
+  Reshuffle,  // split, concat, sum
+  Transfer,   // point to point
+  Collective,
+  DeviceBusy,  // ready, but its device's compute stream runs something else
+  LinkBusy,    // ready, but a link or a communication stream is taken
+  Straggler,   // the other members of a collective or sum were ready and waited for the slowest
+};
+inline constexpr std::size_t kReasons = 7;
+std::string_view name_of(Reason reason);  // "compute", "device busy", ...
+
+// The critical path as pieces that cover [0, step time] without a hole, first to last. The path is
+// critical_path(): in each piece one of its tasks runs. While a later task of the path is already
+// ready and waits for what the running one holds, the piece is DeviceBusy (a compute stream) or
+// LinkBusy (a link, a communication stream): so any piece, made shorter, shortens the step until
+// another path takes over. Under fair links, LinkBusy is also the time that sharing adds to a task.
+// Straggler hides what it is made of: the work of the last member after all others were ready.
+struct PathPiece {
+  Nanos begin, end;
+  Reason reason;
+  TaskId task;     // that runs (or holds what is waited for) in this piece
+  TaskId waiting;  // of DeviceBusy, LinkBusy and Straggler: the task that waits
+};
+std::vector<PathPiece> path_pieces(const Timeline& timeline);
+
+// Returns the part of the pieces' time that each reason costs.
+std::array<Nanos, kReasons> time_by_reason(const std::vector<PathPiece>& pieces);
+
+// Returns the pieces from the first step's start to the last one's end, without a hole. Stragglers
+// are sought in front of every step.
+std::vector<PathPiece> pieces_of(const Timeline& timeline, const Causes& causes,
+                                 std::span<const ChainStep> chain);
+
+}  // namespace strato
