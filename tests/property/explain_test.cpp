@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/program/lower/lower.h"
+#include "core/sim/engine/simulate.h"
 #include "core/sim/explain/error_bar.h"
 #include "core/sim/explain/gaps.h"
 #include "core/sim/explain/memory_report.h"
