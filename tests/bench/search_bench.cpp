@@ -5,9 +5,9 @@
 
 #include <filesystem>
 
+#include "core/search/mcts/growing_tree.h"
 #include "core/search/mcts/tree_replay.h"
-#include "core/search/mcts/tree_search.h"
-#include "core/search/mcts/tree_state.h"
+#include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"
 #include "core/search/tree/steer.h"
@@ -115,7 +115,8 @@ BENCHMARK_CAPTURE(BM_LoadTree, with_priors, true)->Unit(benchmark::kMillisecond)
 
 void BM_SnapshotOfRunningSearch(benchmark::State& state, bool network) {
   const Searched& s = searched(network);
-  TreeState tree(s.problem, s.options, 1, s.tree.get());
+  const ActionTable table(s.problem, s.options, 1, s.tree.get());
+  GrowingTree tree(s.problem, table, s.options);
   tree.restore(*s.tree, 0);
   for (auto _ : state) benchmark::DoNotOptimize(tree.snapshot());
 }
@@ -125,7 +126,8 @@ BENCHMARK_CAPTURE(BM_SnapshotOfRunningSearch, with_priors, true)->Unit(benchmark
 void BM_ResumeTree(benchmark::State& state, bool network) {
   const Searched& s = searched(network);
   for (auto _ : state) {
-    TreeState tree(s.problem, s.options, 1, s.tree.get());
+    const ActionTable table(s.problem, s.options, 1, s.tree.get());
+    GrowingTree tree(s.problem, table, s.options);
     tree.restore(*s.tree, 0);
     benchmark::DoNotOptimize(tree.select());
   }

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/search/mcts/tree_search.h"
+#include "core/search/mcts/tree_options.h"
 
 namespace strato {
 

@@ -1,4 +1,4 @@
-#include "core/search/mcts/tree_search.h"
+#include "core/search/mcts/tree_options.h"
 
 namespace strato {
 

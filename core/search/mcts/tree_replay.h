@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/search/mcts/tree_search.h"
+#include "core/search/mcts/tree_options.h"
 #include "core/search/tree/search_tree.h"
 
 namespace strato {

@@ -7,10 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "core/search/tree/search_state.h"
 #include "core/strategy/value/strategy.h"
 
 namespace strato {
@@ -59,7 +58,8 @@ struct SearchTree {
 
   std::int64_t iterations = 0;
   std::uint64_t seed = 0;
-  std::string random_state;  // to continue exactly
+  SearchState state;
+  std::optional<EvaluationRecord> record;  // of a planner without a tree: it has one vertex
   Digest problem;
 
   Strategy strategy_at(std::int32_t vertex, std::size_t group_count) const;

@@ -74,10 +74,25 @@ void check_log(const SearchTree& tree) {
   }
 }
 
+void check_candidate(const SearchTree& tree, const Candidate& candidate) {
+  if (candidate.actions.empty() && candidate.unfinished.empty()) return;
+  const std::size_t groups = tree.order.size();
+  if (candidate.actions.size() != groups || candidate.unfinished.size() != groups)
+    damaged_tree("a strategy that it keeps has another number of op groups");
+  for (const std::int32_t action : candidate.actions)
+    if (action < 0 || static_cast<std::size_t>(action) >= tree.actions.size())
+      damaged_tree("a strategy that it keeps has an action out of range");
+}
+
 }  // namespace
 
 void damaged_tree(const std::string& what) {
   throw InputError("", "search tree", "it is damaged: " + what, "run the search again");
+}
+
+void tree_does_not_fit(const std::string& what) {
+  throw InputError("", "search tree", "it does not fit this search: " + what,
+                   "resume with the options and seed that it was made with, or start a new search");
 }
 
 void check_tree(const SearchTree& tree) {
@@ -95,6 +110,20 @@ void check_tree(const SearchTree& tree) {
     if (order[i] != GroupId(i)) damaged_tree("its order of op groups is not a permutation");
   check_steering(tree);
   check_log(tree);
+}
+
+void check_state(const SearchTree& tree) {
+  const SearchState& state = tree.state;
+  if (tree.record) damaged_tree("it is of the planner " + tree.record->planner);
+  if (state.local_iterations < 0 || state.local_iterations > tree.iterations)
+    damaged_tree("local improvement had more iterations than there were");
+  if (state.baseline_ns < 0) damaged_tree("the time of data parallelism is negative");
+  if (state.pinned_since > tree.log.size()) damaged_tree("it was pinned behind the end of its log");
+  const std::size_t flags = state.incumbent_unfinished.size();
+  if (flags != state.tried_otherwise.size() || (flags != 0 && flags != tree.order.size()))
+    damaged_tree("its incumbent has another number of op groups");
+  check_candidate(tree, state.aside);
+  check_candidate(tree, state.barred);
 }
 
 }  // namespace strato

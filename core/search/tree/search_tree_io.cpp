@@ -1,239 +1,214 @@
-// Serialised form, little endian:
-//   "STRATREE" u32 version, digest (2 x u64), i64 iterations, u64 seed, random_state,
-//   actions: count, each decision (u8 mode, count, each (i32 device, i32 weight)),
-//   order: count, each i32 group,
-//   vertices: count, each (i32 parent, action, depth, visits, first_child, child_count, prior_row,
-//                          f64 value_sum, f32 prior, f32 reward, i64 step_time_ns, f32 weight),
-//   priors: count, each f32,
-//   pinned: count, each (u8 whether, decision if so), i32 focus,
-//   log: count, each (i32 vertex, f32 reward),
-//   digest of all bytes before (2 x u64).
-// Version 1 has no weights and ends behind the priors. Counts are u64; text is a count and bytes.
-// Everything is checked on the way in.
 #include "core/search/tree/search_tree_io.h"
 
-#include <bit>
-#include <cstring>
+#include <algorithm>
+#include <utility>
 
-#include "core/base/error.h"
-#include "core/search/tree/search_tree.h"
+#include "core/io/container.h"
+#include "core/search/tree/legacy_tree.h"
+#include "core/search/tree/search_state_json.h"
 #include "core/search/tree/search_tree_check.h"
 
 namespace strato {
 namespace {
 
-constexpr std::string_view kMagic = "STRATREE";
-constexpr std::uint32_t kVersion = 2;
-constexpr std::size_t kVertexBytes = 56, kVertexBytesOfVersion1 = 52;
-constexpr std::size_t kDigestBytes = 16;
-static_assert(std::endian::native == std::endian::little,
-              "serialised values are copied as they are");
-static_assert(sizeof(SearchTree::BackUp) == 8, "the log is copied as it is");
+// Versions 1 and 2 were no containers (legacy_tree.h).
+constexpr ContainerKind kKind{"stratoscope-search-tree", 3, "the search tree",
+                              "run the search again"};
 
-class Writer {
- public:
-  explicit Writer(std::size_t expected) { bytes_.reserve(expected); }
-  template <class T>
-  void put(T value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  void count(std::size_t n) { put(static_cast<std::uint64_t>(n)); }
-  void raw(std::string_view text) { bytes_.append(text); }
-  template <class T>
-  void array(const std::vector<T>& values) {
-    count(values.size());
-    raw({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
-  }
-  std::string take_with_digest() {
-    const Digest digest = digest_of(bytes_);
-    put(digest.high);
-    put(digest.low);
-    return std::move(bytes_);
-  }
+using Vertex = SearchTree::Vertex;
 
- private:
-  std::string bytes_;
-};
-
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-
-  template <class T>
-  T get() {
-    T value;
-    std::memcpy(&value, raw(sizeof value).data(), sizeof value);
-    return value;
-  }
-  // Refuses counts that the rest cannot hold, so that nothing huge is ever allocated.
-  std::size_t count(std::size_t bytes_each) {
-    const auto n = get<std::uint64_t>();
-    if (n > rest_.size() / bytes_each) damaged_tree("a count is larger than the data");
-    return static_cast<std::size_t>(n);
-  }
-  template <class T>
-  std::vector<T> array() {
-    std::vector<T> values(count(sizeof(T)));
-    const std::string_view bytes = raw(values.size() * sizeof(T));
-    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
-  }
-  std::string_view raw(std::size_t size) {
-    if (size > rest_.size()) damaged_tree("it ends too early");
-    const std::string_view taken = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return taken;
-  }
-  bool at_end() const { return rest_.empty(); }
-
- private:
-  std::string_view rest_;
-};
-
-void write_vertex(Writer& out, const SearchTree::Vertex& v) {
-  for (std::int32_t n :
-       {v.parent, v.action, v.depth, v.visits, v.first_child, v.child_count, v.prior_row})
-    out.put(n);
-  out.put(v.value_sum);
-  out.put(v.prior);
-  out.put(v.reward);
-  out.put(v.step_time_ns);
-  out.put(v.weight);
+// Calls `visit` with the name and the member of every column of the table of vertices.
+template <class Visit>
+void for_each_column(Visit&& visit) {
+  visit("parent", &Vertex::parent);
+  visit("action", &Vertex::action);
+  visit("depth", &Vertex::depth);
+  visit("visits", &Vertex::visits);
+  visit("value_sum", &Vertex::value_sum);
+  visit("prior", &Vertex::prior);
+  visit("reward", &Vertex::reward);
+  visit("step_time_ns", &Vertex::step_time_ns);
+  visit("first_child", &Vertex::first_child);
+  visit("child_count", &Vertex::child_count);
+  visit("prior_row", &Vertex::prior_row);
+  visit("weight", &Vertex::weight);
 }
 
-SearchTree::Vertex read_vertex(Reader& in, std::uint32_t version) {
-  SearchTree::Vertex v;
-  for (std::int32_t* n :
-       {&v.parent, &v.action, &v.depth, &v.visits, &v.first_child, &v.child_count, &v.prior_row})
-    *n = in.get<std::int32_t>();
-  v.value_sum = in.get<double>();
-  v.prior = in.get<float>();
-  v.reward = in.get<float>();
-  v.step_time_ns = in.get<std::int64_t>();
-  if (version > 1) v.weight = in.get<float>();
-  return v;
+Json vertices_json(const std::vector<Vertex>& vertices) {
+  Json json = Json::object();
+  for_each_column([&]<class T>(const char* name, T Vertex::*member) {
+    std::vector<T> column;
+    column.reserve(vertices.size());
+    for (const Vertex& vertex : vertices) column.push_back(vertex.*member);
+    json[name] = packed(column);
+  });
+  return json;
 }
 
-void write_decision(Writer& out, const Decision& decision) {
-  out.put(static_cast<std::uint8_t>(decision.mode));
-  out.count(decision.devices.size());
-  for (const DeviceShare& share : decision.devices) {
-    out.put(share.device.value());
-    out.put(share.weight);
+std::vector<Vertex> parse_vertices(const JsonView& json) {
+  std::vector<Vertex> vertices(unpacked<std::int32_t>(json.at("parent")).size());
+  for_each_column([&]<class T>(const char* name, T Vertex::*member) {
+    const std::vector<T> column = unpacked<T>(json.at(name));
+    if (column.size() != vertices.size()) damaged_tree("its vertices are not all there");
+    for (std::size_t i = 0; i < column.size(); ++i) vertices[i].*member = column[i];
+  });
+  return vertices;
+}
+
+Json decisions_json(const std::vector<Decision>& decisions) {
+  std::vector<std::uint8_t> modes;
+  std::vector<std::int32_t> counts, devices, weights;
+  for (const Decision& decision : decisions) {
+    modes.push_back(static_cast<std::uint8_t>(decision.mode));
+    counts.push_back(static_cast<std::int32_t>(decision.devices.size()));
+    for (const DeviceShare& share : decision.devices) {
+      devices.push_back(share.device.value());
+      weights.push_back(share.weight);
+    }
   }
+  return {{"modes", packed(modes)},
+          {"counts", packed(counts)},
+          {"devices", packed(devices)},
+          {"weights", packed(weights)}};
 }
 
-Decision read_decision(Reader& in) {
-  Decision decision;
-  const auto mode = in.get<std::uint8_t>();
-  if (mode > static_cast<std::uint8_t>(Mode::ModelParallel))
-    damaged_tree("an action has an unknown mode");
-  decision.mode = static_cast<Mode>(mode);
-  const std::size_t devices = in.count(8);
-  if (devices == 0) damaged_tree("an action has no device");
-  for (std::size_t i = 0; i < devices; ++i) {
-    const auto device = in.get<std::int32_t>();
-    const auto weight = in.get<std::int32_t>();
-    if (device < 0 || weight < 1) damaged_tree("an action has a bad device share");
-    decision.devices.push_back({DeviceId(static_cast<std::size_t>(device)), weight});
-    if (i > 0 && decision.devices[i - 1].device >= decision.devices[i].device)
+void check_decision(const Decision& decision) {
+  if (decision.mode > Mode::ModelParallel) damaged_tree("an action has an unknown mode");
+  const auto& devices = decision.devices;
+  if (devices.empty()) damaged_tree("an action has no device");
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i].weight < 1) damaged_tree("an action has a bad device share");
+    if (i > 0 && devices[i - 1].device >= devices[i].device)
       damaged_tree("an action's devices are not ascending");
   }
-  return decision;
 }
 
-void write_steering(Writer& out, const SearchTree& tree) {
-  out.count(tree.pinned.size());
+std::vector<Decision> parse_decisions(const JsonView& json) {
+  const auto modes = unpacked<std::uint8_t>(json.at("modes"));
+  const auto counts = unpacked<std::int32_t>(json.at("counts"));
+  const auto devices = unpacked<std::int32_t>(json.at("devices"));
+  const auto weights = unpacked<std::int32_t>(json.at("weights"));
+  if (modes.size() != counts.size() || devices.size() != weights.size())
+    damaged_tree("its actions are not all there");
+  std::vector<Decision> decisions(modes.size());
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    decisions[i].mode = static_cast<Mode>(modes[i]);
+    for (std::int32_t left = counts[i]; left > 0; --left, ++at) {
+      if (at == devices.size() || devices[at] < 0) damaged_tree("an action has a bad device share");
+      decisions[i].devices.push_back(
+          {DeviceId(static_cast<std::size_t>(devices[at])), weights[at]});
+    }
+    check_decision(decisions[i]);
+  }
+  if (at != devices.size()) damaged_tree("its actions are not all there");
+  return decisions;
+}
+
+Json pins_json(const SearchTree& tree) {
+  std::vector<std::uint8_t> pinned;
+  std::vector<Decision> decisions;
   for (const auto& pin : tree.pinned) {
-    out.put(static_cast<std::uint8_t>(pin.has_value()));
-    if (pin) write_decision(out, *pin);
+    pinned.push_back(pin.has_value() ? 1 : 0);
+    if (pin) decisions.push_back(*pin);
   }
-  out.put(tree.focus);
+  return {{"groups", packed(pinned)}, {"decisions", decisions_json(decisions)}};
 }
 
-void read_steering(Reader& in, SearchTree& tree) {
-  tree.pinned.resize(in.count(1));
-  for (auto& pin : tree.pinned) {
-    const auto whether = in.get<std::uint8_t>();
-    if (whether > 1) damaged_tree("a pin is neither there nor not");
-    if (whether == 1) pin = read_decision(in);
+void parse_pins(const JsonView& json, SearchTree& tree) {
+  const std::vector<std::uint8_t> pinned = unpacked<std::uint8_t>(json.at("groups"));
+  const std::vector<Decision> decisions = parse_decisions(json.at("decisions"));
+  if (std::ranges::count(pinned, 1) != std::ssize(decisions) ||
+      std::ranges::count(pinned, 0) + std::ssize(decisions) != std::ssize(pinned))
+    damaged_tree("a pin is neither there nor not");
+  std::size_t next = 0;
+  for (const std::uint8_t is_pinned : pinned) {
+    auto& pin = tree.pinned.emplace_back();
+    if (is_pinned == 1) pin = decisions[next++];
   }
-  tree.focus = in.get<std::int32_t>();
 }
 
-std::uint32_t read_version(Reader& in) {
-  if (in.raw(kMagic.size()) != kMagic) damaged_tree("it does not begin as a search tree does");
-  const auto version = in.get<std::uint32_t>();
-  if (version >= 1 && version <= kVersion) return version;
-  throw InputError("", "search tree",
-                   "its version is " + std::to_string(version) +
-                       ", and this program reads versions up to " + std::to_string(kVersion),
-                   "use the program that wrote it");
+Json log_json(const std::vector<SearchTree::BackUp>& log) {
+  std::vector<std::int32_t> vertices;
+  std::vector<float> rewards;
+  for (const auto& [vertex, reward] : log) {
+    vertices.push_back(vertex);
+    rewards.push_back(reward);
+  }
+  return {{"vertices", packed(vertices)}, {"rewards", packed(rewards)}};
 }
 
-// The bytes before the checksum that ends them.
-std::string_view checked(std::string_view bytes) {
-  if (bytes.size() < kDigestBytes) damaged_tree("it ends too early");
-  const std::string_view content = bytes.substr(0, bytes.size() - kDigestBytes);
-  Reader end(bytes.substr(content.size()));
-  Digest digest;
-  digest.high = end.get<std::uint64_t>();
-  digest.low = end.get<std::uint64_t>();
-  if (digest_of(content) != digest) damaged_tree("its checksum is wrong, or it was cut off");
-  return content;
+std::vector<SearchTree::BackUp> parse_log(const JsonView& json) {
+  const auto vertices = unpacked<std::int32_t>(json.at("vertices"));
+  const auto rewards = unpacked<float>(json.at("rewards"));
+  if (vertices.size() != rewards.size()) damaged_tree("its log is not all there");
+  std::vector<SearchTree::BackUp> log(vertices.size());
+  for (std::size_t i = 0; i < log.size(); ++i) log[i] = {vertices[i], rewards[i]};
+  return log;
+}
+
+Json order_json(const std::vector<GroupId>& order) {
+  std::vector<std::int32_t> groups;
+  for (const GroupId group : order) groups.push_back(group.value());
+  return packed(groups);
+}
+
+std::vector<GroupId> parse_order(const JsonView& json) {
+  std::vector<GroupId> order;
+  for (const std::int32_t group : unpacked<std::int32_t>(json)) {
+    if (group < 0) damaged_tree("an op group is negative");
+    order.emplace_back(static_cast<std::size_t>(group));
+  }
+  return order;
+}
+
+void parse_identity(const JsonView& json, SearchTree& tree) {
+  const auto identity = unpacked<std::uint64_t>(json);
+  if (identity.size() != 3) damaged_tree("it does not say of which problem it is");
+  tree.problem = {identity[0], identity[1]};
+  tree.seed = identity[2];
+}
+
+SearchTree parse_container(std::string_view bytes) {
+  const Contained contained = read_container(bytes, kKind, "search tree");
+  const JsonView& json = contained.value;
+  SearchTree tree;
+  parse_identity(json.at("problem_and_seed"), tree);
+  tree.iterations = json.at("iterations").integer(0);
+  tree.actions = parse_decisions(json.at("actions"));
+  tree.order = parse_order(json.at("order"));
+  tree.vertices = parse_vertices(json.at("vertices"));
+  tree.priors = unpacked<float>(json.at("priors"));
+  parse_pins(json.at("pinned"), tree);
+  tree.focus = static_cast<std::int32_t>(
+      json.at("focus").integer(-1, std::numeric_limits<std::int32_t>::max()));
+  tree.log = parse_log(json.at("log"));
+  tree.state = parse_search_state(json.at("state"));
+  if (const auto record = json.find("record")) tree.record = parse_record(*record);
+  return tree;
 }
 
 }  // namespace
 
 std::string serialise(const SearchTree& tree) {
-  Writer out(4096 + tree.random_state.size() + kVertexBytes * tree.vertices.size() +
-             4 * tree.priors.size() + 8 * tree.log.size());
-  out.raw(kMagic);
-  out.put(kVersion);
-  out.put(tree.problem.high);
-  out.put(tree.problem.low);
-  out.put(tree.iterations);
-  out.put(tree.seed);
-  out.count(tree.random_state.size());
-  out.raw(tree.random_state);
-  out.count(tree.actions.size());
-  for (const Decision& decision : tree.actions) write_decision(out, decision);
-  out.count(tree.order.size());
-  for (GroupId group : tree.order) out.put(group.value());
-  out.count(tree.vertices.size());
-  for (const SearchTree::Vertex& vertex : tree.vertices) write_vertex(out, vertex);
-  out.array(tree.priors);
-  write_steering(out, tree);
-  out.array(tree.log);
-  return out.take_with_digest();
+  const std::vector<std::uint64_t> identity = {tree.problem.high, tree.problem.low, tree.seed};
+  Json json = {{"problem_and_seed", packed(identity)},
+               {"iterations", tree.iterations},
+               {"actions", decisions_json(tree.actions)},
+               {"order", order_json(tree.order)},
+               {"vertices", vertices_json(tree.vertices)},
+               {"priors", packed(tree.priors)},
+               {"pinned", pins_json(tree)},
+               {"focus", tree.focus},
+               {"log", log_json(tree.log)},
+               {"state", search_state_json(tree.state)}};
+  if (tree.record) json["record"] = record_json(*tree.record);
+  return write_container(kKind, json);
 }
 
 SearchTree parse_search_tree(std::string_view bytes) {
-  Reader start(bytes);
-  const std::uint32_t version = read_version(start);
-  Reader in(version > 1 ? checked(bytes) : bytes);
-  in.raw(kMagic.size() + sizeof version);
-  SearchTree tree;
-  tree.problem.high = in.get<std::uint64_t>();
-  tree.problem.low = in.get<std::uint64_t>();
-  tree.iterations = in.get<std::int64_t>();
-  tree.seed = in.get<std::uint64_t>();
-  tree.random_state = in.raw(in.count(1));
-  for (std::size_t n = in.count(9); n > 0; --n) tree.actions.push_back(read_decision(in));
-  for (std::size_t n = in.count(4); n > 0; --n) {
-    const auto group = in.get<std::int32_t>();
-    if (group < 0) damaged_tree("an op group is negative");
-    tree.order.emplace_back(static_cast<std::size_t>(group));
-  }
-  const std::size_t vertices = in.count(version > 1 ? kVertexBytes : kVertexBytesOfVersion1);
-  tree.vertices.reserve(vertices);
-  for (std::size_t n = vertices; n > 0; --n) tree.vertices.push_back(read_vertex(in, version));
-  tree.priors = in.array<float>();
-  if (version > 1) {
-    read_steering(in, tree);
-    tree.log = in.array<SearchTree::BackUp>();
-  }
-  if (!in.at_end()) damaged_tree("there is something behind its end");
+  if (is_legacy_tree(bytes)) return read_legacy_tree(bytes);
+  SearchTree tree = parse_container(bytes);
   check_tree(tree);
   return tree;
 }

@@ -8,8 +8,8 @@
 
 namespace strato {
 
-// Compact binary form for the store, with a checksum; parse throws InputError when it is damaged.
-// Trees of version 1 (no steering, no log) are read, too.
+// A container (core/io/container.h) whose lists of numbers are packed. parse_search_tree() reads
+// the forms of older versions, too (legacy_tree.h), and throws InputError for what is damaged.
 std::string serialise(const SearchTree& tree);
 SearchTree parse_search_tree(std::string_view bytes);
 

@@ -1,6 +1,6 @@
 // The planners that search without learning.
 #include "core/plugin/api/plugin.h"
-#include "core/search/mcts/tree_search.h"
+#include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/search/exact/exact.h"
 #include "plugins/planners/search/mcmc/mcmc.h"
@@ -11,7 +11,7 @@ namespace {
 using namespace strato;
 
 // Monte-Carlo tree search with uniform priors: TAG section 4.2.2 without its network ("pure MCTS").
-// The search itself, and how it goes beyond the paper, is in core/search/mcts/tree_search.h; --set
+// The search itself, and how it goes beyond the paper, is in core/search/portfolio/tree_search.h; --set
 // variant=paper is the paper's.
 class Mcts final : public Planner {
  public:

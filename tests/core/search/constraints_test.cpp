@@ -12,7 +12,7 @@
 #include "core/search/constraints/constraints_json.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
-#include "core/search/mcts/tree_search.h"
+#include "core/search/portfolio/tree_search.h"
 #include "core/search/run/run_planner.h"
 #include "core/search/run/run_record.h"
 #include "core/search/tree/search_tree.h"

@@ -156,7 +156,7 @@ TEST(OwnGroups, local_search_goes_on_in_them) {
   for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
     actions.push_back(decision_on_device(DeviceId(d)));
   std::vector<std::int32_t> all = {0, 1, 2, 3};
-  LocalSearch search(own, actions, std::vector(own.grouping->size(), all), 7);
+  LocalSearch search(Neighbourhood(own, actions, std::vector(own.grouping->size(), all)), 7);
   ActionVector chosen;
   for (const auto& group : start.groups) chosen.push_back(group->devices.front().device.value());
   const auto evaluator = make_simulating_evaluator(problem, 1);  // of the problem's groups

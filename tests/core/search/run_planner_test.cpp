@@ -6,7 +6,7 @@
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/evaluate/simulating_evaluator.h"
-#include "core/search/mcts/tree_search.h"
+#include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"
 #include "core/search/tree/steer.h"

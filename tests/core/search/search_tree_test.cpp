@@ -4,7 +4,9 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/io/container.h"
 #include "core/search/tree/search_tree_io.h"
+#include "tests/message_of.h"
 
 namespace strato {
 namespace {
@@ -26,7 +28,21 @@ SearchTree sample() {
     tree.log.push_back({vertex, static_cast<float>(vertex) / 8});
   tree.iterations = 9;
   tree.seed = 42;
-  tree.random_state = "state\0with zero";
+  tree.state.local_iterations = 4;
+  tree.state.pins = digest_of("pins");
+  tree.state.packed = true;
+  tree.state.space_next = 21;
+  tree.state.incumbent_unfinished = {false, true};
+  tree.state.tried_otherwise = {true, false};
+  tree.state.aside = {{1, 0}, {false, true}};
+  tree.state.local.steps = 7;
+  tree.state.local.incumbent = {1, 0};
+  tree.state.local.successes = {3, 0, 0, 1, 2};
+  tree.state.local.yields = {{5, 1}};
+  tree.state.local.tried = {{0, 1, 1}, {4, 0, 0}};
+  tree.state.local.tried_pairs = {-5, 17};
+  tree.state.local.used_starts = {1};
+  tree.state.second = SearchState::Unfinished{true, tree.state.local};
   tree.problem = digest_of("problem");
   return tree;
 }
@@ -38,7 +54,8 @@ TEST(SearchTree, round_trip) {
   EXPECT_EQ(serialise(back), bytes);
   EXPECT_EQ(back.actions, tree.actions);
   EXPECT_EQ(back.order, tree.order);
-  EXPECT_EQ(back.random_state, tree.random_state);
+  EXPECT_EQ(back.state, tree.state);
+  EXPECT_EQ(back.seed, 42U);
   EXPECT_EQ(back.problem, tree.problem);
   EXPECT_EQ(back.vertices[1].reward, -1.5F);
   EXPECT_EQ(back.priors, tree.priors);
@@ -48,58 +65,18 @@ TEST(SearchTree, round_trip) {
   EXPECT_EQ(back.vertices[1].weight, 2.5F);
 }
 
-// The same content as version 1 had it.
-std::string as_version_1(const SearchTree& tree) {
-  std::string plain = serialise([&] {
-    SearchTree without = tree;
-    without.pinned.clear();
-    without.focus = -1;
-    without.log.clear();
-    return without;
-  }());
-  plain.resize(plain.size() - 16 - 8 - 4 - 8);  // checksum, log, focus, pins
-  plain[8] = 1;
-  const std::size_t priors = plain.size() - 8 - 4 * tree.priors.size();
-  const std::size_t vertices = priors - 56 * tree.vertices.size();
-  std::string old = plain.substr(0, vertices);
-  for (std::size_t v = 0; v < tree.vertices.size(); ++v) old += plain.substr(vertices + 56 * v, 52);
-  return old + plain.substr(priors);
-}
-
-TEST(SearchTree, version_1_still_reads) {
-  const SearchTree tree = sample();
-  const SearchTree back = parse_search_tree(as_version_1(tree));
-  EXPECT_EQ(back.actions, tree.actions);
-  EXPECT_EQ(back.priors, tree.priors);
-  EXPECT_EQ(back.vertices[3].visits, 1);
-  EXPECT_EQ(back.vertices[1].weight, 1);
-  EXPECT_TRUE(back.pinned.empty());
-  EXPECT_EQ(back.focus, -1);
-  EXPECT_TRUE(back.log.empty());
-}
-
-// Damage that a checksum does not see: it is right again.
-std::string with_right_checksum(std::string bytes) {
-  if (bytes.size() < 16) return bytes;
-  bytes.resize(bytes.size() - 16);
-  const Digest digest = digest_of(bytes);
-  bytes.append(reinterpret_cast<const char*>(&digest.high), 8);
-  bytes.append(reinterpret_cast<const char*>(&digest.low), 8);
-  return bytes;
-}
-
 void expect_damage_said(const std::string& bytes) {
   try {
     parse_search_tree(bytes);
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("search tree: it"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("search tree"), std::string::npos) << error.what();
   }
 }
 
 TEST(SearchTree, any_changed_bit_is_seen) {
   const std::string bytes = serialise(sample());
-  for (std::size_t i = 12; i < bytes.size(); ++i)
+  for (std::size_t i = 0; i < bytes.size(); ++i)
     for (int bit = 0; bit < 8; ++bit) {
       std::string damaged = bytes;
       damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
@@ -134,17 +111,33 @@ TEST(SearchTree, every_truncation_and_any_extra_byte_is_an_input_error) {
   EXPECT_THROW(parse_search_tree(bytes + "x"), InputError);
 }
 
-TEST(SearchTree, damaged_bytes_never_do_harm) {
-  const std::string bytes = serialise(sample());
+constexpr ContainerKind kTree{"stratoscope-search-tree", 3, "the search tree", ""};
+
+// All lists of numbers in a value.
+void collect_binary(Json& json, std::vector<Json::binary_t*>& found) {
+  if (json.is_binary() && !json.get_binary().empty()) found.push_back(&json.get_binary());
+  if (json.is_structured())
+    for (Json& part : json) collect_binary(part, found);
+}
+
+// In a container that is whole: numbers change, lists become shorter, parts are gone.
+TEST(SearchTree, damaged_values_never_do_harm) {
+  const Json whole = read_container(serialise(sample()), kTree, "tree").value.json();
   Random random(5);
-  for (int round = 0; round < 20000; ++round) {
-    std::string damaged = bytes;
-    for (std::uint64_t n = 1 + random.below(4); n > 0; --n)
-      damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
-    if (round % 3 == 0) damaged.resize(random.below(damaged.size()));
-    damaged = with_right_checksum(std::move(damaged));
+  for (int round = 0; round < 4000; ++round) {
+    Json damaged = whole;
+    std::vector<Json::binary_t*> lists;
+    collect_binary(damaged, lists);
+    for (std::uint64_t n = 1 + random.below(3); n > 0; --n) {
+      Json::binary_t& list = *lists[random.below(lists.size())];
+      if (random.below(4) == 0) list.resize(random.below(list.size() + 1));
+      if (!list.empty())
+        list[random.below(list.size())] = static_cast<std::uint8_t>(random.below(256));
+    }
+    if (round % 10 == 0)
+      damaged.erase(std::next(damaged.begin(), static_cast<int>(random.below(10))));
     try {
-      const SearchTree tree = parse_search_tree(damaged);
+      const SearchTree tree = parse_search_tree(write_container(kTree, damaged));
       for (std::size_t v = 0; v < tree.vertices.size(); ++v)
         tree.strategy_at(static_cast<std::int32_t>(v), 2);
       tree.best_path();
@@ -155,14 +148,11 @@ TEST(SearchTree, damaged_bytes_never_do_harm) {
 }
 
 TEST(SearchTree, version_of_the_future_is_named) {
-  std::string bytes = serialise(sample());
-  bytes[8] = 3;
-  try {
-    parse_search_tree(bytes);
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("its version is 3"), std::string::npos);
-  }
+  const Json value = read_container(serialise(sample()), kTree, "tree").value.json();
+  ContainerKind newer = kTree;
+  newer.version = 4;
+  EXPECT_NE(message_of([&] { parse_search_tree(write_container(newer, value)); }).find("newer"),
+            std::string::npos);
 }
 
 TEST(SearchTree, strategy_follows_the_path) {

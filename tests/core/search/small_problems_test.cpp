@@ -7,7 +7,7 @@
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/search/evaluate/simulating_evaluator.h"
-#include "core/search/mcts/tree_search.h"
+#include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
 #include "tests/core/search/toy.h"
 #include "tests/message_of.h"
@@ -153,15 +153,9 @@ TEST(SmallProblems, a_stored_place_is_one_of_the_space) {
     return tree_search(problem, evaluator, *make_uniform_prior(), options, {}, nobody, {}, from);
   };
   const auto first = search(nullptr).tree;
-  const std::string& state = first->random_state;
-  std::size_t begin = 0;  // of the fifth word: a number whose eighth is the place
-  for (int word = 0; word < 4; ++word) begin = state.find(' ', begin) + 1;
-  const std::size_t end = state.find(' ', begin);
-  const std::int64_t flags = std::stoll(state.substr(begin, end - begin)) % 8;
   const auto resumed_at = [&](std::int64_t place) {
     SearchTree tree = *first;
-    tree.random_state =
-        state.substr(0, begin) + std::to_string(flags + 8 * place) + state.substr(end);
+    tree.state.space_next = static_cast<std::uint64_t>(place);
     return message_of([&] { search(std::make_shared<const SearchTree>(tree)); });
   };
   const auto actions = static_cast<std::int64_t>(make_actions(problem, {}).size());

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/search/evaluate/baselines.h"
-#include "core/search/mcts/tree_search.h"
+#include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"
 #include "tests/core/search/toy.h"
@@ -128,7 +128,7 @@ TEST(Steer, unpinning_goes_on_from_what_was_known_before) {
     for (std::size_t g = 0; g < 6; ++g) unpin(tree, GroupId(g));
     const PlanResult freed = run(tree);
     EXPECT_FALSE(free.score.better_than(freed.score)) << polish;
-    EXPECT_EQ(freed.tree->random_state.find(" r"), std::string::npos);
+    EXPECT_TRUE(freed.tree->state.barred.actions.empty());
     tree = *freed.tree;
     EXPECT_FALSE(free.score.better_than(run(tree).score)) << polish;
   }
@@ -163,7 +163,7 @@ TEST(Steer, a_fresh_tree_may_have_pins) {
   tree.vertices[0] = {};
   tree.log.clear();
   tree.iterations = 0;
-  tree.random_state = "0/";
+  tree.state = {};
   pin(tree, GroupId(1), on_device(2));
   const PlanResult result = run(tree);
   EXPECT_EQ(result.tree->iterations, 100);

@@ -1,4 +1,4 @@
-#include "core/search/mcts/tree_search.h"
+#include "core/search/portfolio/tree_search.h"
 
 #include <gtest/gtest.h>
 
@@ -153,12 +153,22 @@ TEST(TreeSearch, resume_refuses_what_does_not_fit) {
   run.options.set = {{"shares", "even"}};
   EXPECT_THROW(run(problem), InputError);
   run.options.set = {};
-  SearchTree broken = *result.tree;
-  for (const char* state : {"", "x", "5", "99999/0;", "-1/0;;", "0/0;1 2;;;;", "0/0; 9999;;;;"}) {
-    broken.random_state = state;
+  const auto refused = [&](auto&& change) {
+    SearchTree broken = *result.tree;
+    change(broken.state);
     run.resume = std::make_shared<const SearchTree>(broken);
-    EXPECT_THROW(run(problem), InputError) << state;
-  }
+    EXPECT_THROW(run(problem), InputError);
+  };
+  refused([](SearchState& s) { s = {}; });
+  refused([](SearchState& s) { s.local = {}; });
+  refused([](SearchState& s) { s.local_iterations = 99999; });
+  refused([](SearchState& s) { s.local_iterations = -1; });
+  refused([](SearchState& s) { s.local.incumbent = {1, 2}; });
+  refused([](SearchState& s) { s.local.incumbent.assign(4, 9999); });
+  SearchTree other = *result.tree;
+  other.record = EvaluationRecord{"autodist 5", "", {}};
+  run.resume = std::make_shared<const SearchTree>(other);
+  EXPECT_THROW(run(problem), InputError);
 }
 
 struct StopAfter : Observer {

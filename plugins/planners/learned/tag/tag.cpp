@@ -9,7 +9,7 @@
 #include "core/plugin/api/plugin.h"
 #include "core/program/sfb/sfb.h"
 #include "core/search/api/trainer.h"
-#include "core/search/mcts/tree_search.h"
+#include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/learned/tag/network/prior.h"
 #include "plugins/planners/learned/tag/training/trainer.h"

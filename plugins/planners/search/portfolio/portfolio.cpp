@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/search/evaluate/baselines.h"
-#include "core/search/mcts/tree_search.h"
+#include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
 
 namespace strato::portfolio {

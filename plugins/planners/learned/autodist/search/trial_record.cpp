@@ -1,7 +1,5 @@
 #include "plugins/planners/learned/autodist/search/trial_record.h"
 
-#include <charconv>
-
 #include "core/base/error.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/tree/search_tree.h"
@@ -9,19 +7,10 @@
 namespace strato::autodist {
 namespace {
 
-constexpr std::string_view kMagic = "autodist 5\n";
+constexpr const char* kPlanner = "autodist 5";  // with the version of what its trials mean
 
 [[noreturn]] void damaged(const std::string& problem) {
   throw InputError("", "search state", problem, "start a new search");
-}
-
-std::int64_t number_from(std::string_view& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || value < 0) damaged("the record of trials is damaged");
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  if (!text.empty()) text.remove_prefix(1);
-  return value;
 }
 
 }  // namespace
@@ -43,36 +32,28 @@ std::shared_ptr<const SearchTree> TrialRecord::as_tree(const Problem& problem,
   tree->iterations = count();
   tree->seed = seed;
   tree->problem = problem.digest();
-  std::string& text = tree->random_state;
-  text = std::string(kMagic) + options + "\n" + std::to_string(batches.size());
+  EvaluationRecord& record = tree->record.emplace(EvaluationRecord{kPlanner, options, {}});
   for (const std::vector<Score>& batch : batches) {
-    text += "\n" + std::to_string(batch.size());
+    auto& evaluations = record.batches.emplace_back();
     for (const Score& score : batch)
-      text += " " + std::to_string(score.step_time.value) + " " + std::to_string(score.feasible) +
-              " " + std::to_string(score.overflow.value);
+      evaluations.push_back({score.step_time.value, score.feasible, score.overflow.value});
   }
   return tree;
 }
 
 TrialRecord TrialRecord::from_tree(const SearchTree& tree) {
-  std::string_view text = tree.random_state;
-  if (!text.starts_with(kMagic)) damaged("it is of another planner, or of another version");
-  text.remove_prefix(kMagic.size());
-  const std::size_t line = text.find('\n');
-  if (line == std::string_view::npos) damaged("the record of trials is cut");
+  if (!tree.record || tree.record->planner != kPlanner)
+    damaged("it is of another planner, or of another version");
   TrialRecord record;
-  record.options = text.substr(0, line);
-  text.remove_prefix(line + 1);
-  for (std::int64_t batches = number_from(text); batches > 0; --batches) {
+  record.options = tree.record->options;
+  for (const auto& evaluations : tree.record->batches) {
     std::vector<Score>& batch = record.batches.emplace_back();
-    for (std::int64_t left = number_from(text); left > 0; --left) {
-      Score& score = batch.emplace_back();
-      score.step_time = Nanos(number_from(text));
-      score.feasible = number_from(text) != 0;
-      score.overflow = Bytes(number_from(text));
+    for (const auto& [time, feasible, overflow] : evaluations) {
+      if (time < 0 || overflow < 0) damaged("a trial has an impossible time or overflow");
+      batch.push_back({Nanos(time), feasible, Bytes(overflow), nullptr});
     }
   }
-  if (!text.empty()) damaged("the record of trials has more than it says");
+  if (record.count() != tree.iterations) damaged("its trials are not all there");
   return record;
 }
 

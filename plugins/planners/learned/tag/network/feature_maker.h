@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/search/mcts/tree_search.h"
+#include "core/search/portfolio/tree_search.h"
 #include "plugins/planners/learned/tag/network/problem_features.h"
 
 namespace strato::tag {

@@ -224,7 +224,7 @@ TEST(AutoDist, GoesOnInTheChoiceOfReplicas) {
     options.iterations = 0;
     const PlanResult same = plan(problem, options, stored);
     EXPECT_EQ(same.strategy, begun.strategy);
-    EXPECT_EQ(same.tree->random_state, begun.tree->random_state);
+    EXPECT_EQ(same.tree->record, begun.tree->record);
     options.iterations = 60 - first;
     const PlanResult whole = plan(problem, options, stored);
     EXPECT_EQ(whole.tree->iterations, 60);
@@ -277,7 +277,8 @@ TEST(AutoDist, TellsItsStateWhileItRuns) {
       run_planner(*registry().planner("autodist"), problem, options, keeper, {});
   ASSERT_NE(keeper.last, nullptr);
   EXPECT_LE(keeper.last->iterations, whole.tree->iterations);
-  EXPECT_TRUE(whole.tree->random_state.starts_with("autodist 5\n"));
+  ASSERT_TRUE(whole.tree->record);
+  EXPECT_EQ(whole.tree->record->planner, "autodist 5");
   EXPECT_GE(plan(problem, evaluations(10), keeper.last).tree->iterations,
             keeper.last->iterations + 1);
 }

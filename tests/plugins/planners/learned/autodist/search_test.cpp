@@ -237,8 +237,7 @@ TEST(TrialRecord, ASearchGoesOnAsIfItHadNeverStopped) {
   EXPECT_EQ(again.count(), asked_part);
   EXPECT_EQ(play(again, 5, asked_rest), expected);
   EXPECT_EQ(asked_part + asked_rest, asked_whole);
-  EXPECT_EQ(again.as_tree(ground.problem, 5)->random_state,
-            whole.as_tree(ground.problem, 5)->random_state);
+  EXPECT_EQ(again.as_tree(ground.problem, 5)->record, whole.as_tree(ground.problem, 5)->record);
 }
 
 TEST(TrialRecord, SurvivesTheWorkspace) {
@@ -261,17 +260,21 @@ TEST(TrialRecord, WhatIsDamagedIsRefused) {
   record.options = "seed=1";
   record.batches = {{Score{Nanos(5), true, Bytes(0), nullptr}, Score{}}};
   SearchTree tree = *record.as_tree(ground.problem, 1);
-  const std::string whole = tree.random_state;
+  const SearchTree whole = tree;
   EXPECT_NO_THROW(TrialRecord::from_tree(tree));
-  for (std::size_t length = 0; length < whole.size(); ++length) {
-    tree.random_state = whole.substr(0, length);
-    EXPECT_THROW(TrialRecord::from_tree(tree), InputError) << length;
-  }
-  for (const std::string& other :
-       {whole + " 7", std::string("12 0 0/local"), "autodist 5\n" + whole}) {
-    tree.random_state = other;
+  const auto refused = [&](auto&& change) {
+    tree = whole;
+    change(tree);
     EXPECT_THROW(TrialRecord::from_tree(tree), InputError);
-  }
+  };
+  refused([](SearchTree& t) { t.record.reset(); });
+  refused([](SearchTree& t) { t.record->planner = "autodist 4"; });
+  refused([](SearchTree& t) { t.record->planner.clear(); });
+  refused([](SearchTree& t) { t.record->batches.clear(); });
+  refused([](SearchTree& t) { t.record->batches[0].pop_back(); });
+  refused([](SearchTree& t) { t.record->batches[0].push_back({7, true, 0}); });
+  refused([](SearchTree& t) { t.record->batches[0][0].step_time_ns = -1; });
+  refused([](SearchTree& t) { t.record->batches[0][0].overflow_bytes = -1; });
   RecordedTrials recorded(record, source());
   const std::vector<Strategy> three(3, strategy_of(ground.task, plain_plan(ground.task)));
   EXPECT_THROW(recorded.run(three), InputError);

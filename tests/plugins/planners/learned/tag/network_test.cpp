@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
-#include "core/search/mcts/tree_search.h"
+#include "core/search/portfolio/tree_search.h"
 #include "core/sim/timeline/feedback.h"
 #include "plugins/planners/learned/tag/network/prior.h"
 #include "tests/plugins/planners/learned/tag/kit.h"

@@ -1,0 +1,74 @@
+// What the groups of a problem may be told in a search: the actions, the order in which a tree
+// decides the groups, the legal actions of each, and those that groups are pinned to. Immutable.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/search/api/problem.h"
+#include "core/search/mcts/tree_options.h"
+#include "core/search/tree/search_tree.h"
+
+namespace strato {
+
+class ActionTable {
+ public:
+  // `steering`: pins and further actions come from there; null: none. Throws InputError when they
+  // do not fit. Decisions of `known` (complete strategies in the problem's groups) that are no
+  // actions become further actions, behind those that are free.
+  ActionTable(const Problem& problem, const TreeSearchOptions& options, std::uint64_t seed,
+              const SearchTree* steering = nullptr, std::span<const Strategy> known = {});
+
+  const std::vector<Decision>& actions() const { return actions_; }
+  const Decision& action(std::int32_t number) const {
+    return actions_[static_cast<std::size_t>(number)];
+  }
+  // Those beyond are legal for the group that is pinned to them, or has them in a known strategy.
+  std::size_t free_action_count() const { return free_actions_; }
+  // Depth by depth, the group that is decided there.
+  const std::vector<GroupId>& order() const { return order_; }
+  std::size_t groups() const { return order_.size(); }
+  // By depth: legal actions, most plausible first.
+  const std::vector<std::vector<std::int32_t>>& ranked() const { return ranked_; }
+  std::vector<std::vector<std::int32_t>> ranked_by_group() const;
+  // Ascending; of a pinned group its pin alone.
+  std::vector<std::vector<std::int32_t>> legal_by_group() const;
+  // Its place among the ranked actions of the depth; -1: it is not one of them.
+  std::int32_t rank(std::size_t depth, std::int32_t action) const {
+    return rank_[depth][static_cast<std::size_t>(action)];
+  }
+
+  // By group id: the action that it is pinned to, or -1; empty: none is pinned.
+  const std::vector<std::int32_t>& pinned() const { return pinned_; }
+  const IdVector<GroupId, std::optional<Decision>>& pins() const { return pins_; }
+  std::int32_t pin_at(std::size_t depth) const {
+    return pinned_.empty() ? -1 : pinned_[order_[depth].index()];
+  }
+  std::size_t first_free() const { return first_free_; }  // depth of the first group not pinned
+  bool obeys_pins(const ActionVector& actions) const;
+  ActionVector with_pins(ActionVector actions) const;
+  Digest digest_of_pins() const;
+
+  Strategy strategy_of(const ActionVector& actions) const;
+  // The inverse, with the pins instead of its own decisions; for the strategies that were `known`.
+  ActionVector actions_of(const Strategy& known) const;
+
+ private:
+  void take_actions(const Problem& problem, const SearchTree& steering);
+  void take_pins(const IdVector<GroupId, std::optional<Decision>>& of_constraints);
+  void take_decisions(const Strategy& known);
+
+  std::vector<Decision> actions_;
+  std::size_t free_actions_ = 0;
+  std::vector<GroupId> order_;
+  IdVector<GroupId, std::optional<Decision>> pins_;
+  std::vector<std::int32_t> pinned_;
+  std::size_t first_free_ = 0;
+  std::vector<std::vector<std::int32_t>> ranked_;
+  std::vector<std::vector<std::int32_t>> rank_;  // by depth and action
+};
+
+}  // namespace strato

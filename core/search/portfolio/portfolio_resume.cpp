@@ -1,0 +1,120 @@
+// Going on from a stored tree, as if the search had never stopped or with new wishes of a person.
+#include <limits>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/search/mcts/tree_ranking.h"
+#include "core/search/portfolio/portfolio.h"
+#include "core/search/tree/search_tree_check.h"
+
+namespace strato {
+
+void Portfolio::restore(const SearchTree& tree) {
+  if (tree.seed != common_.seed)
+    throw InputError("", "search tree", "it was made with seed " + std::to_string(tree.seed),
+                     "resume with that seed, or start a new search");
+  check_state(tree);
+  SearchState state = tree.state;
+  const bool pins_changed = state.pins != table_.digest_of_pins();
+  pinned_since_ = pins_changed ? tree.log.size() : state.pinned_since;
+  tree_.restore(tree, pins_changed ? std::numeric_limits<std::size_t>::max() : pinned_since_);
+  if (pins_changed) {
+    state.packed = false;
+    state.space_next = 0;
+    state.second.reset();
+  }
+  if (!options_.finish_always) {
+    if (state.unfinished) finishing_.leave_to_others();
+    incumbent_.restore_finishing(state);
+  }
+  // Behind the last strategy nothing would be left to try, and the best so far be told for the
+  // optimum.
+  if (bounds_.is_small() &&
+      static_cast<double>(state.space_next) > SmallSpace::count_of(table_.legal_by_group()))
+    throw InputError("", "search tree", "it has tried more strategies than there are",
+                     "run the search again");
+  if (state.contradicted) bounds_.distrust();
+  local_iterations_ = state.local_iterations;
+  tree_iterations_ = tree.iterations - local_iterations_;
+  if (!tree_.node(0).evaluated) return evaluate_root();
+  for (Proposer* proposer : stored()) proposer->restore(state);
+  rewards_.set_baseline(
+      Nanos(state.baseline_ns > 0 ? state.baseline_ns : tree_.node(0).step_time_ns));
+  barred_ = state.barred;
+  restore_incumbent(state.local.incumbent, pins_changed);
+  restore_aside(state.aside);
+  recall();
+  restore_unfinished(state);
+}
+
+bool Portfolio::is_allowed(const ActionVector& actions) const {
+  return table_.obeys_pins(actions) && !tree_.is_excluded(actions);
+}
+
+// Steering may have made the incumbent illegal: then it gets the pins, or, in an excluded branch,
+// the best that is known outside takes its place. Where pins are gone, what was known before them
+// may be better.
+void Portfolio::restore_incumbent(const ActionVector& stored, bool pins_changed) {
+  for (std::size_t i = 0; i < tree_.nodes().size(); ++i) {
+    const TreeNode& node = tree_.nodes()[i];
+    if (!node.closed && !node.stale)
+      rewards_.learn(tree_.completed_actions(static_cast<std::int32_t>(i)),
+                     KnownRewards::Known{node.reward, node.step_time_ns});
+  }
+  ActionVector best = stored.empty() ? tree_.completed_actions(0) : stored;
+  if (!stored.empty() && !is_allowed(best)) bar({best, incumbent_.candidate().unfinished});
+  best = table_.with_pins(std::move(best));
+  if (tree_.is_excluded(best)) {
+    const std::int32_t vertex = best_vertex(tree_, false);
+    if (vertex < 0) return incumbent_.forget();
+    best = tree_.completed_actions(vertex);
+    incumbent_.reset_finishing();
+  }
+  const Candidate candidate{best, incumbent_.candidate().unfinished};
+  const Score score = evaluate(finishing_.of(candidate));
+  if (!pins_changed && stored == best) return incumbent_.resume(best, score);
+  incumbent_.take(candidate, score, Incumbent::Given);
+  const std::int32_t vertex = pins_changed ? best_vertex(tree_, true) : -1;
+  if (vertex < 0) return;
+  best = tree_.completed_actions(vertex);
+  const Score other = evaluate(finishing_.seen_by_tree(best));
+  rewards_.learn(best, other);
+  consider(tree_, finishing_, best, other, incumbent_);
+}
+
+void Portfolio::restore_aside(const Candidate& aside) {
+  if (aside.actions.empty() || options_.finish_always) return;
+  if (!is_allowed(aside.actions)) return bar(aside);
+  const Score score = evaluate(finishing_.of(aside));
+  if (incumbent_.exists() && score.better_than(incumbent_.score()))
+    incumbent_.keep_aside(aside, score);
+}
+
+void Portfolio::restore_unfinished(const SearchState& state) {
+  if (!finishing_.is_chosen()) return;
+  unfinished_.restore(state);
+  if (!unfinished_.has_begun()) return;
+  if (!is_allowed(unfinished_.actions())) return unfinished_.begin_anew();
+  unfinished_.set_score(evaluate(finishing_.unfinished(unfinished_.actions())));
+}
+
+// One at a time: the better one of two.
+void Portfolio::bar(const Candidate& candidate) {
+  if (!barred_.actions.empty()) {
+    const std::vector<Strategy> both = {finishing_.of(candidate), finishing_.of(barred_)};
+    const std::vector<Score> scores = evaluate(both);
+    if (!scores.front().better_than(scores.back())) return;
+  }
+  barred_ = candidate;
+}
+
+// What was in its way is gone: from there on where that is better than what was found since.
+void Portfolio::recall() {
+  if (barred_.actions.empty() || !is_allowed(barred_.actions)) return;
+  Candidate candidate = std::exchange(barred_, {});
+  const Score score = evaluate(finishing_.of(candidate));
+  if (incumbent_.is_improved_by(score))
+    incumbent_.take(std::move(candidate), score, Incumbent::Local);
+}
+
+}  // namespace strato

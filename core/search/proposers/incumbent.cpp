@@ -1,0 +1,76 @@
+#include "core/search/proposers/incumbent.h"
+
+#include <utility>
+
+namespace strato {
+
+Incumbent::Incumbent(const Finishing& finishing, Listener improved)
+    : finishing_(finishing), improved_(std::move(improved)) {
+  reset_finishing();
+}
+
+void Incumbent::take(Candidate candidate, const Score& score, Origin origin) {
+  candidate_ = std::move(candidate);
+  score_ = score;
+  ++version_;
+  ++wins_[origin];
+  tried_ = finishing_.all(false);
+  all_tried_ = false;
+  if (better_aside() == nullptr) improved_(strategy(), score);  // else that was told
+}
+
+void Incumbent::forget() {
+  candidate_.actions.clear();
+  score_.reset();
+  ++version_;
+}
+
+void Incumbent::resume(ActionVector actions, const Score& score) {
+  candidate_.actions = std::move(actions);
+  score_ = score;
+}
+
+void Incumbent::reset_finishing() {
+  candidate_.unfinished = finishing_.flags_of_tree();
+  tried_ = finishing_.all(false);
+  all_tried_ = false;
+}
+
+void Incumbent::keep_aside(const Candidate& candidate, const Score& score) {
+  if (aside_ && !score.better_than(aside_->second)) return;
+  keep_aside(finishing_.of(candidate), score);
+  aside_candidate_ = candidate;
+}
+
+void Incumbent::keep_aside(Strategy strategy, const Score& score) {
+  if (aside_ && !score.better_than(aside_->second)) return;
+  aside_candidate_ = {};
+  aside_ = {std::move(strategy), score};
+  improved_(aside_->first, score);
+}
+
+const Strategy* Incumbent::better_aside() const {
+  const bool better = aside_ && (!score_ || aside_->second.better_than(*score_));
+  return better ? &aside_->first : nullptr;
+}
+
+std::optional<Score> Incumbent::best_score() const {
+  return better_aside() != nullptr ? aside_->second : score_;
+}
+
+void Incumbent::save(SearchState& state) const {
+  state.incumbent_unfinished = candidate_.unfinished;
+  state.tried_otherwise = tried_;
+  state.all_tried_otherwise = all_tried_;
+  if (better_aside() != nullptr) state.aside = aside_candidate_;
+}
+
+void Incumbent::restore_finishing(const SearchState& state) {
+  reset_finishing();
+  if (state.tried_otherwise.empty()) return;
+  candidate_.unfinished = state.incumbent_unfinished;
+  tried_ = state.tried_otherwise;
+  all_tried_ = state.all_tried_otherwise;
+}
+
+}  // namespace strato
