@@ -24,6 +24,8 @@
 
 namespace strato {
 
+class LoweredStrategy;  // lowered_strategy.h
+
 class DeltaLowering {
  public:
   DeltaLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
@@ -57,14 +59,14 @@ class DeltaLowering {
   void list_tasks(std::vector<TaskId>& tasks) const;  // all that are not gone, in emission order
   std::size_t task_count() const;                     // not gone
   Bytes resident(DeviceId device) const;
-  const std::shared_ptr<const Grouping>& grouping() const;
+  const std::shared_ptr<const Grouping>& grouping() const { return grouping_; }
 
   // The program as Lowering::lower() would have it; ids[i] is the handle of its task i.
   Program program(std::vector<TaskId>& ids) const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<const Grouping> grouping_;
+  std::unique_ptr<LoweredStrategy> lowered_;
 };
 
 }  // namespace strato

@@ -13,7 +13,9 @@
 
 namespace strato {
 
-struct Fold;  // symmetry.h
+struct Fold;       // symmetry.h
+class Symmetry;    // symmetry.h
+class OpLowering;  // op_lowering.h
 
 struct LowerOptions {
   bool verify =
@@ -41,13 +43,10 @@ class Lowering {
   void lower(const Strategy& strategy, Program& into, const LowerOptions& options = {});
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
+  void place(const Strategy& strategy);
 
-// Structure only, independent of how the program was made: ids in range, dependencies acyclic and
-// ascending, every read buffer written or resident before, resources match kinds, transfers start
-// and end where they say, byte counts positive. Throws InvariantError.
-void verify(const Program& program);
+  std::unique_ptr<OpLowering> ops_;
+  std::unique_ptr<Symmetry> symmetry_;
+};
 
 }  // namespace strato

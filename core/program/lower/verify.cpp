@@ -1,9 +1,10 @@
-// The verifier: what must hold for any program, checked without knowing how it was made.
+#include "core/program/lower/verify.h"
+
 #include <algorithm>
 #include <functional>
 
 #include "core/base/error.h"
-#include "core/program/lower/lower.h"
+#include "core/program/lower/verify_parts.h"
 #include "core/program/value/ascending.h"
 #include "core/program/value/collective.h"
 
@@ -265,6 +266,9 @@ class Verifier {
 
 }  // namespace
 
-void verify(const Program& program) { Verifier(program).run(); }
+void verify(const Program& program) {
+  Verifier(program).run();
+  verify_parts(program);
+}
 
 }  // namespace strato

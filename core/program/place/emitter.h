@@ -6,21 +6,22 @@
 #include <span>
 #include <vector>
 
+#include "core/program/place/placement.h"
 #include "core/program/value/part_index.h"
 #include "core/program/value/program.h"
 #include "core/program/value/tables.h"
 
 namespace strato {
 
-// A tensor (or a part of it) as it stands on one device.
+// A part of a tensor as it stands on one device.
 struct Instance {
   BufferId buffer;  // invalid: resident bytes, nothing to release
   TaskId task;      // after which it can be read; invalid: from the start of the step
   DeviceId device;
-  std::int32_t begin = 0, end = 0;  // samples
-  std::int32_t slot = -1;           // of a parameter's resident bytes: its row in Tables::slots
-  bool exclusive = false;           // a partial sum that no other tensor's reader looks at
-  std::int32_t next = -1;           // in the list of instances that an exchange made
+  PartId part = kWhole;
+  std::int32_t slot = -1;  // of a parameter's resident bytes: its row in Tables::slots
+  bool exclusive = false;  // a partial sum that no other tensor's reader looks at
+  std::int32_t next = -1;  // in the list of instances that an exchange made
 };
 
 class Emitter {
@@ -45,6 +46,10 @@ class Emitter {
   }
 
   PartIndex& parts() { return parts_; }
+  const Program& program() const { return *program_; }
+  // A task of a part that is cut along several axes: sets its range of the first, and where those
+  // of the others are.
+  void set_cuts(Task& task, std::span<const AxisRange> ranges);
 
   void read(const Instance& instance) {
     depend(instance.task);
@@ -80,7 +85,8 @@ class Emitter {
     program_->resources.push_row(links(task.device, task.target));
     return commit(task);
   }
-  TaskId commit_collective(const Task& task, std::span<const DeviceId> members,
+  // One shard stands on each member.
+  TaskId commit_collective(const Task& task, std::span<const Shard> members,
                            std::span<const LinkId> links);
 
  private:

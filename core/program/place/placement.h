@@ -24,40 +24,16 @@
 // is decided as it was before keeps its layouts.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <map>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "core/program/place/layouts.h"
+#include "core/program/place/synced_variables.h"
 #include "core/program/value/tables.h"
 #include "core/strategy/value/strategy.h"
 
 namespace strato {
-
-struct Shard {
-  DeviceId device;
-  std::int32_t begin = 0, end = 0;  // samples
-  Tables::Column costs = 0;
-};
-
-using LayoutId = std::int32_t;  // equal exactly when two layouts are equal, within one generation
-
-struct Layout {
-  bool sharded = false;
-  std::vector<Shard> shards;           // ascending by device
-  std::vector<std::int32_t> position;  // by device: its shard, or -1
-  // Of a split op: shard i makes [cuts[i], cuts[i + 1]) along its axis. Else empty.
-  std::vector<std::int32_t> cuts;
-  bool is_split() const { return !cuts.empty(); }
-  bool has(DeviceId device) const { return position[device.index()] >= 0; }
-  bool has_all(const Layout& other) const {  // of its devices
-    for (const Shard& shard : other.shards)
-      if (!has(shard.device)) return false;
-    return true;
-  }
-};
 
 // An op that is split along another axis than the batch.
 struct PlacedSplit {
@@ -67,15 +43,13 @@ struct PlacedSplit {
   LayoutId displaced = -1;  // what the op's group says
 };
 
-struct Fold;  // symmetry.h
-
 class Placement {
  public:
   explicit Placement(Tables& tables);
   void place(const Strategy& complete);
 
   LayoutId layout_id(OpId op) const { return layout_of_[op]; }
-  const Layout& layout(LayoutId id) const { return layouts_[static_cast<std::size_t>(id)].layout; }
+  const Layout& layout(LayoutId id) const { return layouts_[id]; }
   const Layout& layout(OpId op) const { return layout(layout_of_[op]); }
   Mode mode(OpId op) const { return mode_[tables_.grouping->group_of(op)]; }
   // Where the parameters that `update` updates are kept.
@@ -84,38 +58,15 @@ class Placement {
 
   bool has_splits() const { return !splits_.empty(); }
 
-  // Updates of replicated groups whose variable has an entry of its own and a gradient that their
-  // replicas have summed up in parts, which nobody else reads (placement_variables.cpp). Elsewhere
-  // an entry changes nothing. Ascending.
-  std::span<const VariableSync> variables() const { return variables_; }
-  const VariableSync* variable(OpId update) const;  // null: none
-  // An entry that says no more than that the whole gradient is all-reduced is none of these.
-  bool is_reduced(OpId update) const {
-    return !reduced_.empty() && std::binary_search(reduced_.begin(), reduced_.end(), update);
-  }
-  // Is the parameter read as it was when the step began, and overwritten at any time?
-  bool is_stale(OpId update) const {
-    return has_stale_ && variable(update) && variable(update)->staleness > 0;
-  }
-  bool has_variables() const { return !variables_.empty() || !reduced_.empty(); }
+  const SyncedVariables& variables() const { return variables_; }
   const PlacedSplit& split(OpId op) const;  // of an op whose layout is_split()
 
-  // The devices of a layout that are nearest to a device which has none of its shards: in its
-  // device group, else in its machine, else all. Ascending.
-  std::span<const DeviceId> nearest(LayoutId copies, DeviceId to);
+  Layouts& layouts() { return layouts_; }
+  const Layouts& layouts() const { return layouts_; }
 
   // From here to the next place() or unfold() only the devices that the fold keeps are in layouts.
   void fold(const Fold& fold);
   void unfold();
-  // Of a layout, those that were left out, too.
-  const std::vector<Shard>& members(LayoutId id) const {
-    const LayoutId unfolded = layouts_[static_cast<std::size_t>(id)].unfolded;
-    return layout(unfolded < 0 ? id : unfolded).shards;
-  }
-
-  // Goes up when all layouts are forgotten: ids of two generations do not compare.
-  std::uint32_t generation() const { return generation_; }
-
   void check()
       const;  // every op has a layout, and shards cover the batch exactly; throws InvariantError
 
@@ -123,15 +74,6 @@ class Placement {
   struct GroupLayouts {
     LayoutId whole = 0, sharded = -1;  // sharded: -1 when the batch is not split
   };
-  struct Known {
-    Layout layout;
-    std::unordered_map<DeviceId, std::vector<DeviceId>> nearest;
-    LayoutId unfolded = -1;  // what it is a part of
-  };
-  void forget();
-  LayoutId add(bool sharded);
-  LayoutId intern(bool sharded, std::span<const DeviceShare> devices,
-                  std::span<const std::int64_t> samples);
   void place_group(GroupId group, const Decision& decision);
   void place_parts(GroupId group, const Decision& decision);
   void mark_duplicated(std::span<const OpId> ops);
@@ -139,33 +81,24 @@ class Placement {
   void place_splits(std::span<const OpSplit> splits);
   void place_split(const OpSplit& split);
   void take_splits_back();
-  LayoutId intern_parts(const OpSplit& split, std::int64_t extent);
   void place_updates();
   void place_variables(std::span<const VariableSync> variables);
   bool duplicate_products(std::span<const VariableSync> variables);
   bool may_synchronise(OpId update) const;
   bool may_shard(OpId op, LayoutId layout) const;
-  LayoutId folded(LayoutId id, const Fold& fold);
 
   Tables& tables_;
-  std::vector<Known> layouts_;  // the first device_count() are "whole on one device"
-  std::unordered_multimap<std::uint64_t, LayoutId> layout_by_hash_;
-  std::uint32_t generation_ = 0;
+  Layouts layouts_;
   IdVector<GroupId, Decision> placed_;  // of the last strategy; no devices: none
   IdVector<OpId, LayoutId> layout_of_, homes_;
   IdVector<OpId, LayoutId> unfolded_layout_of_, unfolded_homes_;  // empty: not folded
   IdVector<OpId, char> duplicated_;
-  std::vector<VariableSync> variables_;
-  std::vector<OpId> reduced_;
-  bool has_stale_ = false;                                       // among variables_
-  std::vector<PlacedSplit> splits_;                              // ascending by op
-  std::map<std::vector<std::int32_t>, LayoutId> split_layouts_;  // by devices and cuts
-  std::unordered_multimap<LayoutId, LayoutId> folded_layouts_;   // by what they are a part of
-  std::vector<LayoutId> folded_now_;                             // by layout, of this fold; or -1
+  SyncedVariables variables_;
+  std::vector<PlacedSplit> splits_;   // ascending by op
+  std::vector<LayoutId> folded_now_;  // by layout, of this fold; or -1
   IdVector<GroupId, Mode> mode_;
   IdVector<GroupId, GroupLayouts> of_group_;
   IdVector<GroupId, std::size_t> next_server_;
-  std::vector<Shard> scratch_;
 };
 
 }  // namespace strato

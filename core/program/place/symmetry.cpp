@@ -10,11 +10,6 @@ const Shard* shard_on(const Layout& layout, DeviceId device) {
   return at < 0 ? nullptr : &layout.shards[static_cast<std::size_t>(at)];
 }
 
-bool same_devices(const Layout& a, const Layout& b) {
-  return std::equal(a.shards.begin(), a.shards.end(), b.shards.begin(), b.shards.end(),
-                    [](const Shard& x, const Shard& y) { return x.device == y.device; });
-}
-
 }  // namespace
 
 void Symmetry::list_layouts() {
@@ -94,7 +89,7 @@ bool Symmetry::needed_by_owners_only(TensorId tensor) {
   const LayoutId made = placement_.layout_id(tables_.tensors[tensor].op);
   const Layout& owners = placement_.layout(made);
   const auto consumers = tables_.graph->consumers(tensor);
-  if (consumers.size() == 1 && same_devices(owners, placement_.layout(consumers[0])))
+  if (consumers.size() == 1 && have_same_devices(owners, placement_.layout(consumers[0])))
     return !placement_.layout(consumers[0]).sharded;
   needed_.assign(tables_.cluster->device_count(), false);
   std::size_t needed = 0;
@@ -142,7 +137,7 @@ void Symmetry::check_input(OpId op, TensorId tensor) {
   const Layout &made = placement_.layout(made_id), &read = placement_.layout(read_id);
   const bool whole = parameter || !made.sharded || facts.kind == BatchKind::Whole;
   if (whole) {
-    if (same_devices(made, read)) return;
+    if (have_same_devices(made, read)) return;
     for (const Shard& shard : read.shards) {
       if (made.has(shard.device)) continue;
       single_out(shard.device);
@@ -200,8 +195,8 @@ void Symmetry::find(Fold& fold) {
   fold.representative.clear();
   for (std::size_t d = 0; d < devices; ++d) fold.representative.push_back(DeviceId(d));
   fold.more_resident.assign(devices, Bytes(0));
-  if (placement_.has_splits()) return;     // each part has a slice of its own
-  if (placement_.has_variables()) return;  // and servers are like no other replica
+  if (placement_.has_splits()) return;          // each part has a slice of its own
+  if (!placement_.variables().empty()) return;  // and servers are like no other replica
   list_layouts();
   split_classes();
   count_classes();

@@ -1,4 +1,5 @@
 #include "core/program/lower/lower.h"
+#include "core/program/lower/verify.h"
 
 #include <gtest/gtest.h>
 

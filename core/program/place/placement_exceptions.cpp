@@ -1,9 +1,11 @@
-// Ops that the strategy splits along another axis than the batch (FastT 5.2).
+// What is placed otherwise than its group says: ops that the strategy splits along another axis
+// than the batch (FastT 5.2), and variables that are synchronised in a way of their own
+// (AutoDist 2.2).
 #include <algorithm>
-#include <limits>
 
 #include "core/base/error.h"
 #include "core/program/place/placement.h"
+#include "core/strategy/value/variable_check.h"
 
 namespace strato {
 namespace {
@@ -41,31 +43,6 @@ const PlacedSplit& Placement::split(OpId op) const {
   return *at;
 }
 
-// Parts in the order of the devices; a device without an index of the axis drops out.
-LayoutId Placement::intern_parts(const OpSplit& split, std::int64_t extent) {
-  CHECK(extent < std::numeric_limits<std::int32_t>::max(), "an axis that is too long");
-  const std::vector<std::int64_t> sizes = apportion(extent, split.parts);
-  std::vector<std::int32_t> key, cuts = {0};
-  scratch_.clear();
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) continue;
-    const DeviceId device = split.parts[i].device;
-    const GpuTypeId gpu = tables_.cluster->device(device).type;
-    scratch_.push_back({device, 0, tables_.batch, tables_.column(gpu, tables_.batch)});
-    cuts.push_back(cuts.back() + static_cast<std::int32_t>(sizes[i]));
-    key.push_back(device.value());
-    key.push_back(cuts.back());
-  }
-  CHECK(!scratch_.empty(), "a split op without parts");
-  if (scratch_.size() == 1) return scratch_[0].device.value();
-  const auto [at, fresh] = split_layouts_.try_emplace(std::move(key));
-  if (fresh) {
-    at->second = add(false);
-    layouts_.back().layout.cuts = std::move(cuts);
-  }
-  return at->second;
-}
-
 void Placement::place_split(const OpSplit& split) {
   const std::vector<SplitAxis>& axes = tables_.split_axes(split.op);
   const auto known = std::find_if(axes.begin(), axes.end(), [&](const SplitAxis& candidate) {
@@ -76,7 +53,7 @@ void Placement::place_split(const OpSplit& split) {
   const Op& op = tables_.graph->op(split.op);
   splits_.push_back({split.op, split.axis, axes_of_inputs(op, *known, tables_.inputs(split.op)),
                      layout_of_[split.op]});
-  layout_of_[split.op] = intern_parts(split, extent_of(*tables_.graph, split.op, split.axis));
+  layout_of_[split.op] = layouts_.of_parts(split, extent_of(*tables_.graph, split.op, split.axis));
 }
 
 // A split op's result is whole, also where shards would make sums over their samples: what reads
@@ -100,6 +77,52 @@ void Placement::place_splits(std::span<const OpSplit> splits) {
 void Placement::take_splits_back() {
   for (const PlacedSplit& split : splits_) layout_of_[split.op] = split.displaced;
   splits_.clear();
+}
+
+bool Placement::may_synchronise(OpId update) const {
+  const Op& op = tables_.graph->op(update);
+  const Mode mode = mode_[tables_.grouping->group_of(update)];
+  const Layout& replicas = layout(layout_of_[update]);
+  const bool replicated = mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
+  if (!replicated || duplicated_[update] || replicas.is_split() || replicas.shards.size() < 2)
+    return false;
+  if (op.phase != Phase::Update || op.inputs.size() < 2 || !op.outputs.empty() ||
+      !tables_.updates_here(update, op.inputs[0]) || !op.inputs[1].valid())
+    return false;
+  for (std::size_t i = 2; i < op.inputs.size(); ++i)  // its state
+    if (op.inputs[i].valid() && tables_.tensors[op.inputs[i]].source != Source::Resident)
+      return false;
+  const TensorId gradient = op.inputs[1];
+  const TensorFacts& facts = tables_.tensors[gradient];
+  if (facts.source != Source::Produced || facts.kind != BatchKind::Partial ||
+      tables_.graph->consumers(gradient).size() != 1 || tables_.is_late(facts.op))
+    return false;
+  const Layout& made = layout(layout_of_[facts.op]);
+  return made.sharded && have_same_devices(made, replicas);
+}
+
+// Those of variables that send their factors; false: there are none.
+bool Placement::duplicate_products(std::span<const VariableSync> variables) {
+  bool any = false;
+  for (const VariableSync& variable : variables) {
+    const bool factors = variable.parts.front().encoding == Encoding::SufficientFactors;
+    if (!factors || !may_synchronise(variable.update)) continue;
+    for (const OpId product : gradient_products(*tables_.graph, variable.update))
+      duplicated_[product] = true;
+    duplicated_[variable.update] = any = true;
+  }
+  return any;
+}
+
+void Placement::place_variables(std::span<const VariableSync> variables) {
+  OpId last;
+  for (const VariableSync& variable : variables) {
+    CHECK(variable.update.valid() && variable.update.index() < layout_of_.size() &&
+              (!last.valid() || last < variable.update),
+          "variables are out of order or of another graph");
+    last = variable.update;
+    if (may_synchronise(variable.update)) variables_.add(variable);
+  }
 }
 
 }  // namespace strato

@@ -1,8 +1,8 @@
-// What delta lowering holds as a program, for people and tests.
+// The tasks that delta lowering holds as a program, for people and tests.
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/program/delta/delta_state.h"
+#include "core/program/delta/lowered_strategy.h"
 
 namespace strato {
 namespace {
@@ -31,28 +31,24 @@ void push_task(const Program& store, std::size_t row, Program& program,
 }  // namespace
 
 Program DeltaLowering::program(std::vector<TaskId>& ids) const {
-  State& state = *state_;
-  CHECK(state.valid, "nothing was lowered");
+  CHECK(lowered_->is_valid(), "nothing was lowered");
+  const Program& all = store();
   Program program;
-  program.graph = state.store.graph;
-  program.cluster = state.store.cluster;
-  program.parts = state.store.parts;
-  IdVector<TaskId, TaskId> tasks(state.store.tasks.size());  // by handle
-  IdVector<BufferId, BufferId> buffers(state.store.buffers.size());
+  program.graph = all.graph;
+  program.cluster = all.cluster;
+  program.parts = all.parts;
+  IdVector<TaskId, TaskId> tasks(all.tasks.size());  // by handle
+  IdVector<BufferId, BufferId> buffers(all.buffers.size());
   list_tasks(ids);
   for (const TaskId task : ids) {
     tasks[task] = program.tasks.next_id();
-    push_task(state.store, row(task), program, buffers);
+    push_task(all, row(task), program, buffers);
   }
   for (const TaskId task : ids) {
-    push_mapped(state.store.dependencies[row(task)], tasks, program.dependencies);
-    push_mapped(state.store.reads[row(task)], buffers, program.reads);
+    push_mapped(all.dependencies[row(task)], tasks, program.dependencies);
+    push_mapped(all.reads[row(task)], buffers, program.reads);
   }
-  for (std::size_t d = 0; d < program.cluster->device_count(); ++d)
-    for (TensorId tensor : state.tables().slots)
-      if (const Bytes bytes = state.lower.exchange.resident_bytes(tensor, DeviceId(d));
-          bytes > Bytes(0))
-        program.residents.push_back({tensor, DeviceId(d), bytes});
+  lowered_->residents().list(program.residents);
   return program;
 }
 

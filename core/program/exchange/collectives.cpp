@@ -1,0 +1,92 @@
+#include "core/program/exchange/collectives.h"
+
+#include <algorithm>
+
+namespace strato {
+
+Collectives::Collected Collectives::collective(Collective kind, TaskKind task_kind, TensorId tensor,
+                                               LayoutId layout, Bytes bytes) {
+  Collected what{tasks_.communication(task_kind, tensor),
+                 tasks_.collective_cost(kind, layout, bytes), placement_.layout(layout).shards,
+                 emitter_.next_task()};
+  what.task.bytes = bytes;
+  what.task.device = what.members.front().device;
+  what.task.duration = what.cost.duration;
+  what.task.latency = std::min(what.cost.latency, what.cost.duration);
+  return what;
+}
+
+void Collectives::add_total(const Collected& what, TensorId tensor, std::size_t member,
+                            BufferId buffer) {
+  copies_.add(tensor, {buffer, what.id, what.members[member].device, kWhole});
+}
+
+void Collectives::all_gather(TensorId tensor) {
+  const Collected what = collective(Collective::AllGather, TaskKind::AllGather, tensor,
+                                    copies_.made(tensor).layout, tables_.tensors[tensor].bytes);
+  for (std::size_t i = 0; i < what.members.size(); ++i) emitter_.read(copies_.of_shard(tensor, i));
+  for (std::size_t i = 0; i < what.members.size(); ++i)
+    add_total(what, tensor, i,
+              emitter_.write(tensor, what.members[i].device, what.task.bytes, kWhole));
+  emitter_.commit_collective(what.task, what.members, what.cost.links);
+}
+
+void Collectives::all_reduce(TensorId tensor) {
+  const bool in_place = readers_.allow_sum_in_place(tensor);
+  const Collected what = collective(Collective::AllReduce, TaskKind::AllReduce, tensor,
+                                    copies_.made(tensor).layout, tables_.tensors[tensor].bytes);
+  for (std::size_t i = 0; i < what.members.size(); ++i) {
+    const Instance partial = copies_.of_shard(tensor, i);
+    emitter_.read(partial);
+    add_total(what, tensor, i,
+              in_place ? partial.buffer
+                       : emitter_.write(tensor, what.members[i].device, what.task.bytes, kWhole));
+  }
+  emitter_.commit_collective(what.task, what.members, what.cost.links);
+}
+
+void Collectives::all_reduce(std::span<const TensorId> gradients, Bytes bytes) {
+  const TensorId first = gradients.front();
+  Collected what = collective(Collective::AllReduce, TaskKind::AllReduce, first,
+                              copies_.made(first).layout, bytes);
+  for (const TensorId gradient : gradients) {
+    what.task.priority = std::min(what.task.priority, tasks_.priority(gradient));
+    for (std::size_t i = 0; i < what.members.size(); ++i) {
+      const Instance partial = copies_.of_shard(gradient, i);
+      emitter_.read(partial);
+      add_total(what, gradient, i, partial.buffer);
+    }
+  }
+  emitter_.commit_collective(what.task, what.members, what.cost.links);
+}
+
+void Collectives::reduce_scatter(TensorId tensor, const SliceRead& read) {
+  const Layout& readers = placement_.layout(read.layout);
+  Collected what = collective(Collective::ReduceScatter, TaskKind::ReduceScatter, tensor,
+                              copies_.made(tensor).layout, tables_.tensors[tensor].bytes);
+  ExchangeTasks::set_range(what.task, readers.all_of(read.axis));
+  for (std::size_t i = 0; i < what.members.size(); ++i) {
+    emitter_.read(copies_.of_shard(tensor, i));
+    const AxisRange range = readers.range(i, read.axis);
+    const DeviceId member = what.members[i].device;
+    const PartId part = tasks_.part(tensor, range);
+    const BufferId sum = emitter_.write(tensor, member, tasks_.bytes_of(tensor, range), part);
+    copies_.add(tensor, {sum, what.id, member, part});
+  }
+  emitter_.commit_collective(what.task, what.members, what.cost.links);
+}
+
+void Collectives::all_gather_parts(TensorId parameter, std::span<const Instance> parts) {
+  const LayoutId homes = copies_.owners(parameter);
+  Collected what = collective(Collective::AllGather, TaskKind::AllGather, parameter, homes,
+                              tables_.tensors[parameter].bytes);
+  ExchangeTasks::set_range(what.task,
+                           placement_.layout(homes).all_of(copies_.divided_axis(parameter)));
+  for (const Instance& part : parts) emitter_.read(part);
+  for (std::size_t i = 0; i < what.members.size(); ++i)
+    add_total(what, parameter, i,
+              emitter_.write(parameter, what.members[i].device, what.task.bytes, kWhole));
+  emitter_.commit_collective(what.task, what.members, what.cost.links);
+}
+
+}  // namespace strato

@@ -1,0 +1,97 @@
+#include "core/program/exchange/copies.h"
+
+namespace strato {
+
+void Copies::start() {
+  made_.assign(tables_.tensors.size(), Made());
+  instances_.clear();
+}
+
+std::size_t Copies::declare(TensorId tensor, LayoutId layout) {
+  forget_copies(tensor);
+  Made& made = made_[tensor];
+  made.first = static_cast<std::int32_t>(instances_.size());
+  made.layout = layout;
+  made.form = Form::Whole;
+  const Layout& at = placement_.layout(layout);
+  const BatchKind kind = tables_.tensors[tensor].kind;
+  if (at.sharded && kind == BatchKind::Batched) made.form = Form::Slices;
+  if (at.sharded && kind == BatchKind::Partial) made.form = Form::Partials;
+  instances_.resize(instances_.size() + at.shards.size());
+  return static_cast<std::size_t>(made.first);
+}
+
+void Copies::stand_in_parts(TensorId output, int axis) {
+  made_[output].form = Form::Parts;
+  made_[output].axis = static_cast<std::int8_t>(axis);
+}
+
+void Copies::forget_copies(TensorId tensor) {
+  Made& made = made_[tensor];
+  made.copies = -1;
+  made.fetches = 0;
+  made.no_collective = false;
+  made.root = DeviceId();
+}
+
+Instance Copies::add(TensorId tensor, Instance instance) {
+  std::int32_t& copies = made_[tensor].copies;
+  instance.next = std::exchange(copies, static_cast<std::int32_t>(instances_.size()));
+  instances_.push_back(instance);
+  return instance;
+}
+
+const Instance* Copies::own(TensorId tensor, DeviceId device) const {
+  const Made& made = made_[tensor];
+  if (made.layout < 0) return nullptr;
+  const std::int32_t at = placement_.layout(made.layout).position[device.index()];
+  return at < 0 ? nullptr : &of_shard(tensor, static_cast<std::size_t>(at));
+}
+
+const Instance* Copies::local(TensorId tensor, DeviceId device, PartId part) const {
+  if (const Instance* here = own(tensor, device); here && here->part == part) return here;
+  for (std::int32_t i = made_[tensor].copies; i >= 0;) {
+    const Instance& here = instances_[static_cast<std::size_t>(i)];
+    if (here.device == device && here.part == part) return &here;
+    i = here.next;
+  }
+  return nullptr;
+}
+
+Copies::Here Copies::find(TensorId tensor, DeviceId device, PartId samples) const {
+  Here result;
+  const auto covers = [&](const Instance& here) {
+    return here.part == samples ||
+           contains(emitter_.program().parts[here.part], emitter_.program().parts[samples]);
+  };
+  const Instance* made = own(tensor, device);
+  if (made && made->part == samples) return {made, made, false};
+  for (std::int32_t i = made_[tensor].copies; i >= 0;) {
+    const Instance& here = instances_[static_cast<std::size_t>(i)];
+    i = here.next;
+    if (here.device != device) continue;
+    result.copies = true;
+    if (here.part == samples) result.exact = &here;
+    if (covers(here)) result.covering = &here;  // the last in the list was made first
+  }
+  if (made && covers(*made)) result.covering = made;
+  return result;
+}
+
+LayoutId Copies::owners(TensorId tensor) const {
+  const TensorFacts& facts = tables_.tensors[tensor];
+  return facts.source == Source::Parameter ? placement_.homes_id(facts.op) : made_[tensor].layout;
+}
+
+int Copies::divided_axis(TensorId tensor) const {
+  const TensorFacts& facts = tables_.tensors[tensor];
+  return facts.source == Source::Parameter ? placement_.split(facts.op).axis : made_[tensor].axis;
+}
+
+DeviceId Copies::nearest(TensorId tensor, LayoutId copies, DeviceId to) {
+  if (placement_.layout(copies).has(to)) return to;
+  const std::span<const DeviceId> near = placement_.layouts().nearest(copies, to);
+  return near[static_cast<std::size_t>(made_[tensor].fetches++) % near.size()];
+}
+
+}  // namespace strato

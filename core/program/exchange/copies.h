@@ -1,0 +1,84 @@
+// Where every tensor stands while a program is lowered: on its producer's devices, and where
+// exchanges have brought copies or parts of it, so that two readers share one. Not thread safe.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/program/place/emitter.h"
+#include "core/program/place/placement.h"
+
+namespace strato {
+
+class Copies {
+ public:
+  // As what a tensor stands on its producer's devices.
+  enum class Form : std::uint8_t { Absent, Whole, Slices, Partials, Parts };
+  struct Made {
+    std::int32_t first = -1;  // instance of shard 0 of the layout; the others' follow it
+    LayoutId layout = -1;
+    std::int32_t copies = -1;  // list of instances that exchanges made
+    std::int32_t fetches = 0;  // from equally near copies, to take turns
+    Form form = Form::Absent;
+    std::int8_t axis = -1;  // of Parts: the axis along which it is divided
+    bool no_collective = false;
+    DeviceId root;  // where partial sums were summed up
+  };
+  // What a device has of slices, or of a whole tensor that carries the batch.
+  struct Here {
+    const Instance* exact = nullptr;     // exactly these samples
+    const Instance* covering = nullptr;  // them and more: what the device made, or its first copy
+    bool copies = false;                 // it has some part, of these samples or others
+  };
+
+  Copies(const Tables& tables, Placement& placement, const Emitter& emitter)
+      : tables_(tables), placement_(placement), emitter_(emitter) {}
+  void start();
+
+  Made& made(TensorId tensor) { return made_[tensor]; }
+  const Made& made(TensorId tensor) const { return made_[tensor]; }
+  const Instance& instance(std::size_t at) const { return instances_[at]; }
+  void set(std::size_t at, const Instance& instance) { instances_[at] = instance; }
+  const Instance& of_shard(TensorId tensor, std::size_t shard) const {
+    return instances_[first(tensor) + shard];
+  }
+  std::size_t first(TensorId tensor) const { return static_cast<std::size_t>(made_[tensor].first); }
+  // The instance for shard 0 where every shard of the layout has the tensor at hand, and the others
+  // follow it; else -1.
+  std::int32_t at_hand(TensorId tensor, LayoutId layout) const {
+    return made_[tensor].layout == layout ? made_[tensor].first : -1;
+  }
+
+  // Declares that an output stands in the layout. One instance a shard is to be set: the index of
+  // the first is returned.
+  std::size_t declare(TensorId tensor, LayoutId layout);
+  // The output was declared in the layout of an op that is split: it is divided along this axis.
+  void stand_in_parts(TensorId output, int axis);
+  // What was made stays; copies that exchanges made of it are forgotten.
+  void forget_copies(TensorId tensor);
+
+  Instance add(TensorId tensor, Instance instance);
+  // The instance that holds exactly this part on the device; null: none.
+  const Instance* local(TensorId tensor, DeviceId device, PartId part) const;
+  Here find(TensorId tensor, DeviceId device, PartId samples) const;
+
+  // The layout in which a tensor was made, or a parameter is kept; and where that is a split one,
+  // the axis along which it is divided.
+  LayoutId owners(TensorId tensor) const;
+  int divided_axis(TensorId tensor) const;
+  // Of the copies in a layout the one that is fetched next to the device: the device's own, or one
+  // of the nearest, which take turns.
+  DeviceId nearest(TensorId tensor, LayoutId copies, DeviceId to);
+
+ private:
+  const Instance* own(TensorId tensor, DeviceId device) const;  // what the device made of it
+
+  const Tables& tables_;
+  Placement& placement_;
+  const Emitter& emitter_;
+  IdVector<TensorId, Made> made_;
+  std::vector<Instance> instances_;
+};
+
+}  // namespace strato

@@ -1,0 +1,165 @@
+#include "core/program/exchange/exchange_tasks.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/base/error.h"
+
+namespace strato {
+
+void ExchangeTasks::start() {
+  constexpr std::size_t kMostCollectives = 50'000;
+  if (generation_ != placement_.layouts().generation() ||
+      collective_costs_.size() > kMostCollectives)
+    collective_costs_.clear();
+  generation_ = placement_.layouts().generation();
+}
+
+// Consumers come after producers. A view has no task: its readers decide.
+void ExchangeTasks::set_priorities(std::span<const std::int32_t> priorities) {
+  priorities_ = priorities;
+  priority_of_.clear();
+  if (priorities.empty()) return;
+  const Graph& graph = *tables_.graph;
+  CHECK(priorities.size() == graph.op_count(), "priorities of another graph");
+  constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
+  priority_of_.assign(graph.tensor_count(), kNone);
+  const auto raise = [&](OpId op, std::int32_t priority) {
+    for (TensorId input : tables_.inputs(op))
+      priority_of_[input] = std::min(priority_of_[input], priority);
+  };
+  for (std::size_t i = graph.op_count(); i-- > 0;) {
+    std::int32_t first = kNone;
+    if (tables_.ops[OpId(i)].alias)
+      for (TensorId output : tables_.outputs(OpId(i)))
+        first = std::min(first, priority_of_[output]);
+    raise(OpId(i), first == kNone ? priorities[i] : first);
+  }
+}
+
+PartId ExchangeTasks::samples(TensorId tensor, std::int32_t begin, std::int32_t end) {
+  const BatchKind kind = tables_.tensors[tensor].kind;
+  if (kind == BatchKind::Whole || end - begin == tables_.batch) return kWhole;
+  return kind == BatchKind::Batched ? emitter_.parts().samples(begin, end)
+                                    : emitter_.parts().partial_sum(begin, end);
+}
+
+PartId ExchangeTasks::part(TensorId tensor, const AxisRange& range) {
+  if (range.axis == kBatchAxis) return samples(tensor, range.begin, range.end);
+  const Shape& shape = tables_.graph->tensor(tensor).shape;
+  if (range.size() == shape[static_cast<std::size_t>(range.axis)]) return kWhole;
+  return emitter_.parts().find(Part::slice(range.axis, range.begin, range.end));
+}
+
+AxisRange ExchangeTasks::samples_of(const Instance& instance) const {
+  const AxisRange* samples = emitter_.program().parts[instance.part].along(kBatchAxis);
+  return samples ? *samples : all_samples();
+}
+
+Bytes ExchangeTasks::bytes_of(TensorId tensor, const AxisRange& range) const {
+  if (range.axis == kBatchAxis)
+    return slice_bytes(tables_.tensors[tensor], range.begin, range.end, tables_.batch);
+  const Part slice = Part::slice(range.axis, range.begin, range.end);
+  return std::max(Bytes(1), strato::bytes_of(tables_.graph->tensor(tensor), slice, tables_.batch));
+}
+
+Task ExchangeTasks::communication(TaskKind kind, TensorId tensor) const {
+  Task task;
+  task.kind = kind;
+  task.op = tables_.tensors[tensor].op;
+  task.tensor = tensor;
+  task.samples = tables_.batch;
+  task.bytes = tables_.tensors[tensor].bytes;
+  task.priority = priority(tensor);
+  return task;
+}
+
+void ExchangeTasks::set_range(Task& task, const AxisRange& range) {
+  task.axis = range.axis;
+  task.first_sample = range.begin;
+  task.samples = range.size();
+}
+
+Nanos ExchangeTasks::move_time(DeviceId device, Bytes moved) const {
+  const GpuTypeId gpu = tables_.cluster->device(device).type;
+  return std::max(Nanos(1), tables_.cost->local_move(gpu, moved));
+}
+
+void ExchangeTasks::set_transfer(Task& task, DeviceId from, DeviceId to) const {
+  const Path& path = tables_.cluster->path(from, to);
+  task.device = from;
+  task.target = to;
+  task.duration = std::max(Nanos(1), tables_.cost->transfer(path, task.bytes));
+  task.latency = std::min(path.latency, task.duration);
+}
+
+// The task's `bytes` are set, and what it reads is told.
+Instance ExchangeTasks::made_here(Task& task, TensorId tensor, DeviceId device,
+                                  const AxisRange& range) {
+  set_range(task, range);
+  task.device = device;
+  task.duration = move_time(device, task.bytes);
+  const PartId made = part(tensor, range);
+  Instance instance{
+      emitter_.write(tensor, device, bytes_of(tensor, range), made), {}, device, made};
+  instance.task = emitter_.commit_compute(task);
+  return instance;
+}
+
+Instance ExchangeTasks::split(TensorId tensor, const Instance& from, const AxisRange& range) {
+  Task task = communication(TaskKind::Split, tensor);
+  task.bytes = 2 * bytes_of(tensor, range);
+  emitter_.read(from);
+  return made_here(task, tensor, from.device, range);
+}
+
+Instance ExchangeTasks::concat(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
+                               const AxisRange& range) {
+  Task task = communication(TaskKind::Concat, tensor);
+  task.bytes = 2 * bytes_of(tensor, range);
+  for (const Instance& piece : pieces) emitter_.read(piece);
+  return made_here(task, tensor, device, range);
+}
+
+Instance ExchangeTasks::sum(TensorId tensor, DeviceId device, std::span<const Instance> terms) {
+  Task task = communication(TaskKind::Sum, tensor);
+  task.bytes = task.bytes * static_cast<std::int64_t>(terms.size() + 1);
+  for (const Instance& term : terms) emitter_.read(term);
+  return made_here(task, tensor, device, all_samples());
+}
+
+Instance ExchangeTasks::send(TensorId tensor, const Instance& from, DeviceId to,
+                             const AxisRange& range) {
+  Task task = communication(TaskKind::Transfer, tensor);
+  set_range(task, range);
+  task.bytes = bytes_of(tensor, range);
+  set_transfer(task, from.device, to);
+  emitter_.read(from);
+  const PartId sent = part(tensor, range);
+  Instance instance{emitter_.write(tensor, to, task.bytes, sent), {}, to, sent};
+  instance.task = emitter_.commit_transfer(task);
+  return instance;
+}
+
+void ExchangeTasks::send_home(TensorId parameter, OpId update, TaskId updated, DeviceId from,
+                              DeviceId home) {
+  Task task = communication(TaskKind::Transfer, parameter);
+  set_transfer(task, from, home);
+  task.priority = priority(update);
+  emitter_.depend(updated);
+  emitter_.overwrite(tables_.tensors[parameter].slot, home);
+  emitter_.commit_transfer(task);
+}
+
+const CollectiveCost& ExchangeTasks::collective_cost(Collective kind, LayoutId layout,
+                                                     Bytes bytes) {
+  const auto [at, fresh] = collective_costs_.try_emplace({layout, kind, bytes});
+  if (!fresh) return at->second;
+  std::vector<DeviceId> members;  // of which some may be folded away
+  for (const Shard& owner : placement_.layouts().members(layout)) members.push_back(owner.device);
+  at->second = tables_.cost->collective(kind, members, bytes);
+  at->second.duration = std::max(Nanos(1), at->second.duration);
+  return at->second;
+}
+
+}  // namespace strato

@@ -1,0 +1,83 @@
+// The tasks that exchanges are made of, with their costs and priorities. Each adds one task to the
+// program, and says what stands where afterwards. Not thread safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/cost/value/cost_model.h"
+#include "core/program/place/emitter.h"
+#include "core/program/place/placement.h"
+
+namespace strato {
+
+class ExchangeTasks {
+ public:
+  ExchangeTasks(Tables& tables, Placement& placement, Emitter& emitter)
+      : tables_(tables), placement_(placement), emitter_(emitter) {}
+  // Of the strategy that is placed.
+  void start();
+  // By op, for the tasks that follow; empty: first in, first out. A task of an exchange has the
+  // priority of the first of the tensor's readers: it is in nobody else's interest.
+  void set_priorities(std::span<const std::int32_t> priorities);
+  std::int32_t priority(OpId op) const { return priorities_.empty() ? 0 : priorities_[op.index()]; }
+  std::int32_t priority(TensorId tensor) const {
+    return priority_of_.empty() ? 0 : priority_of_[tensor];
+  }
+
+  // Which part of a tensor a range of it is: of the batch, in the tensor's kind, or of an axis.
+  PartId part(TensorId tensor, const AxisRange& range);
+  PartId samples(TensorId tensor, std::int32_t begin, std::int32_t end);
+  AxisRange samples_of(const Instance& instance) const;
+  AxisRange all_samples() const { return {kBatchAxis, 0, tables_.batch}; }
+  // At least 1.
+  Bytes bytes_of(TensorId tensor, const AxisRange& range) const;
+
+  // Just this range of what stands there, on the same device.
+  Instance split(TensorId tensor, const Instance& from, const AxisRange& range);
+  // The range of which the pieces are all.
+  Instance concat(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
+                  const AxisRange& range);
+  Instance sum(TensorId tensor, DeviceId device, std::span<const Instance> terms);
+  // Of what stands there, which is this range.
+  Instance send(TensorId tensor, const Instance& from, DeviceId to, const AxisRange& range);
+  // A parameter's new value, in place, from where it was updated.
+  void send_home(TensorId parameter, OpId update, TaskId updated, DeviceId from, DeviceId home);
+
+  // A task that moves all of the tensor; who makes it fills in where.
+  Task communication(TaskKind kind, TensorId tensor) const;
+  // Of the layout's devices, all of them.
+  const CollectiveCost& collective_cost(Collective kind, LayoutId layout, Bytes bytes);
+  Nanos move_time(DeviceId device, Bytes moved) const;
+  void set_transfer(Task& task, DeviceId from, DeviceId to) const;  // as long as its bytes take
+  static void set_range(Task& task, const AxisRange& range);
+
+ private:
+  struct CollectiveKey {
+    LayoutId layout;
+    Collective kind;
+    Bytes bytes;
+    friend bool operator==(const CollectiveKey&, const CollectiveKey&) = default;
+  };
+  struct CollectiveHash {
+    std::size_t operator()(const CollectiveKey& key) const {
+      const auto small =
+          static_cast<std::uint64_t>(key.layout) * 8 + static_cast<unsigned>(key.kind);
+      return static_cast<std::size_t>(
+          (static_cast<std::uint64_t>(key.bytes.value) ^ (small << 40)) * 0x9e3779b97f4a7c15u >> 8);
+    }
+  };
+  Instance made_here(Task& task, TensorId tensor, DeviceId device, const AxisRange& range);
+
+  Tables& tables_;
+  Placement& placement_;
+  Emitter& emitter_;
+  std::span<const std::int32_t> priorities_;      // by op
+  IdVector<TensorId, std::int32_t> priority_of_;  // of the tasks that bring it; empty: all 0
+  std::unordered_map<CollectiveKey, CollectiveCost, CollectiveHash> collective_costs_;
+  std::uint32_t generation_ = 0;  // of the layouts in collective_costs_
+};
+
+}  // namespace strato

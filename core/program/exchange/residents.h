@@ -1,0 +1,71 @@
+// Which bytes live through the whole step: what every device keeps of the tensors that no op
+// produces, and of gradients that are kept from step to step. Not thread safe.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/program/place/placement.h"
+#include "core/program/value/tables.h"
+
+namespace strato {
+
+class Residents {
+ public:
+  Residents(const Tables& tables, const Placement& placement)
+      : tables_(tables), placement_(placement) {}
+  // Of the strategy that is placed: every parameter is where it is at home, and nothing else yet.
+  void start();
+
+  // From here on the device has these samples of the tensor, all of it, or this slice. What a
+  // device has of one tensor is kept as one range; where it has slices along several axes, as all
+  // of it.
+  void add(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
+    samples_[cell(tensor, device)].add(begin, end);
+  }
+  void add_all(TensorId tensor, DeviceId device) { add(tensor, device, 0, tables_.batch); }
+  void add_slice(TensorId tensor, DeviceId device, const AxisRange& range);
+  // As many bytes, which are none of those that it has.
+  void add_bytes(TensorId tensor, DeviceId device, Bytes bytes) {
+    more_bytes_[{device, tensor}] += bytes;
+  }
+  // Bytes of a gradient stay on the device from step to step.
+  void carry(TensorId gradient, DeviceId device, Bytes bytes) {
+    carried_[{device, gradient}] += bytes;
+  }
+  // Every shard of the op has what it reads of the tensor.
+  void add_reader(OpId op, TensorId tensor);
+  void add_homes(TensorId parameter);
+
+  // Samples and whole tensors alone.
+  Bytes bytes(TensorId tensor, DeviceId device) const;
+  void forget(TensorId tensor);
+
+  void list(std::vector<Resident>& residents) const;
+
+ private:
+  struct Samples {  // empty: none
+    std::int32_t begin = 0, end = 0;
+    void add(std::int32_t from, std::int32_t to) {
+      begin = begin == end ? from : std::min(begin, from);
+      end = std::max(end, to);
+    }
+  };
+  using Place = std::pair<DeviceId, TensorId>;
+
+  std::size_t cell(TensorId tensor, DeviceId device) const {
+    const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
+    return slot * tables_.cluster->device_count() + device.index();
+  }
+  Bytes slice_bytes_at(const Place& place) const;  // 0: none
+
+  const Tables& tables_;
+  const Placement& placement_;
+  std::vector<Samples> samples_;  // slot x device
+  std::map<Place, Part> slices_;
+  std::map<Place, Bytes> more_bytes_, carried_;
+};
+
+}  // namespace strato

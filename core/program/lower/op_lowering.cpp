@@ -1,0 +1,181 @@
+#include "core/program/lower/op_lowering.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace strato {
+
+OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
+                       std::shared_ptr<const Cluster> cluster,
+                       std::shared_ptr<const CostModel> cost)
+    : tables_(std::move(graph), std::move(grouping), std::move(cluster), std::move(cost)),
+      placement_(tables_),
+      emitter_(tables_),
+      copies_(tables_, placement_, emitter_),
+      residents_(tables_, placement_),
+      tasks_(tables_, placement_, emitter_),
+      readers_(tables_, placement_, copies_),
+      collectives_(tables_, placement_, emitter_, copies_, tasks_, readers_),
+      slices_(tables_, placement_, copies_, residents_, tasks_, collectives_),
+      exchange_(tables_, placement_, copies_, residents_, tasks_, readers_, collectives_, slices_),
+      fusion_(tables_, placement_, copies_, readers_, collectives_),
+      variables_(tables_, placement_, emitter_, copies_, residents_, tasks_) {}
+
+void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) {
+  into.graph = tables_.graph;
+  into.cluster = tables_.cluster;
+  into.tasks.clear();
+  into.dependencies.clear();
+  into.resources.clear();
+  into.writes.clear();
+  into.reads.clear();
+  into.buffers.clear();
+  into.more_cuts.clear();
+  emitter_.start(into);
+  copies_.start();
+  residents_.start();
+  tasks_.start();
+  tasks_.set_priorities(priorities);
+  variables_.start();
+}
+
+// What all shards share is looked up once.
+void OpLowering::sort_inputs(OpId op, Inputs& inputs) {
+  const LayoutId layout = placement_.layout_id(op);
+  const std::span<const TensorId> all = tables_.inputs(op);
+  inputs.at_hand.clear();
+  inputs.at_home.clear();
+  inputs.to_bring.clear();
+  inputs.brought.clear();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const TensorFacts& facts = tables_.tensors[all[i]];
+    const std::int32_t first = copies_.at_hand(all[i], layout);
+    if (first >= 0) {
+      inputs.at_hand.push_back(static_cast<std::size_t>(first));
+    } else if (facts.source == Source::Resident) {
+      residents_.add_reader(op, all[i]);
+    } else if (facts.source == Source::Parameter &&
+               placement_.homes(facts.op).has_all(placement_.layout(layout)) &&
+               !placement_.homes(facts.op).is_split() &&
+               !placement_.variables().is_stale(facts.op)) {
+      inputs.at_home.push_back(facts.slot);
+    } else {
+      inputs.to_bring.push_back(i);
+    }
+  }
+  // What they wait for is sorted for each shard: nearly always it then is in order already.
+  std::sort(inputs.at_hand.begin(), inputs.at_hand.end());
+}
+
+Instance OpLowering::bring(OpId op, std::size_t shard, std::size_t input) {
+  const std::span<const TensorId> inputs = tables_.inputs(op);
+  if (observer_) observer_->bring(static_cast<std::uint32_t>(shard * inputs.size() + input));
+  return exchange_.input(op, inputs[input], shard);
+}
+
+// One task for each of the shards, which have their inputs. The last of them is returned.
+TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_shard,
+                           const Inputs& inputs) {
+  const Layout& layout = placement_.layout(op);
+  Task task;
+  task.kind = tables_.ops[op].kind;
+  task.op = op;
+  task.priority = tasks_.priority(op);
+  TaskId last;
+  for (std::size_t s = first_shard; s < end_shard; ++s) {
+    const Shard& shard = layout.shards[s];
+    if (observer_) observer_->compute(s);
+    for (const std::size_t first : inputs.at_hand) emitter_.read(copies_.instance(first + s));
+    for (const Instance& instance : inputs.brought) emitter_.read(instance);
+    for (const std::int32_t slot : inputs.at_home) emitter_.read_parameter(slot, shard.device);
+    if (task.kind == TaskKind::Update) overwrite_parameters(op, shard.device);
+    last = emitter_.next_task();
+    write_outputs(op, s, last);
+    task.device = shard.device;
+    task.first_sample = shard.begin;
+    task.samples = shard.end - shard.begin;
+    task.duration = tables_.op_time(shard.costs, op);
+    emitter_.commit_compute(task);
+  }
+  return last;
+}
+
+// An update writes in place.
+void OpLowering::write_outputs(OpId op, std::size_t shard, TaskId task) {
+  const Shard& at = placement_.layout(op).shards[shard];
+  for (const TensorId output : tables_.outputs(op)) {
+    Instance made{{}, task, at.device, tasks_.samples(output, at.begin, at.end)};
+    made.exclusive = true;
+    if (tables_.ops[op].kind != TaskKind::Update)
+      made.buffer = emitter_.write(
+          output, at.device, slice_bytes(tables_.tensors[output], at.begin, at.end, tables_.batch),
+          made.part);
+    copies_.set(copies_.first(output) + shard, made);
+  }
+}
+
+void OpLowering::overwrite_parameters(OpId update, DeviceId device) {
+  for (TensorId input : tables_.inputs(update))
+    if (tables_.updates_here(update, input))
+      emitter_.overwrite(tables_.tensors[input].slot, device);
+}
+
+// The new value goes to the parameter's other homes.
+void OpLowering::return_parameters(OpId update, TaskId updated) {
+  const DeviceId server = placement_.layout(update).shards[0].device;
+  for (TensorId input : tables_.inputs(update)) {
+    if (!tables_.updates_here(update, input)) continue;
+    for (const Shard& home : placement_.homes(update).shards)
+      if (home.device != server) tasks_.send_home(input, update, updated, server, home.device);
+  }
+}
+
+void OpLowering::declare_outputs(OpId op) {
+  for (const TensorId output : tables_.outputs(op))
+    copies_.declare(output, placement_.layout_id(op));
+}
+
+void OpLowering::lower_alias(OpId op) {
+  const Layout& layout = placement_.layout(op);
+  const TensorId input = tables_.inputs(op).front();
+  const bool alone = tables_.graph->consumers(input).size() == 1 && tables_.outputs(op).size() == 1;
+  for (std::size_t s = 0; s < layout.shards.size(); ++s) {
+    for (std::size_t i = 1; i < tables_.inputs(op).size(); ++i) bring(op, s, i);
+    Instance instance = bring(op, s, 0);
+    instance.exclusive = instance.exclusive && alone;
+    instance.next = -1;
+    for (const TensorId output : tables_.outputs(op)) {
+      instance.part = tasks_.samples(output, layout.shards[s].begin, layout.shards[s].end);
+      copies_.set(copies_.first(output) + s, instance);
+    }
+  }
+}
+
+void OpLowering::lower_shards(OpId op) {
+  sort_inputs(op, inputs_);
+  const std::size_t shards = placement_.layout(op).shards.size();
+  TaskId last;
+  if (inputs_.to_bring.empty()) {
+    last = compute(op, 0, shards, inputs_);
+  } else {
+    for (std::size_t s = 0; s < shards; ++s) {
+      inputs_.brought.clear();
+      for (const std::size_t input : inputs_.to_bring)
+        inputs_.brought.push_back(bring(op, s, input));
+      last = compute(op, s, s + 1, inputs_);
+    }
+  }
+  if (tables_.ops[op].kind == TaskKind::Update && placement_.homes(op).shards.size() != shards)
+    return_parameters(op, last);
+}
+
+void OpLowering::lower(OpId op, bool outputs_stay) {
+  if (!outputs_stay) declare_outputs(op);
+  if (tables_.ops[op].alias) return lower_alias(op);
+  if (placement_.layout(op).is_split()) return lower_split(op);
+  if (!placement_.variables().empty() && placement_.variables().find(op))
+    return variables_.lower(op);
+  lower_shards(op);
+}
+
+}  // namespace strato

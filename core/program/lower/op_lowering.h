@@ -1,0 +1,85 @@
+// Lowers one op after the other: brings its inputs, adds its tasks, and says where its outputs
+// stand. Shared by the full and the delta lowering (internal to core/program). Not thread safe.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/program/exchange/exchange.h"
+#include "core/program/exchange/gradient_fusion.h"
+#include "core/program/place/emitter.h"
+#include "core/program/place/placement.h"
+#include "core/program/value/tables.h"
+#include "core/program/variable/variable_exchange.h"
+
+namespace strato {
+
+// Is told what lowering an op is about to do: delta lowering keeps blocks of tasks by it.
+class BlockObserver {
+ public:
+  virtual ~BlockObserver() = default;
+  // An input of a shard is brought: `ask` tells them apart, ascending within an op.
+  virtual void bring(std::uint32_t ask) = 0;
+  // The task of a shard comes next.
+  virtual void compute(std::size_t shard) = 0;
+};
+
+class OpLowering {
+ public:
+  OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
+             std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
+  void set_observer(BlockObserver* observer) { observer_ = observer; }
+
+  // Empties the program, for the strategy that is placed. Priorities: by op; empty: none.
+  void start(Program& into, std::span<const std::int32_t> priorities);
+  // `outputs_stay`: they are declared already, with the same layout.
+  void lower(OpId op, bool outputs_stay = false);
+  // See GradientFusion.
+  void fuse_gradients(Bytes limit) { fusion_.fuse(limit); }
+
+  Tables& tables() { return tables_; }
+  Placement& placement() { return placement_; }
+  Emitter& emitter() { return emitter_; }
+  Copies& copies() { return copies_; }
+  Residents& residents() { return residents_; }
+  const Residents& residents() const { return residents_; }
+
+ private:
+  // The inputs of an op, but for those that are resident wherever they are read.
+  struct Inputs {
+    std::vector<std::size_t> at_hand;   // Copies::at_hand()
+    std::vector<std::int32_t> at_home;  // slots of parameters that are at home where it runs
+    std::vector<std::size_t> to_bring;  // all others
+    std::vector<Instance> brought;      // those, for one shard
+  };
+  void declare_outputs(OpId op);
+  void sort_inputs(OpId op, Inputs& inputs);
+  Instance bring(OpId op, std::size_t shard, std::size_t input);
+  TaskId compute(OpId op, std::size_t first_shard, std::size_t end_shard, const Inputs& inputs);
+  void write_outputs(OpId op, std::size_t shard, TaskId task);
+  void overwrite_parameters(OpId update, DeviceId device);
+  void return_parameters(OpId update, TaskId updated);
+  void lower_alias(OpId op);
+  void lower_shards(OpId op);
+  // Of an op that is split along another axis than the batch (op_lowering_split.cpp).
+  void lower_split(OpId op);
+  void compute_part(OpId op, std::size_t part, std::span<const Instance> brought);
+
+  Tables tables_;
+  Placement placement_;
+  Emitter emitter_;
+  Copies copies_;
+  Residents residents_;
+  ExchangeTasks tasks_;
+  Readers readers_;
+  Collectives collectives_;
+  SliceExchange slices_;
+  Exchange exchange_;
+  GradientFusion fusion_;
+  VariableExchange variables_;
+  BlockObserver* observer_ = nullptr;
+  Inputs inputs_;  // of the op being lowered: memory that is used again
+};
+
+}  // namespace strato

@@ -1,0 +1,100 @@
+// Layouts: which devices run an op, or keep a variable, on which samples or which slice. Each one
+// has an id, and is remembered from strategy to strategy with what follows from it alone. Not
+// thread safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/program/value/tables.h"
+#include "core/strategy/value/strategy.h"
+
+namespace strato {
+
+struct Fold;  // symmetry.h
+
+struct Shard {
+  DeviceId device;
+  std::int32_t begin = 0, end = 0;  // samples
+  Tables::Column costs = 0;
+};
+
+using LayoutId = std::int32_t;  // equal exactly when two layouts are equal, within one generation
+
+struct Layout {
+  bool sharded = false;
+  std::vector<Shard> shards;           // ascending by device
+  std::vector<std::int32_t> position;  // by device: its shard, or -1
+  // Of a split op: shard i makes [cuts[i], cuts[i + 1]) along its axis. Else empty.
+  std::vector<std::int32_t> cuts;
+  bool is_split() const { return !cuts.empty(); }
+  AxisRange range(std::size_t shard, int axis) const {  // of a split op, along an axis like its own
+    return {static_cast<std::int8_t>(axis), cuts[shard], cuts[shard + 1]};
+  }
+  AxisRange all_of(int axis) const { return {static_cast<std::int8_t>(axis), 0, cuts.back()}; }
+  bool has(DeviceId device) const { return position[device.index()] >= 0; }
+  bool has_all(const Layout& other) const {  // of its devices
+    for (const Shard& shard : other.shards)
+      if (!has(shard.device)) return false;
+    return true;
+  }
+};
+
+bool have_same_devices(const Layout& a, const Layout& b);
+
+bool have_same_devices(const Layout& a, const Layout& b);
+
+class Layouts {
+ public:
+  explicit Layouts(Tables& tables);
+
+  const Layout& operator[](LayoutId id) const {
+    return known_[static_cast<std::size_t>(id)].layout;
+  }
+  std::size_t size() const { return known_.size(); }
+  // Forgets all layouts and costs when they are very many. Were they?
+  bool forget_if_many();
+  // Goes up when all layouts are forgotten: ids of two generations do not compare.
+  std::uint32_t generation() const { return generation_; }
+
+  // By device its samples, or as many times all of them; devices with none drop out. What has one
+  // device is whole there.
+  LayoutId of_samples(bool sharded, std::span<const DeviceShare> devices,
+                      std::span<const std::int64_t> samples);
+  static LayoutId on(DeviceId device) { return device.value(); }  // whole
+  // Parts in the order of the devices; a device without an index of the axis drops out.
+  LayoutId of_parts(const OpSplit& split, std::int64_t extent);
+  // The devices of it that the fold keeps.
+  LayoutId folded(LayoutId id, const Fold& fold);
+
+  // The devices of a layout that are nearest to a device which has none of its shards: in its
+  // device group, else in its machine, else all. Ascending.
+  std::span<const DeviceId> nearest(LayoutId copies, DeviceId to);
+  // Those that a fold left out, too.
+  const std::vector<Shard>& members(LayoutId id) const {
+    const LayoutId unfolded = known_[static_cast<std::size_t>(id)].unfolded;
+    return (*this)[unfolded < 0 ? id : unfolded].shards;
+  }
+
+ private:
+  struct Known {
+    Layout layout;
+    std::unordered_map<DeviceId, std::vector<DeviceId>> nearest;
+    LayoutId unfolded = -1;  // what it is a part of
+  };
+  void forget();
+  LayoutId add(bool sharded, const std::vector<Shard>& shards);
+
+  Tables& tables_;
+  std::vector<Known> known_;  // the first device_count() are "whole on one device"
+  std::unordered_multimap<std::uint64_t, LayoutId> by_hash_;
+  std::uint32_t generation_ = 0;
+  std::map<std::vector<std::int32_t>, LayoutId> of_parts_;  // by devices and cuts
+  std::unordered_multimap<LayoutId, LayoutId> folded_;      // by what they are a part of
+  std::vector<Shard> scratch_;                              // memory that is used again
+};
+
+}  // namespace strato

@@ -1,0 +1,203 @@
+#include "core/program/variable/sync_tasks.h"
+
+#include <algorithm>
+
+namespace strato {
+
+SyncedPart SyncTasks::part_of(const VariableSync& variable, std::size_t index) const {
+  const Op& op = tables_.graph->op(variable.update);
+  const Tensor& parameter = tables_.graph->tensor(op.inputs[0]);
+  SyncedPart part;
+  part.update = variable.update;
+  part.parameter = op.inputs[0];
+  part.gradient = op.inputs[1];
+  part.sync = &variable.parts[index];
+  part.index = index;
+  part.staleness = variable.staleness;
+  part.ranges = part_ranges(variable, parameter.shape, index);
+  part.shape = part_shape(parameter, part.ranges);
+  part.bytes = part.is_cut() ? bytes_of(part, part.gradient) : tables_.tensors[part.gradient].bytes;
+  return part;
+}
+
+PartId SyncTasks::part(const SyncedPart& part, const AxisRange& samples) {
+  Part there;
+  if (samples.size() != tables_.batch) there = Part::partial_sum(samples.begin, samples.end);
+  for (const AxisRange& range : part.ranges) there = there.cut(range);
+  return emitter_.parts().find(there);
+}
+
+Bytes SyncTasks::bytes_of(const SyncedPart& part, TensorId tensor) const {
+  const std::int64_t element = size_of(tables_.graph->tensor(tensor).type);
+  return Bytes(std::max<std::int64_t>(1, part.shape.elements * element));
+}
+
+Bytes SyncTasks::bytes_of(const SyncedPart& part, const GradientTerm& term) const {
+  return term.encoding == Encoding::None ? part.bytes
+                                         : emitter_.program().buffers[term.at.buffer].bytes;
+}
+
+Task SyncTasks::task_of(TaskKind kind, const SyncedPart& part, DeviceId device) {
+  Task task;
+  task.kind = kind;
+  task.op = tables_.tensors[part.gradient].op;
+  task.tensor = part.gradient;
+  task.device = device;
+  task.samples = tables_.batch;
+  task.bytes = part.bytes;
+  task.priority = tasks_.priority(part.update);
+  if (part.is_cut()) emitter_.set_cuts(task, part.ranges);
+  return task;
+}
+
+void SyncTasks::set_samples(Task& task, const SyncedPart& part, const AxisRange& samples) const {
+  if (!part.is_cut()) ExchangeTasks::set_range(task, samples);
+}
+
+// Of a stale variable: what stood in the place of this gradient when the step began, in no buffer.
+GradientTerm SyncTasks::partial(const SyncedPart& part, std::size_t replica) const {
+  const Instance& made = copies_.of_shard(part.gradient, replica);
+  if (part.staleness == 0) return {made, Encoding::None};
+  Instance kept;
+  kept.device = made.device;
+  kept.part = made.part;
+  return {kept, Encoding::None};
+}
+
+// What was kept has no buffer: it is copied.
+GradientTerm SyncTasks::cut(const SyncedPart& part, std::size_t replica, Encoding encoding,
+                            bool fresh) {
+  const GradientTerm whole = partial(part, replica);
+  const bool as_it_is =
+      encoding == Encoding::None && part.staleness == 0 && (!fresh || whole.at.exclusive);
+  if (!part.is_cut() && as_it_is) return whole;
+  return split(part, whole.at, encoding);
+}
+
+GradientTerm SyncTasks::outgoing(const SyncedPart& part, std::size_t replica) {
+  const bool as_it_was = part.staleness > 0 && !part.is_cut();
+  if (as_it_was && part.sync->encoding == Encoding::None) return partial(part, replica);
+  return cut(part, replica, part.sync->encoding);
+}
+
+GradientTerm SyncTasks::encode(const SyncedPart& part, const GradientTerm& sum) {
+  return part.sync->encoding == sum.encoding ? sum : split(part, sum.at, part.sync->encoding);
+}
+
+GradientTerm SyncTasks::split(const SyncedPart& what, const Instance& from, Encoding encoding) {
+  constexpr std::int64_t kProducts = 4;  // of a low rank, each of all of it
+  const AxisRange samples = tasks_.samples_of(from);
+  const Bytes made = encoding == Encoding::None
+                         ? what.bytes
+                         : encoded_bytes(*tables_.graph, what.update, what.sync->encoding,
+                                         what.shape, samples.size());
+  Task task = task_of(TaskKind::Split, what, from.device);
+  set_samples(task, what, samples);
+  task.encoding = encoding;
+  task.bytes = (encoding == Encoding::LowRank ? what.bytes * kProducts : what.bytes) + made;
+  task.duration = tasks_.move_time(from.device, task.bytes);
+  emitter_.read(from);
+  GradientTerm term{{{}, {}, from.device, part(what, samples)}, encoding};
+  term.at.buffer = emitter_.write(what.gradient, from.device, made, term.at.part);
+  term.at.task = emitter_.commit_compute(task);
+  term.at.exclusive = true;
+  return term;
+}
+
+GradientTerm SyncTasks::add_up(const SyncedPart& what, DeviceId device,
+                               std::span<const GradientTerm> terms) {
+  if (terms.size() == 1 && terms[0].encoding == Encoding::None) return terms[0];
+  const bool several =
+      terms.size() > 1 || emitter_.program().tasks[terms[0].at.task].kind == TaskKind::AllGather;
+  const AxisRange samples{kBatchAxis, tasks_.samples_of(terms.front().at).begin,
+                          tasks_.samples_of(terms.back().at).end};
+  Task task = task_of(several ? TaskKind::Sum : TaskKind::Concat, what, device);
+  set_samples(task, what, samples);
+  for (const GradientTerm& term : terms) {
+    emitter_.read(term.at);
+    task.bytes += bytes_of(what, term);
+    if (term.encoding != Encoding::None) task.encoding = term.encoding;
+  }
+  task.duration = tasks_.move_time(device, task.bytes);
+  GradientTerm sum{{{}, {}, device, part(what, samples)}, Encoding::None};
+  sum.at.buffer = emitter_.write(what.gradient, device, what.bytes, sum.at.part);
+  sum.at.task = emitter_.commit_compute(task);
+  sum.at.exclusive = true;
+  return sum;
+}
+
+GradientTerm SyncTasks::send(const SyncedPart& part, const GradientTerm& term, DeviceId to) {
+  Task task = task_of(TaskKind::Transfer, part, term.at.device);
+  set_samples(task, part, tasks_.samples_of(term.at));
+  task.encoding = term.encoding;
+  task.bytes = bytes_of(part, term);
+  tasks_.set_transfer(task, term.at.device, to);
+  emitter_.read(term.at);
+  GradientTerm sent = term;
+  sent.at.device = to;
+  sent.at.slot = -1;
+  sent.at.buffer = emitter_.write(part.gradient, to, task.bytes, term.at.part);
+  sent.at.task = emitter_.commit_transfer(task);
+  return sent;
+}
+
+TaskId SyncTasks::update(const SyncedPart& part, DeviceId device, const GradientTerm& gradient) {
+  const GpuTypeId gpu = tables_.cluster->device(device).type;
+  Task task = task_of(TaskKind::Update, part, device);
+  const Nanos all = tables_.op_time(tables_.column(gpu, tables_.batch), part.update);
+  task.op = part.update;
+  task.tensor = TensorId();
+  task.bytes = Bytes(0);
+  task.duration = all;
+  if (part.is_cut()) {
+    const std::int64_t elements =
+        std::max<std::int64_t>(1, tables_.graph->tensor(part.parameter).elements());
+    const auto scaled = static_cast<__int128>(all.value) * part.shape.elements + elements - 1;
+    task.duration = std::max(Nanos(static_cast<std::int64_t>(scaled / elements)),
+                             std::min(all, tables_.cost->local_move(gpu, Bytes(1))));
+  }
+  if (!placement_.homes(part.update).has(device)) keep_state(part, part.parameter, device);
+  for (const TensorId input : tables_.inputs(part.update))
+    if (input != part.parameter && input != part.gradient) keep_state(part, input, device);
+  const std::int32_t slot = tables_.tensors[part.parameter].slot;
+  emitter_.read(gradient.at);
+  emitter_.read_parameter(slot, device);
+  emitter_.overwrite(slot, device);
+  return emitter_.commit_compute(task);
+}
+
+// Of a tensor without producer that the update has: just the part, where it is as large as the
+// variable.
+void SyncTasks::keep_state(const SyncedPart& part, TensorId tensor, DeviceId device) {
+  const auto& shape = tables_.graph->tensor(tensor).shape;
+  if (part.is_cut() && shape == tables_.graph->tensor(part.parameter).shape)
+    return residents_.add_bytes(tensor, device, bytes_of(part, tensor));
+  residents_.add_all(tensor, device);
+}
+
+Instance SyncTasks::send_value(const SyncedPart& what, const Instance& from, DeviceId to) {
+  Task task = task_of(TaskKind::Transfer, what, from.device);
+  task.op = what.update;
+  task.tensor = what.parameter;
+  tasks_.set_transfer(task, from.device, to);
+  emitter_.read(from);
+  Instance sent{{}, {}, to, part(what, tasks_.all_samples())};
+  if (placement_.homes(what.update).has(to))
+    emitter_.overwrite(tables_.tensors[what.parameter].slot, to);
+  else
+    sent.buffer = emitter_.write(what.parameter, to, task.bytes, sent.part);
+  sent.task = emitter_.commit_transfer(task);
+  return sent;
+}
+
+void SyncTasks::keep(const SyncedPart& part, const Instance& made, Bytes bytes) {
+  Task task = task_of(TaskKind::Split, part, made.device);
+  set_samples(task, part, tasks_.samples_of(made));
+  task.bytes = 2 * bytes;
+  task.duration = tasks_.move_time(made.device, task.bytes);
+  emitter_.read(made);
+  emitter_.commit_compute(task);
+  residents_.carry(part.gradient, made.device, bytes);
+}
+
+}  // namespace strato
