@@ -1,5 +1,7 @@
 #include "plugins/importers/onnx/bind/bind.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -45,7 +47,7 @@ void add_control_flow(const google::protobuf::RepeatedPtrField<onnx::NodeProto>&
 }
 
 std::string axis_place(const std::string& input, std::size_t axis) {
-  return "input \"" + input + "\", dimension " + std::to_string(axis);
+  return fmt::format("input \"{}\", dimension {}", input, axis);
 }
 
 class Binder {
@@ -74,12 +76,12 @@ class Binder {
  private:
   void check_options() const {
     if (options_.batch && *options_.batch < 1) {
-      throw InputError(model_.file, "--batch", "is " + std::to_string(*options_.batch),
+      throw InputError(model_.file, "--batch", fmt::format("is {}", *options_.batch),
                        "give a batch of at least 1");
     }
     for (const auto& [name, extent] : options_.dimensions) {
       if (extent >= 0) continue;
-      throw InputError(model_.file, "--set-dim " + name, "is " + std::to_string(extent),
+      throw InputError(model_.file, "--set-dim " + name, fmt::format("is {}", extent),
                        "give an extent of 0 or more");
     }
   }
@@ -117,10 +119,10 @@ class Binder {
           !dim.has_dim_value() || dim.dim_value() == -1 || (axis == axis_ && dim.dim_value() <= 0);
       if (!unknown && dim.dim_value() < 0) {
         throw InputError(model_.file, axis_place(info.name(), axis),
-                         "has extent " + std::to_string(dim.dim_value()),
+                         fmt::format("has extent {}", dim.dim_value()),
                          "export the model with positive or symbolic extents");
       }
-      const std::string unnamed = info.name() + "." + std::to_string(axis);
+      const std::string unnamed = fmt::format("{}.{}", info.name(), axis);
       input.shape.push_back(unknown ? 0 : dim.dim_value());
       const bool shared = dim.dim_param().empty() || dim.dim_param() == "?";
       input.symbols.push_back(!unknown ? "" : shared ? unnamed : dim.dim_param());
@@ -168,7 +170,7 @@ class Binder {
     for (const RawInput& input : inputs_) {
       if (batch_symbol_.empty() || input.symbols.size() <= axis_ || input.weight) continue;
       const std::string& symbol = input.symbols[axis_];
-      const bool unnamed = symbol == input.info->name() + "." + std::to_string(axis_);
+      const bool unnamed = symbol == fmt::format("{}.{}", input.info->name(), axis_);
       const bool given = options_.dimensions.contains(symbol) && symbol != batch_symbol_;
       if (!symbol.empty() && !given && (unnamed || says_nothing(symbol)))
         batch_aliases_.insert(symbol);
@@ -200,7 +202,7 @@ class Binder {
       throw UnboundDimension(model_.file, axis_place(input, axis), input, static_cast<int>(axis),
                              symbol);
     if (batch && *bound < 1) {
-      throw InputError(model_.file, "--set-dim " + symbol, "is " + std::to_string(*bound),
+      throw InputError(model_.file, "--set-dim " + symbol, fmt::format("is {}", *bound),
                        "give a batch of at least 1");
     }
     if (batch) result_.batch = *bound;

@@ -1,5 +1,7 @@
 #include "plugins/importers/onnx/read/read_model.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <optional>
 
@@ -39,7 +41,7 @@ void check_header(const onnx::ModelProto& proto, const std::string& file) {
   }
   if (proto.ir_version() < 1 || proto.ir_version() > kNewestIr) {
     throw InputError(file, "ir_version",
-                     "version " + std::to_string(proto.ir_version()) + " of the format is unknown",
+                     fmt::format("version {} of the format is unknown", proto.ir_version()),
                      "export the model with a released version of ONNX");
   }
   if (proto.graph().node_size() == 0) {
@@ -53,8 +55,8 @@ std::map<std::string, int> opsets_of(const onnx::ModelProto& proto, const std::s
     const std::string domain = normal_domain(import.domain());
     if (import.version() < 1 || import.version() > kNewestOpset) {
       throw InputError(file, "opset_import",
-                       "version " + std::to_string(import.version()) + " of op set '" +
-                           (domain.empty() ? "ai.onnx" : domain) + "' does not exist",
+                       fmt::format("version {} of op set '{}' does not exist", import.version(),
+                                   domain.empty() ? "ai.onnx" : domain),
                        "export the model with a released op set");
     }
     opsets[domain] = static_cast<int>(import.version());
