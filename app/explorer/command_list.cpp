@@ -114,7 +114,7 @@ Command command_for(QAction& action, const QString& path, const Session& session
 void add_planners(std::vector<Command>& commands, Session& session,
                   const std::function<void(const QString&)>& start) {
   const bool open = session.snapshot().problem != nullptr;
-  const bool idle = session.search().state == SearchState::Idle;
+  const bool idle = session.search().state == SearchPhase::Idle;
   for (const PluginInfo& planner : session.plugins().list(PluginKind::Planner)) {
     Command command;
     command.kind = CommandKind::Planner;

@@ -94,7 +94,7 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
           [this] { fill_cluster_menu(*cluster_->menu(), *this); });
   connect(main_, &QPushButton::clicked, this, &HeaderBar::search_or_pause);
   connect(second_, &QPushButton::clicked, this, [this] {
-    if (session_.search().state != SearchState::Idle) return session_.stop_search();
+    if (session_.search().state != SearchPhase::Idle) return session_.stop_search();
     if (edits_to_pin(session_.snapshot()) > 0) return continue_with_edits();
     const PlannerOptions more = planner_options();
     session_.continue_search(&more);
@@ -280,13 +280,13 @@ std::optional<PlannerOptions> HeaderBar::options_for(const QString& planner) {
 
 void HeaderBar::search_or_pause() {
   switch (session_.search().state) {
-    case SearchState::Running:
+    case SearchPhase::Running:
       session_.pause_search();
       break;
-    case SearchState::Paused:
+    case SearchPhase::Paused:
       session_.continue_search();
       break;
-    case SearchState::Idle: {
+    case SearchPhase::Idle: {
       if (const auto options = options_for(planner())) session_.start_search(planner(), *options);
     }
   }
@@ -325,10 +325,10 @@ void HeaderBar::refresh_names() {
 
 void HeaderBar::refresh_search() {
   const SearchStatus& search = session_.search();
-  const bool idle = search.state == SearchState::Idle;
+  const bool idle = search.state == SearchPhase::Idle;
   const bool ready = session_.snapshot().problem && planner_->count() > 0;
   main_->setText(idle                                   ? tr("Search")
-                 : search.state == SearchState::Running ? tr("Pause")
+                 : search.state == SearchPhase::Running ? tr("Pause")
                                                         : tr("Continue"));
   main_->setEnabled(ready);
   const auto edits = edits_to_pin(session_.snapshot());

@@ -225,7 +225,7 @@ void MainWindow::refresh_pages() {
 
 void MainWindow::refresh_status() {
   const SearchStatus& search = session_.search();
-  const bool searching = search.state != SearchState::Idle;
+  const bool searching = search.state != SearchPhase::Idle;
   progress_->setVisible(searching || session_.busy());
   cancel_->setVisible(searching);
   if (!searching) {
@@ -242,7 +242,7 @@ void MainWindow::refresh_status() {
   progress_->setValue(static_cast<int>(1000 * std::clamp(fraction, 0.0, 1.0)));
   activity_->setText(
       tr("%1 %2: %3 iterations, %4 s")
-          .arg(search.run, search.state == SearchState::Paused ? tr("paused") : tr("searches"))
+          .arg(search.run, search.state == SearchPhase::Paused ? tr("paused") : tr("searches"))
           .arg(search.progress.iterations)
           .arg(style::significant(search.progress.elapsed_seconds)));
 }

@@ -225,18 +225,18 @@ void MainWindow::build_run_menu() {
                       &HeaderBar::show_options);
   const auto refresh = [this, search, go_on, with_edits, stop, options] {
     const SearchStatus& status = session_.search();
-    search->setText(status.state == SearchState::Running ? tr("&Pause") : tr("&Search"));
-    search->setEnabled(session_.snapshot().problem && status.state != SearchState::Paused);
-    go_on->setEnabled(status.state == SearchState::Paused || status.can_continue);
+    search->setText(status.state == SearchPhase::Running ? tr("&Pause") : tr("&Search"));
+    search->setEnabled(session_.snapshot().problem && status.state != SearchPhase::Paused);
+    go_on->setEnabled(status.state == SearchPhase::Paused || status.can_continue);
     set_why_disabled(*go_on, tr("no search to go on with"));
     set_why_disabled(*stop, tr("nothing is searched"));
     set_why_disabled(*with_edits, tr("needs a finished search and an edit since"));
     set_why_disabled(*search, session_.snapshot().problem ? tr("the search is paused") : QString());
-    with_edits->setEnabled(status.state == SearchState::Idle && status.can_continue &&
+    with_edits->setEnabled(status.state == SearchPhase::Idle && status.can_continue &&
                            !session_.snapshot().edited.empty() &&
                            !session_.snapshot().has_own_groups());
-    stop->setEnabled(status.state != SearchState::Idle);
-    options->setEnabled(status.state == SearchState::Idle);
+    stop->setEnabled(status.state != SearchPhase::Idle);
+    options->setEnabled(status.state == SearchPhase::Idle);
   };
   connect(&session_, &Session::search_changed, this, refresh);
   connect(&session_, &Session::problem_changed, this, refresh);

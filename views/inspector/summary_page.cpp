@@ -273,7 +273,7 @@ void SummaryPage::show_why() {
 void SummaryPage::show_what_ifs() {
   constexpr const char* kParts[] = {QT_TR_NOOP("ops"), QT_TR_NOOP("devices"), QT_TR_NOOP("links")};
   const bool done = explanation_ && explanation_->complete();
-  const bool searching = session_.search().state != SearchState::Idle;
+  const bool searching = session_.search().state != SearchPhase::Idle;
   what_if_note_->setVisible(!done || what_if_->rowCount() == 0);
   if (done) {
     what_if_note_->setText(tr("No single op, device or link"));

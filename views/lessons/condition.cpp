@@ -100,7 +100,7 @@ bool replay_holds(const Condition& condition, const LessonStage& stage) {
 bool search_finished(const SearchStatus& search, const LessonMoment& moment) {
   const bool another =
       search.run != moment.run_before || search.progress.iterations != moment.iterations_before;
-  return search.state == SearchState::Idle && !search.run.isEmpty() && another;
+  return search.state == SearchPhase::Idle && !search.run.isEmpty() && another;
 }
 
 }  // namespace

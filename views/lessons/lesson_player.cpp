@@ -102,7 +102,7 @@ void LessonPlayer::check_opening() {
 
 bool LessonPlayer::perform_pending() {
   while (!pending_.empty()) {
-    if (session_.busy() || session_.search().state != SearchState::Idle) return false;
+    if (session_.busy() || session_.search().state != SearchPhase::Idle) return false;
     const LessonAction action = pending_.front();
     pending_.pop_front();
     try {

@@ -19,7 +19,7 @@ EditHistory::EditHistory(Session& session, QObject* parent)
   connect(&session_, &Session::outcome_changed, this, &EditHistory::take_outcome);
   connect(&session_, &Session::workspace_changed, this, &EditHistory::take_workspace);
   connect(&session_, &Session::search_changed, this, [this] {
-    if (session_.search().state == SearchState::Idle) follow();
+    if (session_.search().state == SearchPhase::Idle) follow();
   });
   connect(&session_.undo_stack(), &QUndoStack::indexChanged, this, &EditHistory::take_name);
   take_workspace();
@@ -53,7 +53,7 @@ void EditHistory::follow() {
   const Snapshot& snapshot = session_.snapshot();
   if (!snapshot.problem) return;
   const bool passing =  // a search shows what it finds, one after another
-      session_.search().state != SearchState::Idle && !snapshot.by_hand;
+      session_.search().state != SearchPhase::Idle && !snapshot.by_hand;
   if (passing) return;
   const Digest digest = snapshot.strategy.digest();
   if (shown_ == digest) return;

@@ -64,10 +64,10 @@ struct Snapshot {
   }
 };
 
-enum class SearchState { Idle, Running, Paused };
+enum class SearchPhase { Idle, Running, Paused };
 
 struct SearchStatus {
-  SearchState state = SearchState::Idle;
+  SearchPhase state = SearchPhase::Idle;
   QString planner;
   QString run;                            // "mcts #3"; empty: nothing was searched yet
   QString note;                           // of the finished run: e.g. that a baseline won

@@ -12,7 +12,7 @@ void Session::explain() {
   snapshot_.explanation = nullptr;
   const std::uint64_t job = ++state_->explain_job;
   if (!snapshot_.outcome) return;
-  const bool thorough = search_.state == SearchState::Idle;  // a search needs the cores
+  const bool thorough = search_.state == SearchPhase::Idle;  // a search needs the cores
   state_->explain.post([this, job, thorough, stop = state_->explain_stop.get_token(),
                         timeline = snapshot_.outcome->timeline, baseline = snapshot_.baseline,
                         problem = snapshot_.problem, bound = snapshot_.lower_bound] {

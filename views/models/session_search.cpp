@@ -171,7 +171,7 @@ void Session::launch(double budget_seconds) {
   SearchRequest& request = state_->request;
   ++request.job;
   request.control = std::make_shared<SearchControl>();
-  search_.state = SearchState::Running;
+  search_.state = SearchPhase::Running;
   search_.can_continue = false;
   search_.target_iterations = request.options.budget_seconds > 0
                                   ? 0
@@ -202,7 +202,7 @@ void Session::launch(double budget_seconds) {
 }
 
 void Session::search_progress(std::uint64_t job, const Progress& progress) {
-  if (job != state_->request.job || search_.state == SearchState::Idle) return;
+  if (job != state_->request.job || search_.state == SearchPhase::Idle) return;
   search_.progress = progress;
   const bool heartbeat = progress.elapsed_seconds - state_->last_heartbeat >= kHeartbeat;
   const std::int64_t best = progress.best ? progress.best->step_time.value : 0;
@@ -290,7 +290,7 @@ void Session::record_worse() {
 }
 
 void Session::search_finished(std::uint64_t job, const PlanResult& result) {
-  if (job != state_->request.job || search_.state == SearchState::Idle) return;
+  if (job != state_->request.job || search_.state == SearchPhase::Idle) return;
   SearchRequest& request = state_->request;
   const Progress& progress = search_.progress;
   state_->best_found = {complete(result.strategy, *snapshot_.problem->cluster), result.score};
@@ -309,7 +309,7 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
   search_.note = QString::fromStdString(result.note);
   search_.facts = result.facts;
   search_.curves = result.curves;
-  search_.state = SearchState::Idle;
+  search_.state = SearchPhase::Idle;
   search_.can_continue = tree_ != nullptr;
   record_best();
   record_worse();
@@ -338,8 +338,8 @@ bool Session::resume_after_pause() {
 }
 
 void Session::search_failed(std::uint64_t job, const QString& text) {
-  if (job != state_->request.job || search_.state == SearchState::Idle) return;
-  search_.state = SearchState::Idle;
+  if (job != state_->request.job || search_.state == SearchPhase::Idle) return;
+  search_.state = SearchPhase::Idle;
   record_best();
   record_worse();
   if (state_->to_steer) apply_steering(*std::exchange(state_->to_steer, {}));
@@ -360,9 +360,9 @@ void Session::go_on_from_tree(double budget_seconds) {
 }
 
 void Session::pause_search() {
-  if (search_.state != SearchState::Running) return;
+  if (search_.state != SearchPhase::Running) return;
   state_->request.control->set_paused(true);
-  search_.state = SearchState::Paused;
+  search_.state = SearchPhase::Paused;
   if (!search_.history.empty()) {
     state_->recorder.progress(search_.history.back(), RunState::Paused);
   }
@@ -372,13 +372,13 @@ void Session::pause_search() {
 }
 
 void Session::continue_search(const PlannerOptions* more) {
-  if (search_.state == SearchState::Paused) {
-    search_.state = SearchState::Running;
+  if (search_.state == SearchPhase::Paused) {
+    search_.state = SearchPhase::Running;
     state_->request.control->set_paused(false);
     emit search_changed();
     return;
   }
-  if (search_.state != SearchState::Idle || !tree_) return;
+  if (search_.state != SearchPhase::Idle || !tree_) return;
   if (more) {
     state_->request.options.iterations = more->iterations;
     state_->request.options.budget_seconds = more->budget_seconds;
@@ -399,14 +399,14 @@ void Session::take_planning_steps(std::shared_ptr<const PlanningSteps> steps) {
 
 // Another search or problem comes: keeps what this one has found and does not wait for its end.
 void Session::abandon_search() {
-  if (search_.state == SearchState::Idle) return;
+  if (search_.state == SearchPhase::Idle) return;
   state_->request.control->request_stop();
   ++state_->request.job;
   record_best();
   record_worse();
   state_->recorder.tree(tree_);
   end_following();
-  search_.state = SearchState::Idle;
+  search_.state = SearchPhase::Idle;
   if (state_->to_steer) apply_steering(*std::exchange(state_->to_steer, {}));
   state_->recorder.finish_run(RunState::Stopped, {});
 }
@@ -414,9 +414,9 @@ void Session::abandon_search() {
 // The planner soon returns with the best that it has: search_finished() then shows and stores it.
 void Session::stop_search() {
   state_->to_start.reset();
-  if (search_.state == SearchState::Idle) return;
+  if (search_.state == SearchPhase::Idle) return;
   state_->search_stopped = true;
-  search_.state = SearchState::Running;
+  search_.state = SearchPhase::Running;
   state_->request.control->request_stop();
 }
 

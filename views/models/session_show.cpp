@@ -48,7 +48,7 @@ void Session::show_same_problem(const LoadedProblem& loaded) {
   state_->baselines[loaded.simulation] = loaded.baseline;
   const Simulation before = simulation_;
   take_order(loaded.strategy);
-  if (loaded.run && search_.state == SearchState::Idle) show_history(loaded);
+  if (loaded.run && search_.state == SearchPhase::Idle) show_history(loaded);
   if (loaded.strategy == snapshot_.strategy) {
     snapshot_.label = loaded.label;
     snapshot_.edited.clear();

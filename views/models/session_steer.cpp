@@ -55,7 +55,7 @@ void Session::steer(const Steering& wanted, const QString& label) {
 // from the tree that it returns.
 void Session::apply_steering(const Steering& steering) {
   if (!tree_) return;
-  if (search_.state != SearchState::Idle) {
+  if (search_.state != SearchPhase::Idle) {
     state_->to_steer = steering;
     state_->request.control->request_stop();
     emit tree_changed();
@@ -74,8 +74,8 @@ void Session::apply_steering(const Steering& steering) {
 bool Session::resume_after_steering() {
   if (!state_->to_steer) return false;
   const Steering steering = *std::exchange(state_->to_steer, {});
-  const bool was_paused = search_.state == SearchState::Paused;
-  search_.state = SearchState::Idle;
+  const bool was_paused = search_.state == SearchPhase::Paused;
+  search_.state = SearchPhase::Idle;
   apply_steering(steering);
   const SearchStatus& status = search_;
   const double seconds_left = status.target_seconds - status.progress.elapsed_seconds;
@@ -97,7 +97,7 @@ void Session::take_tree(std::shared_ptr<const SearchTree> tree) {
 }
 
 void Session::continue_with_edits(const PlannerOptions* more) {
-  if (!tree_ || search_.state != SearchState::Idle || snapshot_.edited.empty()) return;
+  if (!tree_ || search_.state != SearchPhase::Idle || snapshot_.edited.empty()) return;
   if (snapshot_.has_own_groups()) {
     emit failed(
         tr("The edits are of op groups that the search does not have: show a "

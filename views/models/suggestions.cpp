@@ -218,7 +218,7 @@ Suggestions::Suggestions(Session& session, QObject* parent)
   }
   connect(&session_.selection(), &Selection::changed, this, &Suggestions::restart);
   connect(&session_, &Session::search_changed, this, [this] {
-    const bool idle = session_.search().state == SearchState::Idle;
+    const bool idle = session_.search().state == SearchPhase::Idle;
     if (idle && !looking_ && list_.empty() && tried_ == 0) soon_.start();
   });
   restart();
@@ -242,7 +242,7 @@ void Suggestions::restart() {
 void Suggestions::begin() {
   const Snapshot& snapshot = session_.snapshot();
   const bool ready = snapshot.problem && snapshot.outcome && snapshot.strategy.is_complete() &&
-                     session_.search().state == SearchState::Idle;
+                     session_.search().state == SearchPhase::Idle;
   if (!ready) return;
   Job job{++job_,
           snapshot.problem,

@@ -223,7 +223,7 @@ void PlanningView::refresh_empty() {
   if (replay_) return tell_algorithm();
   const SearchStatus& search = session_.search();
   const bool open = session_.snapshot().problem != nullptr;
-  const bool idle = search.state == SearchState::Idle;
+  const bool idle = search.state == SearchPhase::Idle;
   const auto planners = session_.plugins().list(PluginKind::Planner);
   run_->setVisible(open && idle &&
                    std::ranges::find(planners, kSuggested.toStdString(), &PluginInfo::name) !=

@@ -174,7 +174,7 @@ void SearchTreeView::update_tree() {
     bar_->refresh();
     return;  // a replay shows the tree that it began with
   }
-  if (!isVisible() && session_.search().state != SearchState::Idle) {
+  if (!isVisible() && session_.search().state != SearchPhase::Idle) {
     stale_ = true;
     return;
   }

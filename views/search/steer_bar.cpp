@@ -214,7 +214,7 @@ void SteerBar::set_weight(float weight) {
 
 void SteerBar::search_deeper(std::int64_t iterations) {
   const Steering::Path path = this->path();
-  if (path.empty() || session_.search().state != SearchState::Idle) return;
+  if (path.empty() || session_.search().state != SearchPhase::Idle) return;
   Steering steering = session_.steering();
   steering.focus = path;
   session_.steer(steering, tr("search below %1").arg(model_.action_text(current_)));
@@ -286,7 +286,7 @@ void SteerBar::refresh_chips() {
 
 void SteerBar::refresh() {
   const auto& tree = session_.tree();
-  const bool idle = session_.search().state == SearchState::Idle;
+  const bool idle = session_.search().state == SearchPhase::Idle;
   const bool here = model_.tree() && group().has_value() && tree;
   const Steering now = session_.steering();
   const Steering::Path path = here ? this->path() : Steering::Path();

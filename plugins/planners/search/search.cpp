@@ -11,8 +11,8 @@ namespace {
 using namespace strato;
 
 // Monte-Carlo tree search with uniform priors: TAG section 4.2.2 without its network ("pure MCTS").
-// The search itself, and how it goes beyond the paper, is in core/search/portfolio/tree_search.h; --set
-// variant=paper is the paper's.
+// The search itself, and how it goes beyond the paper, is in core/search/portfolio/tree_search.h;
+// --set variant=paper is the paper's.
 class Mcts final : public Planner {
  public:
   std::string name() const override { return "mcts"; }

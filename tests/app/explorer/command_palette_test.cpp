@@ -174,7 +174,7 @@ TEST_F(CommandPaletteTest, ADisabledCommandSaysWhyAndDoesNothing) {
   QTest::keyClicks(&palette->line(), QStringLiteral(">continue the search"));
   QTest::keyClick(&palette->line(), Qt::Key_Return);
   EXPECT_TRUE(palette->isVisible());
-  EXPECT_EQ(session_.search().state, SearchState::Idle);
+  EXPECT_EQ(session_.search().state, SearchPhase::Idle);
 }
 
 TEST_F(CommandPaletteTest, KeysOfAllActionsAreInTheKeyTable) {

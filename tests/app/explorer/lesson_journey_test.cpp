@@ -34,7 +34,7 @@ class LessonJourneyTest : public ::testing::Test {
 
   void wait_for_quiet() {
     ASSERT_TRUE(QTest::qWaitFor(
-        [&] { return session_.search().state == SearchState::Idle && !session_.busy(); },
+        [&] { return session_.search().state == SearchPhase::Idle && !session_.busy(); },
         kPatience));
     session_.settle();
     player().check();

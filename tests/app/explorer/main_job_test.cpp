@@ -85,8 +85,8 @@ class MainJobTest : public ::testing::Test {
     }
     ASSERT_NE(button, nullptr);
     QTest::mouseClick(button, Qt::LeftButton);
-    ASSERT_EQ(session_.search().state, SearchState::Running);
-    ASSERT_TRUE(QTest::qWaitFor([this] { return session_.search().state == SearchState::Idle; },
+    ASSERT_EQ(session_.search().state, SearchPhase::Running);
+    ASSERT_TRUE(QTest::qWaitFor([this] { return session_.search().state == SearchPhase::Idle; },
                                 kPatience));
     session_.settle();
   }

@@ -34,7 +34,7 @@ class OwnGroupsInTheWindow : public ::testing::Test {
     options.iterations = 40;
     session_.start_search(planner, options);
     ASSERT_TRUE(
-        QTest::qWaitFor([&] { return session_.search().state == SearchState::Idle; }, kPatience));
+        QTest::qWaitFor([&] { return session_.search().state == SearchPhase::Idle; }, kPatience));
     ASSERT_TRUE(failed_.isEmpty()) << failed_.join('\n').toStdString();
   }
 

@@ -42,7 +42,7 @@ class SearchJourneyTest : public ::testing::Test {
 
   static void wait_for_end(Explorer& explorer) {
     ASSERT_TRUE(QTest::qWaitFor(
-        [&] { return explorer.session.search().state == SearchState::Idle; }, kPatience));
+        [&] { return explorer.session.search().state == SearchPhase::Idle; }, kPatience));
     explorer.session.settle();
     ASSERT_TRUE(explorer.failed.isEmpty()) << explorer.failed.join('\n').toStdString();
   }

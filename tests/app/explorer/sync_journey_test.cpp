@@ -66,7 +66,7 @@ class SyncJourney : public ::testing::Test {
     options.iterations = 90;
     session.start_search(QString::fromUtf8(planner), options);
     ASSERT_TRUE(
-        QTest::qWaitFor([&] { return session.search().state == SearchState::Idle; }, kPatience));
+        QTest::qWaitFor([&] { return session.search().state == SearchPhase::Idle; }, kPatience));
     session.settle();
     ASSERT_TRUE(failed.isEmpty()) << failed.join('\n').toStdString();
   }

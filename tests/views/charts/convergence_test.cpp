@@ -89,7 +89,7 @@ class ConvergenceViewTest : public SessionTest {
  protected:
   void search(const char* planner) {
     session_.start_search(planner, {});
-    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
     session_.settle();
   }
   ConvergenceView& view() { return charts_.convergence(); }

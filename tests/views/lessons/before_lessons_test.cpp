@@ -93,7 +93,7 @@ TEST_F(BeforeLessonsTest, TheRunComesBackWithItsTree) {
   PlannerOptions options;
   options.iterations = 40;
   session_.start_search(QStringLiteral("mcts"), options);
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   const QString run = session_.search().run;
   const Nanos time = step_time();

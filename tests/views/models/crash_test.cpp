@@ -62,7 +62,7 @@ TEST_F(CrashTest, DISABLED_Edits) {
   session_.open_workspace(qEnvironmentVariable(kCrashTestFile).toStdString(), false);
   open_lenet();
   session_.start_search("dp-allreduce-proportional", {});
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   std::size_t told = 0;
   for (int number = 0;; ++number) {
@@ -171,7 +171,7 @@ TEST_F(CrashTest, TheRunThatWasShownIsShownAgain) {
   open_lenet();
   for (int run = 0; run < 2; ++run) {
     session_.start_search(QStringLiteral("dp-allreduce-proportional"), {});
-    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
     session_.settle();
     session_.settle();
   }

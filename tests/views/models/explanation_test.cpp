@@ -106,7 +106,7 @@ TEST_F(Explains, ASearchIsExplainedInFullAtItsEnd) {
   PlannerOptions options;
   options.iterations = 60;
   session_.start_search("mcts", options);
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   ASSERT_TRUE(session_.snapshot().explanation);
   EXPECT_TRUE(session_.snapshot().explanation->complete());

@@ -81,7 +81,7 @@ TEST_F(ItemModels, WorkspaceShowsRunsAndTheEditsBelowThem) {
   open_workspace();
   open_lenet();
   session_.start_search("dp-allreduce-proportional", {});
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   session_.decide({GroupId(0)}, decision_on_device(DeviceId(0)), "by hand");
   session_.settle();

@@ -44,7 +44,7 @@ TEST_F(OpeningTest, ASearchBegunMeanwhileKeepsToTheDemands) {
   session_.settle();
   ASSERT_TRUE(wait_until([&] {
     return session_.search().planner == "single-device" &&
-           session_.search().state == SearchState::Idle;
+           session_.search().state == SearchPhase::Idle;
   }));
   session_.settle();
   ASSERT_TRUE(session_.search_options().constraints);
@@ -59,7 +59,7 @@ TEST_F(OpeningTest, ASearchThatIsStoppedMeanwhileDoesNotBegin) {
   session_.start_search("single-device", {});
   session_.stop_search();
   session_.settle();
-  EXPECT_EQ(session_.search().state, SearchState::Idle);
+  EXPECT_EQ(session_.search().state, SearchPhase::Idle);
   EXPECT_TRUE(session_.search().planner.isEmpty());
   EXPECT_TRUE(stored().runs().all().empty());
 }

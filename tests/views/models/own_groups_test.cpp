@@ -26,7 +26,7 @@ class OwnGroups : public SessionTest {
     PlannerOptions options;
     options.iterations = iterations;
     session_.start_search(planner, options);
-    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
     session_.settle();
     session_.settle();
     ASSERT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
@@ -160,7 +160,7 @@ TEST_F(OwnGroups, ATreeSearchWorksInTheProblemsGroups) {
   session_.decide({GroupId(0)}, decision_on_device(DeviceId(1)), "move back");
   session_.continue_with_edits();
   EXPECT_EQ(failures_.size(), 1);  // the edits are of other groups
-  EXPECT_EQ(session_.search().state, SearchState::Idle);
+  EXPECT_EQ(session_.search().state, SearchPhase::Idle);
   session_.settle();
   expect_whole();
 }
@@ -262,7 +262,7 @@ TEST_F(SessionCosts, AreRestoredWithTheRun) {
   PlannerOptions options;
   options.iterations = 30;
   session_.start_search("mcts", options);
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   session_.settle();
   const Nanos found = step_time();
@@ -281,7 +281,7 @@ TEST_F(SessionCosts, AreRestoredWithTheRun) {
     PlannerOptions more;
     more.iterations = 16;
     other.continue_search(&more);
-    ASSERT_TRUE(wait_until([&] { return other.search().state == SearchState::Idle; }));
+    ASSERT_TRUE(wait_until([&] { return other.search().state == SearchPhase::Idle; }));
     other.settle();
     EXPECT_TRUE(failures.isEmpty()) << failures.join('\n').toStdString();
     EXPECT_GT(other.tree()->iterations, before);

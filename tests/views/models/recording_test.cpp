@@ -25,7 +25,7 @@ class RecordingTest : public SessionTest {
   }
   void search() {
     session_.start_search(QStringLiteral("dp-allreduce-proportional"), {});
-    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
     session_.settle();
     session_.settle();
   }

@@ -77,7 +77,7 @@ TEST_F(RunQueueTest, RunsWhileAnotherModelIsOpenAndKeepsToItsOwn) {
   session_.settle();
   ASSERT_NE(session_.cluster_name(), cluster);
   session_.start_search("single-device", {});
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   add("dp");
   gate_.open();
@@ -193,7 +193,7 @@ TEST_F(RunQueueTest, WhatStillRunsIsShownAndNotContinued) {
   PlannerOptions options;
   options.iterations = 30;
   session_.start_search("mcts", options);
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   add("waits");
   ASSERT_TRUE(wait_until([&] { return queue_->run(0) > 0; }));

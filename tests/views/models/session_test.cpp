@@ -161,8 +161,8 @@ TEST_F(SessionSearch, FindsStoresAndCanBeShownAgain) {
   PlannerOptions options;
   options.iterations = 60;
   session_.start_search("mcts", options);
-  EXPECT_EQ(session_.search().state, SearchState::Running);
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  EXPECT_EQ(session_.search().state, SearchPhase::Running);
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   session_.settle();
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
@@ -193,7 +193,7 @@ TEST_F(SessionSearch, ASearchIsOneStepToUndo) {
   PlannerOptions options;
   options.iterations = 60;
   session_.start_search("mcts", options);
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   if (session_.snapshot().strategy != before) {
     EXPECT_EQ(session_.undo_stack().count(), 1);
@@ -216,13 +216,13 @@ TEST_F(SessionSearch, PausesContinuesAndStops) {
   session_.continue_search();
   ASSERT_TRUE(wait_until([&] { return session_.search().progress.iterations > paused_at; }));
   session_.stop_search();
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   ASSERT_TRUE(session_.search().can_continue);
   const auto stopped_at = session_.tree()->iterations;
   PlannerOptions more;
   more.iterations = 30;
   session_.continue_search(&more);
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   EXPECT_GT(session_.tree()->iterations, stopped_at);
 }
 
@@ -234,7 +234,7 @@ TEST_F(SessionSearch, AnotherModelAbandonsTheSearch) {
   ASSERT_TRUE(wait_until([&] { return session_.search().progress.iterations > 0; }));
   session_.open_cluster(sample("clusters/gdp.json"));
   session_.settle();
-  EXPECT_EQ(session_.search().state, SearchState::Idle);
+  EXPECT_EQ(session_.search().state, SearchPhase::Idle);
   EXPECT_EQ(session_.snapshot().problem->cluster->device_count(), 8u);
   wait_until([] { return false; }, 0.3);  // what the old search still posts changes nothing
   EXPECT_EQ(session_.search().history.size(), 0u);
@@ -243,7 +243,7 @@ TEST_F(SessionSearch, AnotherModelAbandonsTheSearch) {
 TEST_F(SessionSearch, AnUnknownPlannerFails) {
   open_lenet();
   session_.start_search("no-such-planner", {});
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   ASSERT_EQ(failures_.size(), 1);
   EXPECT_TRUE(failures_[0].contains("no-such-planner"));
 }
@@ -338,7 +338,7 @@ TEST_F(SessionTest, ALoadBelongsToItsWorkspace) {
   open_workspace();
   open_lenet();
   session_.start_search(QStringLiteral("dp-allreduce-proportional"), {});
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   session_.settle();
   const std::filesystem::path first = session_.workspace()->file();

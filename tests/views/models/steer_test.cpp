@@ -19,7 +19,7 @@ class SessionSteering : public SessionTest {
     ASSERT_TRUE(session_.tree());
   }
   void wait_for_end() {
-    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
     session_.settle();
   }
   void go_on(std::int64_t iterations) {
@@ -77,7 +77,7 @@ TEST_F(SessionSteering, APinIsRespectedStoredAndTheSameAfterReopening) {
   PlannerOptions more;
   more.iterations = 20;
   other.continue_search(&more);
-  ASSERT_TRUE(wait_until([&] { return other.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return other.search().state == SearchPhase::Idle; }));
   EXPECT_GT(other.tree()->iterations, session_.tree()->iterations);
   EXPECT_EQ(other.steering(), steering);
 }
@@ -182,7 +182,7 @@ TEST_F(SessionSteering, ARunningSearchGoesOnWithIt) {
   session_.steer(steering, "pin");
   EXPECT_EQ(session_.steering(), steering);
   ASSERT_TRUE(wait_until([&] { return session_.tree()->pinned.size() > 0; }));
-  EXPECT_EQ(session_.search().state, SearchState::Running);
+  EXPECT_EQ(session_.search().state, SearchPhase::Running);
   session_.stop_search();
   wait_for_end();
   EXPECT_EQ(session_.steering(), steering);
@@ -258,7 +258,7 @@ TEST_F(SessionSteering, WhatIsFoundUnderPinsTakesNoBettersPlace) {
   EXPECT_EQ(other.snapshot().strategy.digest(), best.digest());
   // One that is better takes its place, and one that is not does not, also after reopening.
   other.continue_search(&more);
-  ASSERT_TRUE(wait_until([&] { return other.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return other.search().state == SearchPhase::Idle; }));
   other.settle();
   EXPECT_LE(stored().runs().find(run)->best_ns, best_ns);
 }
@@ -318,7 +318,7 @@ TEST_F(SessionSteering, APinThatCannotFitIsAResult) {
   }
   session_.steer(steering, "all on one");
   go_on(10);
-  EXPECT_EQ(session_.search().state, SearchState::Idle);
+  EXPECT_EQ(session_.search().state, SearchPhase::Idle);
   EXPECT_FALSE(session_.snapshot().outcome->timeline->feasible);
   EXPECT_FALSE(session_.search().note.isEmpty());
   EXPECT_EQ(session_.steering(), steering);

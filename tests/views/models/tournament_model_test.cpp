@@ -275,7 +275,7 @@ TEST_F(TournamentTable, KeepsAResultBesideARunningSearch) {
   QString told;
   model_.keep(0, [&](const QString& text) { told = text; });
   ASSERT_TRUE(
-      wait_until([&] { return !told.isEmpty() && session_.search().state == SearchState::Idle; }));
+      wait_until([&] { return !told.isEmpty() && session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   EXPECT_TRUE(told.contains(QStringLiteral("one #"))) << told.toStdString();
   std::size_t tiny = 0, searched = 0;

@@ -225,7 +225,7 @@ TEST_F(PlacementByHand, SearchesKeepToThem) {
   PlannerOptions options;
   options.iterations = 40;
   session_.start_search(QStringLiteral("mcts"), options);
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
   for (const DeviceShare& share : session_.snapshot().strategy.groups[group]->devices)

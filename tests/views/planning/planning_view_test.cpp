@@ -22,7 +22,7 @@ class PlanningViewTest : public SessionTest {
  protected:
   void search(const QString& planner) {
     session_.start_search(planner, {});
-    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
     session_.settle();
     ASSERT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
   }

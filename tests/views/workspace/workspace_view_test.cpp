@@ -26,7 +26,7 @@ class WorkspaceViewTest : public SessionTest {
     open_lenet();
     for (const char* planner : {"dp-allreduce-proportional", "single-device"}) {
       session_.start_search(planner, {});
-      ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+      ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
       session_.settle();
       if (session_.search().planner != "single-device")
         session_.decide({GroupId(0)}, decision_on_device(DeviceId(0)), "all on one");
@@ -102,7 +102,7 @@ TEST_F(WorkspaceViewTest, MarksWhatIsShown) {
   session_.show_run(2);
   session_.settle();
   session_.start_search("dp-allreduce-proportional", {});  // finds what the first one has found
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   session_.settle();
   EXPECT_EQ(marked(), "dp-allreduce-proportional #3");
@@ -398,7 +398,7 @@ TEST_F(WorkspaceStory, ChosenRunsOrAllThatTheWordsLeaveGoIntoOneChart) {
 // A run more comes into the list: all that were chosen stay so.
 TEST_F(WorkspaceStory, SeveralChosenRunsStayChosenWhenTheListIsReadAgain) {
   session_.start_search("single-device", {});
-  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
   settle();
   ASSERT_TRUE(view_.choose(Kind::Run, 1));
   const QModelIndex first = view_.tree()->currentIndex();

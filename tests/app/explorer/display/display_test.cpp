@@ -107,8 +107,8 @@ TEST_F(DisplayTest, WhyIsItSlowAChangeASearchAndThePlanInAFile) {
   ASSERT_TRUE(wait([&] { return !session_.busy() && step_time() == suggested; }));
   // A search finds a plan that is a fifth faster at least.
   ASSERT_TRUE(press(QStringLiteral("F5")));
-  ASSERT_TRUE(wait([&] { return session_.search().state != SearchState::Idle; }));
-  ASSERT_TRUE(wait([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(wait([&] { return session_.search().state != SearchPhase::Idle; }));
+  ASSERT_TRUE(wait([&] { return session_.search().state == SearchPhase::Idle; }));
   session_.settle();
   EXPECT_LE(step_time(), before * 4 / 5);
   const QString file = folder_.filePath(QStringLiteral("fast.plan.json"));

@@ -82,7 +82,7 @@ TEST_F(SlowDiskTest, TheWindowNeverWaitsForIt) {
   PlannerOptions options;
   options.iterations = 20;
   session_.start_search(QStringLiteral("mcts"), options);
-  ASSERT_TRUE(run_until([&] { return session_.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(run_until([&] { return session_.search().state == SearchPhase::Idle; }));
   ASSERT_TRUE(run_until([&] {
     const auto& runs = session_.workspace()->runs();
     return !runs.empty() && runs.front().best;

@@ -150,7 +150,7 @@ TEST_F(WatchdogTest, ASearch) {
   options.iterations = 150;
   session.start_search(QStringLiteral("mcts"), options);
   QTest::keyClick(explorer.window.get(), Qt::Key_2, Qt::ControlModifier);
-  ASSERT_TRUE(run_until([&] { return session.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(run_until([&] { return session.search().state == SearchPhase::Idle; }));
   judge(watchdog, "searched in the search perspective");
   ASSERT_TRUE(run_until([&] { return explorer.quiet(); }));
   judge(watchdog, "found");
@@ -162,7 +162,7 @@ TEST_F(WatchdogTest, ASearch) {
   }
   judge(watchdog, "searches abandoned for others");
   session.stop_search();
-  ASSERT_TRUE(run_until([&] { return session.search().state == SearchState::Idle; }));
+  ASSERT_TRUE(run_until([&] { return session.search().state == SearchPhase::Idle; }));
   ASSERT_TRUE(run_until([&] { return explorer.quiet(); }));
   judge(watchdog, "stopped");
   EXPECT_TRUE(explorer.failed.isEmpty()) << explorer.failed.join('\n').toStdString();

@@ -1,6 +1,6 @@
 // The record of what the trials of a search showed, in order: enough to go on where it was
-// interrupted, since all else follows from the seed. It travels as the record of a SearchTree of one
-// vertex (PlanResult::tree), which is what a workspace keeps of an unfinished run.
+// interrupted, since all else follows from the seed. It travels as the record of a SearchTree of
+// one vertex (PlanResult::tree), which is what a workspace keeps of an unfinished run.
 #pragma once
 
 #include <memory>
