@@ -36,9 +36,103 @@ bool are_apart_in(std::vector<AxisRange> ranges, const AxisRange& whole) {
   return next <= whole.end;
 }
 
-class PartVerifier {
+// The parts that tasks say, and those that their ops need and make by the graph's rules.
+class TaskParts {
+ protected:
+  explicit TaskParts(const Program& program) : program_(program), graph_(*program.graph) {}
+
+  void expect(bool holds, TaskId id, TensorId tensor, const char* problem) const {
+    if (!holds)
+      throw InvariantError("task " + std::to_string(id.value()) + " (" + program_.task_name(id) +
+                           "), tensor " + graph_.tensor(tensor).name + ": " + problem);
+  }
+
+  std::int32_t batch() const { return static_cast<std::int32_t>(graph_.batch()); }
+  AxisRange all_of(TensorId tensor, int axis) const {
+    const Shape& shape = graph_.tensor(tensor).shape;
+    if (axis < 0) return {kBatchAxis, 0, batch()};
+    return {static_cast<std::int8_t>(axis), 0,
+            static_cast<std::int32_t>(shape.at(static_cast<std::size_t>(axis)))};
+  }
+  bool is_trained(TensorId id) const {
+    const Tensor& tensor = graph_.tensor(id);
+    return !tensor.producer.valid() && tensor.role == TensorRole::Parameter &&
+           graph_.update_of(id).valid();
+  }
+  Part samples(TensorId id, std::int32_t begin, std::int32_t end) const {
+    const Tensor& tensor = graph_.tensor(id);
+    if (is_trained(id) || tensor.batch.kind == BatchKind::Whole || end - begin == batch())
+      return {};
+    return tensor.batch.kind == BatchKind::Batched ? Part::samples(begin, end)
+                                                   : Part::partial_sum(begin, end);
+  }
+  // The task's part, as a part of a tensor of which it names the axes.
+  Part said(const Task& task, TensorId tensor) const {
+    if (task.axis < 0) return samples(tensor, task.first_sample, task.first_sample + task.samples);
+    Part part;
+    for (const AxisRange& range : program_.ranges_of(task))
+      if (range != all_of(tensor, range.axis)) part = part.cut(range);
+    return part;
+  }
+
+  // The axes of an op's inputs that are cut where it is cut along this axis. One that is read in
+  // two ways is needed as a whole.
+  const std::vector<int>& input_axes(TaskId id, OpId op, int axis) {
+    const auto [at, fresh] = input_axes_.try_emplace({op, axis});
+    if (!fresh) return at->second;
+    const std::vector<TensorId>& inputs = graph_.op(op).inputs;
+    const std::vector<SplitAxis> axes = split_axes(graph_, op);
+    const auto split = std::ranges::find(axes, axis, &SplitAxis::axis);
+    if (split == axes.end()) return at->second = state_axes(id, op, axis);
+    at->second = split->inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      for (std::size_t j = 0; j < inputs.size(); ++j)
+        if (inputs[j] == inputs[i] && split->inputs[j] != split->inputs[i]) at->second[i] = -1;
+    return at->second;
+  }
+  // Of an update that is known by its phase alone: what is as large as its parameter is cut alike.
+  std::vector<int> state_axes(TaskId id, OpId op, int axis) const {
+    const std::vector<TensorId>& inputs = graph_.op(op).inputs;
+    expect(graph_.op(op).phase == Phase::Update, id, inputs.front(), "its op has no such axis");
+    std::vector<int> axes;
+    for (const TensorId input : inputs)
+      axes.push_back(
+          input.valid() && graph_.tensor(input).shape == graph_.tensor(inputs.front()).shape ? axis
+                                                                                             : -1);
+    return axes;
+  }
+  Part needed(TaskId id, std::size_t input) {
+    const Task& task = program_.tasks[id];
+    const TensorId tensor = graph_.op(task.op).inputs[input];
+    if (task.axis < 0) return said(task, tensor);
+    Part part;
+    for (AxisRange range : program_.ranges_of(task)) {
+      range.axis = static_cast<std::int8_t>(input_axes(id, task.op, range.axis)[input]);
+      if (range.axis >= 0 && range != all_of(tensor, range.axis)) part = part.cut(range);
+    }
+    return part;
+  }
+  Part made(TaskId id, TensorId tensor) const {
+    const Task& task = program_.tasks[id];
+    const std::vector<TensorId>& outputs = graph_.op(task.op).outputs;
+    const auto output =
+        static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin());
+    expect(output < outputs.size(), id, tensor, "its op does not make it");
+    if (task.axis < 0 || output == 0) return said(task, tensor);
+    const int axis = split_output_axis(graph_, task.op, output, task.axis);
+    expect(axis >= 0, id, tensor, "it is not known along which axis it is divided");
+    return Part::slice(axis, task.first_sample, task.first_sample + task.samples);
+  }
+  const Program& program_;
+  const Graph& graph_;
+
+ private:
+  std::map<std::pair<OpId, int>, std::vector<int>> input_axes_;
+};
+
+class PartVerifier : TaskParts {
  public:
-  explicit PartVerifier(const Program& program) : program_(program), graph_(*program.graph) {
+  explicit PartVerifier(const Program& program) : TaskParts(program) {
     for (const Buffer& buffer : program.buffers) holds_.push_back(program.parts[buffer.part]);
     for (std::size_t i = 0; i < program.tasks.size(); ++i)
       if (const Task& task = program.tasks[TaskId(i)]; keeps(TaskId(i)))
@@ -67,80 +161,10 @@ class PartVerifier {
   }
 
  private:
-  void expect(bool holds, TaskId id, TensorId tensor, const char* problem) const {
-    if (!holds)
-      throw InvariantError("task " + std::to_string(id.value()) + " (" + program_.task_name(id) +
-                           "), tensor " + graph_.tensor(tensor).name + ": " + problem);
-  }
   bool keeps(TaskId id) const {
     return program_.tasks[id].kind == TaskKind::Split && program_.writes[id.index()].empty();
   }
 
-  // ---- what tasks say
-
-  std::int32_t batch() const { return static_cast<std::int32_t>(graph_.batch()); }
-  AxisRange all_of(TensorId tensor, int axis) const {
-    const Shape& shape = graph_.tensor(tensor).shape;
-    if (axis < 0) return {kBatchAxis, 0, batch()};
-    return {static_cast<std::int8_t>(axis), 0,
-            static_cast<std::int32_t>(shape.at(static_cast<std::size_t>(axis)))};
-  }
-  Part samples(TensorId id, std::int32_t begin, std::int32_t end) const {
-    const Tensor& tensor = graph_.tensor(id);
-    const bool trained = !tensor.producer.valid() && tensor.role == TensorRole::Parameter &&
-                         graph_.update_of(id).valid();
-    if (trained || tensor.batch.kind == BatchKind::Whole || end - begin == batch()) return {};
-    return tensor.batch.kind == BatchKind::Batched ? Part::samples(begin, end)
-                                                   : Part::partial_sum(begin, end);
-  }
-  // The task's part, as a part of a tensor of which it names the axes.
-  Part said(const Task& task, TensorId tensor) const {
-    if (task.axis < 0) return samples(tensor, task.first_sample, task.first_sample + task.samples);
-    Part part;
-    for (const AxisRange& range : program_.ranges_of(task))
-      if (range != all_of(tensor, range.axis)) part = part.cut(range);
-    return part;
-  }
-
-  // ---- what ops read and write
-
-  // The axes of an op's inputs that are cut where it is cut along this axis. One that is read in
-  // two ways is needed as a whole.
-  const std::vector<int>& input_axes(TaskId id, OpId op, int axis) {
-    const auto [at, fresh] = input_axes_.try_emplace({op, axis});
-    if (!fresh) return at->second;
-    const std::vector<TensorId>& inputs = graph_.op(op).inputs;
-    const std::vector<SplitAxis> axes = split_axes(graph_, op);
-    const auto split = std::ranges::find(axes, axis, &SplitAxis::axis);
-    expect(split != axes.end(), id, inputs.front(), "its op has no such axis");
-    at->second = split->inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      for (std::size_t j = 0; j < inputs.size(); ++j)
-        if (inputs[j] == inputs[i] && split->inputs[j] != split->inputs[i]) at->second[i] = -1;
-    return at->second;
-  }
-  Part needed(TaskId id, std::size_t input) {
-    const Task& task = program_.tasks[id];
-    const TensorId tensor = graph_.op(task.op).inputs[input];
-    if (task.axis < 0) return said(task, tensor);
-    Part part;
-    for (AxisRange range : program_.ranges_of(task)) {
-      range.axis = static_cast<std::int8_t>(input_axes(id, task.op, range.axis)[input]);
-      if (range.axis >= 0 && range != all_of(tensor, range.axis)) part = part.cut(range);
-    }
-    return part;
-  }
-  Part made(TaskId id, TensorId tensor) const {
-    const Task& task = program_.tasks[id];
-    const std::vector<TensorId>& outputs = graph_.op(task.op).outputs;
-    const auto output =
-        static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin());
-    expect(output < outputs.size(), id, tensor, "its op does not make it");
-    if (task.axis < 0 || output == 0) return said(task, tensor);
-    const int axis = split_output_axis(graph_, task.op, output, task.axis);
-    expect(axis >= 0, id, tensor, "it is not known along which axis it is divided");
-    return Part::slice(axis, task.first_sample, task.first_sample + task.samples);
-  }
   void check_op(TaskId id) {
     const Task& task = program_.tasks[id];
     const std::vector<TensorId>& inputs = graph_.op(task.op).inputs;
@@ -161,6 +185,7 @@ class PartVerifier {
           of.device == device && of.tensor == tensor && holds_[buffer] == part)
         return true;
     const OpId producer = graph_.tensor(tensor).producer;
+    if (kept_.contains({device, tensor})) return is_standing(tensor, part, device);
     if (!producer.valid()) return is_resident(tensor, part, device);
     if (is_alias(graph_, producer)) return has(id, viewed(producer), part, device);
     return graph_.op(producer).phase == Phase::Update;  // what it makes is resident, in place
@@ -168,13 +193,18 @@ class PartVerifier {
   TensorId viewed(OpId view) const {
     return *std::ranges::find_if(graph_.op(view).inputs, &TensorId::valid);
   }
-  bool is_resident(TensorId tensor, const Part& part, DeviceId device) const {
+  const Resident* resident(TensorId tensor, DeviceId device) const {  // null: none
     const auto at = std::ranges::lower_bound(
         program_.residents, std::pair(device, tensor), {},
         [](const Resident& resident) { return std::pair(resident.device, resident.tensor); });
-    if (at == program_.residents.end() || at->device != device || at->tensor != tensor)
-      return false;
-    return part.along(kBatchAxis) || at->bytes >= bytes_of(graph_.tensor(tensor), part, batch());
+    const bool found =
+        at != program_.residents.end() && at->device == device && at->tensor == tensor;
+    return found ? &*at : nullptr;
+  }
+  bool is_resident(TensorId tensor, const Part& part, DeviceId device) const {
+    const Resident* here = resident(tensor, device);
+    return here &&
+           (!is_trained(tensor) || here->bytes >= bytes_of(graph_.tensor(tensor), part, batch()));
   }
   // What no buffer holds: resident bytes, or what the step before kept of a gradient.
   bool is_standing(TensorId tensor, const Part& part, DeviceId device) const {
@@ -214,9 +244,13 @@ class PartVerifier {
            "it is taken from several, or into several");
     expect(std::ranges::equal(part.cuts(), said(task, task.tensor).cuts()), id, task.tensor,
            "it is cut otherwise than the task says");
-    if (task.axis < 0 && !part.along(kBatchAxis))
-      expect(task.samples == batch() || graph_.tensor(task.tensor).batch.kind == BatchKind::Whole,
-             id, task.tensor, "it is of more samples than the task says");
+    const AxisRange said_samples{kBatchAxis, task.first_sample, task.first_sample + task.samples};
+    const AxisRange* samples = part.along(kBatchAxis);
+    if (task.axis < 0)
+      expect(samples ? *samples == said_samples
+                     : task.samples == batch() ||
+                           graph_.tensor(task.tensor).batch.kind == BatchKind::Whole,
+             id, task.tensor, "it is of other samples than the task says");
     if (reads.empty())
       return expect(is_standing(task.tensor, part, task.device), id, task.tensor,
                     "what it is taken from is not there");
@@ -262,7 +296,7 @@ class PartVerifier {
     if (devices.empty()) devices = {task.device};
     return std::ranges::all_of(devices, [&](DeviceId device) {
       const bool reads = !on_device(program_.reads[id.index()], device).empty();
-      return (reads && devices.size() > 1) || is_resident(tensor, Part::samples(0, 1), device);
+      return (reads && devices.size() > 1) || resident(tensor, device);
     });
   }
 
@@ -322,11 +356,8 @@ class PartVerifier {
            "a part of the sum is lost, or there twice");
   }
 
-  const Program& program_;
-  const Graph& graph_;
   IdVector<BufferId, Part> holds_;                                   // now
   std::map<std::pair<DeviceId, TensorId>, std::vector<Part>> kept_;  // from step to step
-  std::map<std::pair<OpId, int>, std::vector<int>> input_axes_;
 };
 
 }  // namespace

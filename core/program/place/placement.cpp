@@ -52,14 +52,6 @@ bool Placement::may_shard(OpId op, LayoutId layout) const {
   return true;
 }
 
-void Placement::mark_duplicated(std::span<const OpId> ops) {
-  std::fill(duplicated_.begin(), duplicated_.end(), false);
-  for (const OpId op : ops) {
-    CHECK(op.valid() && op.index() < duplicated_.size(), "a duplicated op of another graph");
-    duplicated_[op] = true;
-  }
-}
-
 void Placement::place_ops() {
   for (std::size_t i = 0; i < layout_of_.size(); ++i) {  // ascending: producers come first
     const OpId op(i);
@@ -115,7 +107,11 @@ void Placement::place(const Strategy& complete) {
     place_group(GroupId(g), decision);
     placed_[GroupId(g)] = decision;
   }
-  mark_duplicated(complete.duplicated);
+  std::fill(duplicated_.begin(), duplicated_.end(), false);
+  for (const OpId op : complete.duplicated) {
+    CHECK(op.valid() && op.index() < duplicated_.size(), "a duplicated op of another graph");
+    duplicated_[op] = true;
+  }
   variables_.clear();
   place_ops();
   if (!complete.splits.empty()) place_splits(complete.splits);

@@ -76,7 +76,6 @@ class Placement {
   };
   void place_group(GroupId group, const Decision& decision);
   void place_parts(GroupId group, const Decision& decision);
-  void mark_duplicated(std::span<const OpId> ops);
   void place_ops();
   void place_splits(std::span<const OpSplit> splits);
   void place_split(const OpSplit& split);

@@ -1,11 +1,11 @@
 #include "core/program/lower/lower.h"
-#include "core/program/lower/verify.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "core/base/error.h"
+#include "core/program/lower/verify.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/sim/expect_same.h"
 
@@ -388,6 +388,20 @@ TEST(Duplicated, ChangesNothingWhereEveryOpIsWholeAlready) {
   expect_same(*dense.bench.lower(dense.strategy), *duplicate);
   dense.strategy.duplicated = {OpId(all.size())};
   EXPECT_THROW(dense.bench.lower(dense.strategy), InvariantError);
+}
+
+TEST(Verify, SeesEveryBufferThatIsSaidToHoldAnotherPart) {
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2), {{"f2", 1}});
+  Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
+  strategy.groups[bench.group("f2")] = Bench::decision(Mode::Duplicate, {1});
+  const auto program = bench.lower(strategy);
+  EXPECT_NO_THROW(verify(*program));
+  for (std::size_t i = 0; i < program->buffers.size(); ++i) {
+    Program copy = *program;
+    copy.parts.push_back(Part::samples(1, 2));
+    copy.buffers[BufferId(i)].part = PartId(copy.parts.size() - 1);
+    EXPECT_THROW(verify(copy), InvariantError) << i;
+  }
 }
 
 TEST(Verify, CatchesBrokenPrograms) {
