@@ -1,8 +1,8 @@
 // Gradient buckets: closed forms, limits, names.
 #include <gtest/gtest.h>
 
-#include "core/program/lower/verify.h"
 #include "core/base/error.h"
+#include "core/program/lower/verify.h"
 #include "core/program/value/collective.h"
 #include "tests/core/program/toy.h"
 

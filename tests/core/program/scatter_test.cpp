@@ -1,9 +1,9 @@
 // Replicas that keep parameters in parts (ZeRO): ReduceScatter and AllGather with closed forms.
 #include <gtest/gtest.h>
 
-#include "core/program/lower/verify.h"
 #include "core/base/error.h"
 #include "core/cost/analytic/analytic_cost_model.h"
+#include "core/program/lower/verify.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

@@ -11,11 +11,10 @@
 
 #include "core/graph/axes/split_axes.h"
 #include "core/schedule/list/dpos.h"
+#include "core/strategy/value/part.h"
 #include "plugins/planners/list/fastt/replica_graph.h"
 
 namespace strato::fastt {
-
-inline constexpr int kBatchAxis = -1;
 
 struct Split {
   DagEdit edit;
