@@ -6,6 +6,7 @@
 
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
+#include "core/compare/sentence.h"
 
 namespace strato::cli {
 namespace {

@@ -5,7 +5,10 @@
 #include <algorithm>
 
 #include "core/base/quantity_text.h"
-#include "core/compare/changes.h"
+#include "core/compare/device_changes.h"
+#include "core/compare/group_changes.h"
+#include "core/compare/sentence.h"
+#include "core/compare/variable_changes.h"
 #include "core/sim/explain/path_pieces.h"
 
 namespace strato {

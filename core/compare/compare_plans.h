@@ -117,4 +117,7 @@ std::string signed_time_text(Nanos time);
 // "$0.00312": three significant digits, whatever the size.
 std::string price_text(double dollars);
 
+// One side of a comparison by itself.
+PlanFigures plan_figures(const PlanToCompare& plan);
+
 }  // namespace strato

@@ -1,10 +1,11 @@
 // Memory and time of devices, what is sent over which links, and what it all costs.
+#include "core/compare/device_changes.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "core/cluster/spec/price.h"
-#include "core/compare/changes.h"
 
 namespace strato {
 namespace {

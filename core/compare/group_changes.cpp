@@ -1,11 +1,12 @@
 // Compares the decisions and the times of two plans, by the second plan's groups.
+#include "core/compare/group_changes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 
-#include "core/compare/changes.h"
 #include "core/compare/op_decisions.h"
 #include "core/sim/explain/path_pieces.h"
 

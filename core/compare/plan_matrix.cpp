@@ -5,7 +5,9 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/compare/changes.h"
+#include "core/compare/device_changes.h"
+#include "core/compare/group_changes.h"
+#include "core/compare/variable_changes.h"
 #include "core/search/run/problem_change.h"
 #include "core/sim/explain/path_pieces.h"
 

@@ -1,4 +1,6 @@
 // Says in a sentence or two what makes the difference.
+#include "core/compare/sentence.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "core/base/quantity_text.h"
-#include "core/compare/changes.h"
 #include "core/compare/plan_matrix.h"
 
 namespace strato {

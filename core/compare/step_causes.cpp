@@ -8,7 +8,6 @@
 
 #include "core/base/error.h"
 #include "core/cluster/vary/changed_cluster.h"
-#include "core/compare/changes.h"
 #include "core/program/value/collective.h"
 
 namespace strato {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/sim/explain/path_pieces.h"
@@ -29,5 +30,7 @@ std::vector<Cause> step_causes(const Timeline& from, const std::vector<PathPiece
 // The first ones, and one for all others; at most `most` (2 or more) in all. Sums stay. Causes that
 // change nothing are dropped.
 std::vector<Cause> folded(const std::vector<Cause>& causes, std::size_t most);
+
+std::string_view words_for(TensorRole role);  // "gradients", "parameters", "activations"
 
 }  // namespace strato

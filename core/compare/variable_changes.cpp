@@ -1,10 +1,11 @@
 // Compares how each parameter's gradient is synchronised, and what that costs.
+#include "core/compare/variable_changes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/compare/changes.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {

@@ -4,7 +4,7 @@
 #include <QEventLoop>
 #include <algorithm>
 
-#include "core/compare/plans_html.h"
+#include "core/compare/page/plans_html.h"
 #include "core/search/evaluate/outcome.h"
 #include "views/compare/report_file.h"
 

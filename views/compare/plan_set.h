@@ -43,7 +43,7 @@ class PlanSet : public QObject {
   bool busy() const;
   bool has_ids_of_session() const;  // of shown()
 
-  // As a page for people without the tool (core/compare/plans_html.h), in the background; the
+  // As a page for people without the tool (core/compare/page/plans_html.h), in the background; the
   // session tells how it went. Nothing without a matrix.
   void save_report(const std::filesystem::path& file);
 

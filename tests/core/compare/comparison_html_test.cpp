@@ -1,5 +1,5 @@
 // The page of a comparison: every name is safe in it, whatever it is.
-#include "core/compare/comparison_html.h"
+#include "core/compare/page/comparison_html.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,10 @@
 // The page of several plans: every plan, cause and device is on it, and every name is safe in it.
-#include "core/compare/plans_html.h"
+#include "core/compare/page/plans_html.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/quantity_text.h"
+#include "core/compare/sentence.h"
 #include "core/report/markup.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"

@@ -1,4 +1,4 @@
-#include "core/compare/plans_html.h"
+#include "core/compare/page/plans_html.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
+#include "core/compare/sentence.h"
 #include "core/report/markup.h"
 #include "core/report/timeline_svg.h"
 

@@ -1,4 +1,4 @@
-#include "core/compare/comparison_html.h"
+#include "core/compare/page/comparison_html.h"
 
 #include <fmt/format.h>
 
