@@ -12,16 +12,18 @@ Score taking(std::int64_t time) { return {Nanos(time), true, Bytes(0), nullptr};
 
 class IncumbentTest : public testing::Test {
  protected:
-  IncumbentTest() {
-    options_.finish = [](Strategy& strategy) { strategy.duplicated = {OpId(0)}; };
-    options_.finish_always = false;
+  static TreeSearchOptions finishing_options() {
+    TreeSearchOptions options;
+    options.finish = [](Strategy& strategy) { strategy.duplicated = {OpId(0)}; };
+    options.finish_always = false;
+    return options;
   }
   Candidate candidate(std::int32_t action, bool unfinished = false) const {
     return {ActionVector(3, action), finishing_.all(unfinished)};
   }
 
   const Problem problem_ = toy::chain_problem(toy::small_cluster(2, 1), 3);
-  TreeSearchOptions options_;
+  TreeSearchOptions options_ = finishing_options();
   const ActionTable table_{problem_, options_, 1};
   Finishing finishing_{problem_, table_, options_};
   std::vector<std::int64_t> told_;

@@ -13,7 +13,7 @@ TEST_F(Faults, ARankThatRunsOutOfMemoryNamesWhatItWasAllocating) {
   job.options.steps = 2;
   stage_job(folder.path(), job);
   const auto launched =
-      launcher->launch(with_worker("[ $4 = 1 ] && ulimit -v 400000\nexec \"$worker\" \"$@\""));
+      launcher->launch(with_worker("[ $4 = 1 ] && ulimit -v 450000\nexec \"$worker\" \"$@\""));
   const std::string problem = problem_of(*launched);
   EXPECT_EQ(problem.find("rank 1: "), 0u) << problem;
   EXPECT_NE(problem.find("memory does not suffice"), std::string::npos) << problem;
