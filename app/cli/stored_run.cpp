@@ -65,11 +65,10 @@ std::string options_text(const PlannerOptions& options, const LoadedModel& model
 PlannerOptions options_from(const StoredRun& run) { return run_options(run).planner; }
 
 std::shared_ptr<const SearchTree> find_tree(const Workspace& workspace, const StoredRun& run) {
+  const auto bytes = workspace.runs().tree(run.id);
   try {
-    const auto bytes = workspace.runs().tree(run.id);
     return bytes ? std::make_shared<const SearchTree>(parse_search_tree(*bytes)) : nullptr;
   } catch (const InputError& error) {
-    if (error.place().empty()) throw;  // the file's trouble, not the tree's
     throw InputError(workspace.file().string(), fmt::format("run {}: search tree", run.id),
                      error.problem(),
                      fmt::format("begin a new one (runs resume {} --afresh), or restore a copy of "

@@ -41,7 +41,7 @@ class ContainerReader {
       : bytes_(bytes), kind_(kind), file_(file) {}
 
   Head head() const {
-    if (!is_container(bytes_)) refuse(fmt::format("does not hold {}", kind_.thing));
+    if (!is_container(bytes_)) refuse(fmt::format("does not hold {}, or is damaged", kind_.thing));
     ByteReader in(bytes_.substr(kContainerMagic.size()), file_, {kind_.thing, kind_.remedy});
     if (in.number<std::uint8_t>() > kLayout) refuse_newer();
     Head head;
