@@ -85,8 +85,8 @@ TEST(Container, OtherKindsAndNewerVersionsAreRefused) {
   newer.version = 3;
   EXPECT_EQ(error_of(write_container(newer, 1)),
             "f: was written by a newer version of the program; update the program");
-  EXPECT_EQ(error_of("{}"), "f: does not hold the thing; make it again");
-  EXPECT_EQ(error_of(""), "f: does not hold the thing; make it again");
+  EXPECT_EQ(error_of("{}"), "f: does not hold the thing, or is damaged; make it again");
+  EXPECT_EQ(error_of(""), "f: does not hold the thing, or is damaged; make it again");
 }
 
 std::string forged(std::uint8_t codec, std::uint32_t version, std::string stored,
