@@ -49,14 +49,7 @@ OptionsForm::OptionsForm(Load load, QWidget* parent)
   connect(seed_, &QSpinBox::valueChanged, this, &OptionsForm::changed);
   connect(floor_, &QCheckBox::toggled, this, &OptionsForm::changed);
   connect(reset_, &QPushButton::clicked, this, &OptionsForm::reset);
-  connect(&loading_, &QFutureWatcherBase::finished, this, [this] {
-    if (stale_) return show_planner(planner_);
-    const auto [options, problem] = loading_.result();
-    note_->setText(problem.isEmpty() && options.empty() ? tr("It has no options of its own.")
-                                                        : problem);
-    note_->setVisible(!note_->text().isEmpty());
-    show_rows(options);
-  });
+  connect(&loading_, &QFutureWatcherBase::finished, this, &OptionsForm::take_loaded);
 }
 
 OptionsForm::~OptionsForm() { loading_.waitForFinished(); }
@@ -97,11 +90,14 @@ void OptionsForm::show_planner(const QString& planner) {
   planner_ = planner;
   title_->setText(tr("Options of %1").arg(planner));
   clear_rows();
-  stale_ = loading_.isRunning();
   note_->setText(tr("Loading…"));
   note_->show();
-  if (stale_) return;
-  const auto run = [load = load_, name = planner.toStdString()] {
+  if (!loading()) load();
+}
+
+void OptionsForm::load() {
+  loads_ = planner_;
+  const auto run = [load = load_, name = planner_.toStdString()] {
     try {
       return std::pair(load(name), QString());
     } catch (const InputError& error) {
@@ -109,6 +105,16 @@ void OptionsForm::show_planner(const QString& planner) {
     }
   };
   loading_.setFuture(QtConcurrent::run(background_pool(), run));
+}
+
+void OptionsForm::take_loaded() {
+  if (loads_ != planner_) return load();  // another was wanted meanwhile
+  loads_.reset();
+  const auto [options, problem] = loading_.result();
+  note_->setText(problem.isEmpty() && options.empty() ? tr("It has no options of its own.")
+                                                      : problem);
+  note_->setVisible(!note_->text().isEmpty());
+  show_rows(options);
 }
 
 void OptionsForm::clear_rows() {

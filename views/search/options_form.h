@@ -7,6 +7,7 @@
 #include <QFutureWatcher>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ class OptionsForm : public QFrame {
   ~OptionsForm() override;  // waits for a load
 
   void show_planner(const QString& planner);  // "tag+sfb"
-  bool loading() const { return loading_.isRunning(); }
+  bool loading() const { return loads_.has_value(); }  // until the rows are there
 
   // Into the options of a search by this planner: what differs from the defaults.
   void fill(const QString& planner, PlannerOptions& options) const;
@@ -43,6 +44,8 @@ class OptionsForm : public QFrame {
 
  private:
   void build();
+  void load();
+  void take_loaded();
   void show_rows(const std::vector<OptionHelp>& options);
   void add_row(const OptionHelp& option);
   void choose(const std::string& name, const QString& value);
@@ -51,8 +54,8 @@ class OptionsForm : public QFrame {
 
   const Load load_;
   QFutureWatcher<std::pair<std::vector<OptionHelp>, QString>> loading_;  // or why not
-  QString planner_;                                                      // that the rows are of
-  bool stale_ = false;  // another planner was wanted while one loads
+  std::optional<QString> loads_;  // the planner that it loads, until its result was taken
+  QString planner_;               // that the rows are of
   std::map<QString, Settings> chosen_;
   QLabel *title_, *note_;
   QSpinBox* seed_;

@@ -29,7 +29,7 @@ class WorkspaceViewTest : public SessionTest {
       ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
       session_.settle();
       if (session_.search().planner != "single-device")
-        session_.decide({GroupId(0)}, decision_on_device(DeviceId(0)), "all on one");
+        session_.decide({GroupId(0)}, decision_on_device(DeviceId(0)), "all on first GPU");
       session_.settle();
     }
     session_.settle();
@@ -59,9 +59,9 @@ TEST_F(WorkspaceViewTest, LeavesWhatHasAllOfTheWordsAndTheirEdits) {
   const QStringList all = names();
   EXPECT_EQ(all.filter("#").size(), 2);
   type("proportional");
-  EXPECT_EQ(names(), QStringList({"Runs", "dp-allreduce-proportional #1", "all on one"}));
-  type("ON one");
-  EXPECT_EQ(names(), QStringList({"Runs", "dp-allreduce-proportional #1", "all on one"}));
+  EXPECT_EQ(names(), QStringList({"Runs", "dp-allreduce-proportional #1", "all on first GPU"}));
+  type("GPU first");
+  EXPECT_EQ(names(), QStringList({"Runs", "dp-allreduce-proportional #1", "all on first GPU"}));
   type("single finished");
   EXPECT_EQ(names(), QStringList({"Runs", "single-device #2"}));
   EXPECT_TRUE(view_.tree()->isVisibleTo(&view_));
@@ -123,18 +123,18 @@ TEST_F(WorkspaceViewTest, MarksWhatIsShown) {
 // Rows are found through the filter: what is opened is what was shown.
 TEST_F(WorkspaceViewTest, OpensWhatIsLeft) {
   ASSERT_NO_FATAL_FAILURE(fill());
-  type("on one");
+  type("on first");
   const QAbstractItemModel& model = *view_.tree()->model();
   const QModelIndex edit = model.index(0, 0, model.index(0, 0, model.index(0, 0)));
-  ASSERT_EQ(edit.data(), "all on one");
+  ASSERT_EQ(edit.data(), "all on first GPU");
   emit view_.tree()->activated(edit);
   session_.settle();
-  EXPECT_EQ(session_.snapshot().label, "all on one");
+  EXPECT_EQ(session_.snapshot().label, "all on first GPU");
   // What is written while something is looked for appears when it has the words, else not.
-  session_.decide({GroupId(1)}, decision_on_device(DeviceId(1)), "on one more");
+  session_.decide({GroupId(1)}, decision_on_device(DeviceId(1)), "on first more");
   session_.settle();
   session_.settle();
-  EXPECT_EQ(names().last(), "on one more");
+  EXPECT_EQ(names().last(), "on first more");
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
 }
 
@@ -191,7 +191,7 @@ TEST_F(WorkspaceStory, TagsAndNotesAreWrittenInPlaceAndFoundAgain) {
   EXPECT_TRUE(said(StoredKind::Model, 1).empty());
   EXPECT_TRUE(view_.panel().note().toPlainText().isEmpty());
   type("tag:base");
-  EXPECT_EQ(names(), QStringList({"Runs", "dp-allreduce-proportional #1", "all on one"}));
+  EXPECT_EQ(names(), QStringList({"Runs", "dp-allreduce-proportional #1", "all on first GPU"}));
   type("tag:slow tag:BASELINE report");
   EXPECT_EQ(names().size(), 3);
   type("tag:one");  // a word of a name is no tag
@@ -328,7 +328,7 @@ TEST_F(WorkspaceStory, WhatIsGoneTakesItsNoteAlong) {
 }
 
 TEST_F(WorkspaceStory, BackspaceGoesToWhatItCameFrom) {
-  session_.show_strategy(row_of("all on one"));
+  session_.show_strategy(row_of("all on first GPU"));
   settle();
   session_.decide({GroupId(1)}, decision_on_device(DeviceId(1)), "second");
   settle();
@@ -337,13 +337,13 @@ TEST_F(WorkspaceStory, BackspaceGoesToWhatItCameFrom) {
   type("third");
   ASSERT_TRUE(view_.choose(Kind::Strategy, row_of("third <b>")));
   EXPECT_TRUE(view_.panel().lineage().contains("dp-allreduce-proportional #1"));
-  EXPECT_TRUE(view_.panel().lineage().contains("all on one"));
+  EXPECT_TRUE(view_.panel().lineage().contains("all on first GPU"));
   view_.tree()->setFocus();
   QTest::keyClick(view_.tree(), Qt::Key_Backspace);  // also where the words hide it
   EXPECT_EQ(chosen(), "second");
   EXPECT_TRUE(view_.filter().text().isEmpty());
   QTest::keyClick(view_.tree(), Qt::Key_Backspace);
-  EXPECT_EQ(chosen(), "all on one");
+  EXPECT_EQ(chosen(), "all on first GPU");
   QTest::keyClick(view_.tree(), Qt::Key_Backspace);
   EXPECT_EQ(chosen(), "dp-allreduce-proportional #1");
   QTest::keyClick(view_.tree(), Qt::Key_Backspace);
@@ -359,7 +359,7 @@ TEST_F(WorkspaceStory, BackspaceGoesToWhatItCameFrom) {
 
 TEST_F(WorkspaceStory, PicturesAreDrawnOnceAndKept) {
   const QSize size(24, 12);
-  const StrategyRow row = row_of("all on one");
+  const StrategyRow row = row_of("all on first GPU");
   StrategyPictures& pictures = view_.pictures();
   pictures.picture(row, size, false);
   pictures.wait();
@@ -422,10 +422,10 @@ TEST_F(WorkspaceStory, SeveralChosenRunsStayChosenWhenTheListIsReadAgain) {
 TEST_F(WorkspaceStory, AThousandEditsInALine) {
   {
     Workspace workspace(session_.workspace()->file());
-    StoredStrategy strategy = *workspace.strategies().find(row_of("all on one"));
+    StoredStrategy strategy = *workspace.strategies().find(row_of("all on first GPU"));
     strategy.run.reset();
     for (int i = 0; i < 1000; ++i) {
-      strategy.parent = i == 0 ? row_of("all on one") : strategy.id;
+      strategy.parent = i == 0 ? row_of("all on first GPU") : strategy.id;
       strategy.label = "edit " + std::to_string(i);
       strategy.digest = digest_of(strategy.label);
       strategy.id = workspace.add(strategy);
