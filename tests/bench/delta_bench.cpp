@@ -71,7 +71,7 @@ double quantile(std::vector<double> values, double at) {
 // The simulating side is kept as lean as an evaluator's: arrays are reused.
 class FullRun {
  public:
-  Nanos operator()(const Strategy& strategy) {
+  Nanos operator()(const CompleteStrategy& strategy) {
     lowering_.lower(strategy, *program_);
     simulator_.simulate(program_, {}, timeline_);
     benchmark::DoNotOptimize(feedback(timeline_, *bert().grouping).groups.size());
@@ -87,7 +87,7 @@ class FullRun {
 
 void BM_Delta(benchmark::State& state, Strategy (*make_base)()) {
   const Problem& problem = bert();
-  const Strategy base = make_base();
+  const CompleteStrategy base(make_base(), *problem.cluster);
   FullRun full;
   DeltaEvaluator delta(problem.graph, problem.grouping, problem.cluster, problem.cost);
   Random random(1);
@@ -100,8 +100,9 @@ void BM_Delta(benchmark::State& state, Strategy (*make_base)()) {
   delta.evaluate(base);
   for (auto _ : state)
     for (std::size_t g = 0; g < groups; ++g) {
-      Strategy edited = base;
-      edited.groups[GroupId(g)] = random_decision(random);
+      Strategy with_edit = *base;
+      with_edit.groups[GroupId(g)] = random_decision(random);
+      const CompleteStrategy edited(with_edit, *problem.cluster);
       const double start = now();
       const Nanos expected = full(edited);
       const double middle = now();

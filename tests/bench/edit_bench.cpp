@@ -57,18 +57,18 @@ Strategy edited(const Problem& problem, const Strategy& base, Random& random) {
 void BM_EditToOutcome(benchmark::State& state, const char* model, std::int64_t batch,
                       double limit_ms) {
   const Problem problem = sample_problem(model, batch);
-  const Strategy base = data_parallel(problem);
+  const CompleteStrategy base(data_parallel(problem), *problem.cluster);
   DeltaEvaluator delta(problem.graph, problem.grouping, problem.cluster, problem.cost);
   delta.evaluate(base);
   Random random(1);
   std::vector<double> outcomes, previews;
   for (auto _ : state) {
     for (int i = 0; i < 100; ++i) {
-      const Strategy strategy = edited(problem, base, random);
+      const CompleteStrategy strategy(edited(problem, *base, random), *problem.cluster);
       const double begin = thread_seconds();
       const Nanos told = delta.evaluate(strategy).step_time;
       const double middle = thread_seconds();
-      const Outcome outcome = simulate_strategy(problem, strategy);
+      const Outcome outcome = simulate_strategy(problem, *strategy);
       outcomes.push_back(1e3 * (thread_seconds() - middle));
       previews.push_back(1e3 * (middle - begin));
       if (outcome.timeline->step_time != told) state.SkipWithError("the preview differs");

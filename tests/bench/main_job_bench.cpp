@@ -47,7 +47,7 @@ void BM_LowerAndSimulate(benchmark::State& state, Mode mode) {
   const Problem& problem = bert_on_testbed();
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   Simulator simulator;
-  const Strategy strategy = data_parallel(problem, mode);
+  const CompleteStrategy strategy(data_parallel(problem, mode), *problem.cluster);
   std::size_t tasks = 0;
   for (auto _ : state) {
     const auto timeline =

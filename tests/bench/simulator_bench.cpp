@@ -156,11 +156,10 @@ const Problem& on_testbed(Model model) {
 
 class Recorder final : public Evaluator {
  public:
-  explicit Recorder(Evaluator& inner) : inner_(inner) {}
-  using Evaluator::evaluate;
-  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
-    seen.insert(seen.end(), strategies.begin(), strategies.end());
-    return inner_.evaluate(strategies);
+  explicit Recorder(Evaluator& inner) : Evaluator(inner.cluster()), inner_(inner) {}
+  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
+    for (const CompleteStrategy& strategy : strategies) seen.push_back(*strategy);
+    return inner_.score(strategies);
   }
   std::vector<Strategy> seen;
 
@@ -194,7 +193,9 @@ std::vector<Strategy> strategies_for(const Problem& problem, Kind kind) {
 // Lower, simulate, feedback on one core, every strategy in full; and how the time divides.
 void BM_EvaluateInFull(benchmark::State& state, Model model, Kind kind) {
   const Problem& problem = on_testbed(model);
-  const std::vector<Strategy> strategies = strategies_for(problem, kind);
+  std::vector<CompleteStrategy> strategies;
+  for (const Strategy& strategy : strategies_for(problem, kind))
+    strategies.emplace_back(strategy, *problem.cluster);
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   Simulator simulator;
   Timeline timeline;

@@ -42,7 +42,7 @@ TEST(Delta, RandomEditsOfRandomProblems) {
       if (kind == 3) strategy.duplicated = other.duplicated;
       for (std::uint64_t i = kind == 0 ? 0 : random.below(3); i > 0; --i)
         toggle(OpId(random.below(problem.graph->op_count())), strategy.duplicated);
-      const bool is_delta = !delta.evaluate(strategy).full;
+      const bool is_delta = !delta.evaluate(CompleteStrategy(strategy, *problem.cluster)).full;
       deltas += is_delta;
       with_duplicated += is_delta && !strategy.duplicated.empty();
       const auto program = std::make_shared<const Program>(lowering.lower(strategy));

@@ -116,7 +116,8 @@ StepUse NearSimulator::use(const Strategy& strategy) {
   const std::size_t groups = problem_for(problem, strategy).grouping->size();
   if (state_->simulation != Simulation{} || strategy.groups.size() != groups)
     return use_of(*simulate_as(problem, strategy, state_->simulation).timeline);
-  return use_from(state_->evaluator(strategy.grouping).evaluate(strategy));
+  return use_from(
+      state_->evaluator(strategy.grouping).evaluate(CompleteStrategy(strategy, *problem.cluster)));
 }
 
 // What is shown is simulated once, and all that is asked about it next to it.

@@ -21,13 +21,14 @@ struct Interrupted {};  // out of the middle of a planner
 class TrialEvaluator final : public Evaluator {
  public:
   TrialEvaluator(const Problem& problem, const TrialsSetting& setting, std::string made_by)
-      : problem_(problem), setting_(setting), made_by_(std::move(made_by)) {}
+      : Evaluator(*problem.cluster),
+        problem_(problem),
+        setting_(setting),
+        made_by_(std::move(made_by)) {}
 
-  using Evaluator::evaluate;
-  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
     std::vector<Score> scores;
-    for (const Strategy& strategy : strategies)
-      scores.push_back(score_of(complete(strategy, *problem_.cluster)));
+    for (const CompleteStrategy& strategy : strategies) scores.push_back(score_of(strategy));
     return scores;
   }
 
@@ -36,11 +37,11 @@ class TrialEvaluator final : public Evaluator {
   const Trial* best() const { return best_ ? &trials_[*best_] : nullptr; }
 
  private:
-  Score score_of(const Strategy& strategy) {
+  Score score_of(const CompleteStrategy& strategy) {
     const auto [at, fresh] = index_.try_emplace(strategy.digest(), trials_.size());
     if (!fresh) return trials_[at->second].score;
     try {
-      trials_.push_back(trial_of(strategy));
+      trials_.push_back(trial_of(*strategy));
     } catch (...) {
       index_.erase(at);
       throw;

@@ -18,8 +18,9 @@ DeltaLowering::DeltaLowering(std::shared_ptr<const Graph> graph,
                                                  std::move(cluster), std::move(cost))) {}
 DeltaLowering::~DeltaLowering() = default;
 
-const DeltaLowering::Change& DeltaLowering::lower(const Strategy& strategy) {
-  CHECK(is_plain(strategy), "delta lowering knows no buckets, priorities, split ops and variables");
+const DeltaLowering::Change& DeltaLowering::lower(const CompleteStrategy& strategy) {
+  CHECK(is_plain(*strategy),
+        "delta lowering knows no buckets, priorities, split ops and variables");
   return lowered_->lower(strategy);
 }
 
@@ -44,8 +45,8 @@ bool DeltaLowering::are_near(const Strategy& a, const Strategy& b, const Groupin
   return are_few(count, all);
 }
 
-bool DeltaLowering::is_near(const Strategy& complete) const {
-  return lowered_->is_valid() && are_near(complete, lowered_->strategy(), *grouping_);
+bool DeltaLowering::is_near(const CompleteStrategy& strategy) const {
+  return lowered_->is_valid() && are_near(*strategy, lowered_->strategy(), *grouping_);
 }
 
 void DeltaLowering::forget() { lowered_->forget(); }

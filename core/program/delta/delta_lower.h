@@ -20,7 +20,7 @@
 #include "core/cost/value/cost_model.h"
 #include "core/graph/group/grouping.h"
 #include "core/program/value/program.h"
-#include "core/strategy/value/strategy.h"
+#include "core/strategy/value/complete_strategy.h"
 
 namespace strato {
 
@@ -42,7 +42,7 @@ class DeltaLowering {
   };
   // The change from the last strategy to this one. Starts anew when more than a part of all ops is
   // to be lowered again.
-  const Change& lower(const Strategy& strategy);
+  const Change& lower(const CompleteStrategy& strategy);
 
   void forget();  // the next strategy is lowered anew
 
@@ -50,7 +50,7 @@ class DeltaLowering {
   // Can lower() follow the change from one to the other, as far as a comparison of the decisions
   // can tell? And from the last one that was lowered to this one?
   static bool are_near(const Strategy& a, const Strategy& b, const Grouping& grouping);
-  bool is_near(const Strategy& complete) const;
+  bool is_near(const CompleteStrategy& strategy) const;
 
   // All tasks that were lowered, rows of tasks that are gone included. Dependencies are handles,
   // reads and writes are buffers' handles; rows of dependencies and reads are sorted by handle.

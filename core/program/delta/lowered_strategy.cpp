@@ -21,10 +21,10 @@ LoweredStrategy::LoweredStrategy(std::shared_ptr<const Graph> graph,
       dirty_(ops_),
       blocks_(ops_, dirty_, store_) {}
 
-const DeltaLowering::Change& LoweredStrategy::lower(const Strategy& strategy) {
+const DeltaLowering::Change& LoweredStrategy::lower(const CompleteStrategy& strategy) {
   constexpr std::size_t kMostGarbage = 3;  // rows that are gone for each that is not
-  strategy_ = complete(strategy, *ops_.tables().cluster);
-  ops_.placement().place(strategy_);
+  strategy_ = strategy;
+  ops_.placement().place(*strategy);
   const bool comparable = valid_ &&
                           dirty_.generation() == ops_.placement().layouts().generation() &&
                           store_.tasks.size() <= (kMostGarbage + 1) * alive_ + 1000;
@@ -48,7 +48,7 @@ void LoweredStrategy::lower_all() {
   }
   blocks_.number_tasks();
   ops_.residents().list(store_.residents);
-  dirty_.start(strategy_, store_.residents);
+  dirty_.start(**strategy_, store_.residents);
   alive_ = store_.tasks.size();
 }
 
@@ -57,12 +57,12 @@ void LoweredStrategy::lower_changes() {
   change_.added.clear();
   change_.removed.clear();
   change_.changed.clear();
-  dirty_.mark(strategy_);
+  dirty_.mark(**strategy_);
   for (const OpId op : blocks_.ops())
     if (dirty_.is_dirty(op)) lower_again(op);
   alive_ += change_.added.size();
   alive_ -= change_.removed.size();
-  dirty_.remember(strategy_);
+  dirty_.remember(**strategy_);
 }
 
 void LoweredStrategy::lower_again(OpId op) {

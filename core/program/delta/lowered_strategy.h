@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/program/delta/delta_lower.h"
@@ -17,11 +18,11 @@ class LoweredStrategy {
   LoweredStrategy(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
                   std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
   // From the strategy before to this one: what changed, or anew.
-  const DeltaLowering::Change& lower(const Strategy& strategy);
+  const DeltaLowering::Change& lower(const CompleteStrategy& strategy);
   void forget() { valid_ = false; }
 
   bool is_valid() const { return valid_; }
-  const Strategy& strategy() const { return strategy_; }  // complete
+  const Strategy& strategy() const { return **strategy_; }
   const Program& store() const { return store_; }
   const OpBlocks& blocks() const { return blocks_; }
   std::size_t task_count() const { return alive_; }
@@ -40,8 +41,8 @@ class LoweredStrategy {
   OpBlocks blocks_;
   DeltaLowering::Change change_;
   bool valid_ = false;
-  Strategy strategy_;
-  std::size_t alive_ = 0;  // tasks
+  std::optional<CompleteStrategy> strategy_;  // none: none was lowered yet
+  std::size_t alive_ = 0;                     // tasks
 };
 
 // Of all ops: more are lowered anew.

@@ -15,7 +15,7 @@ namespace {
 // The same as validate() has: strategies come from files and from hands. A group that is left open
 // takes a decision that a sequence was not made for.
 void check_variables(const Strategy& strategy, const Tables& tables) {
-  validate_variables(complete(strategy, *tables.cluster), *tables.grouping, *tables.cluster);
+  validate_variables(strategy, *tables.grouping, *tables.cluster);
   validate_variables(strategy, *tables.graph);
 }
 
@@ -29,17 +29,17 @@ Lowering::Lowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Gro
 Lowering::~Lowering() = default;
 
 Program Lowering::lower(const Strategy& strategy, const LowerOptions& options) {
+  return lower(CompleteStrategy(strategy, *ops_->tables().cluster), options);
+}
+
+Program Lowering::lower(const CompleteStrategy& strategy, const LowerOptions& options) {
   Program program;
   lower(strategy, program, options);
   return program;
 }
 
-void Lowering::place(const Strategy& strategy) {
-  if (strategy.is_complete()) return ops_->placement().place(strategy);
-  ops_->placement().place(complete(strategy, *ops_->tables().cluster));
-}
-
-void Lowering::lower(const Strategy& strategy, Program& into, const LowerOptions& options) {
+void Lowering::lower(const CompleteStrategy& complete, Program& into, const LowerOptions& options) {
+  const Strategy& strategy = *complete;
   if (!strategy.variables.empty()) check_variables(strategy, ops_->tables());
   const auto pass = [&](std::string_view name, auto&& work, auto&& check) {
     const auto begin = std::chrono::steady_clock::now();
@@ -65,7 +65,7 @@ void Lowering::lower(const Strategy& strategy, Program& into, const LowerOptions
     lower_all(ops_->tables().early);
   };
   pass(
-      "place", [&] { place(strategy); }, [&] { ops_->placement().check(); });
+      "place", [&] { ops_->placement().place(strategy); }, [&] { ops_->placement().check(); });
   if (options.fold) pass("fold", find_twins, [] {});
   pass("compute", compute, check_program);
   if (strategy.bucket > Bytes(0))

@@ -9,7 +9,7 @@
 #include "core/cost/value/cost_model.h"
 #include "core/graph/group/grouping.h"
 #include "core/program/value/program.h"
-#include "core/strategy/value/strategy.h"
+#include "core/strategy/value/complete_strategy.h"
 
 namespace strato {
 
@@ -28,8 +28,7 @@ struct LowerOptions {
 };
 
 // Lowers one strategy after another for the same problem and reuses its tables and buffers. Not
-// thread safe: one per thread. The strategy is completed first; results do not depend on earlier
-// calls.
+// thread safe: one per thread. Results do not depend on earlier calls.
 class Lowering {
  public:
   Lowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
@@ -37,14 +36,14 @@ class Lowering {
   ~Lowering();
   // Throws InputError when single variables cannot be synchronised as the strategy says
   // (core/strategy/value/variable_check.h).
+  Program lower(const CompleteStrategy& strategy, const LowerOptions& options = {});
+  // For those who have one strategy to lower: it is completed here.
   Program lower(const Strategy& strategy, const LowerOptions& options = {});
   // The same into a program that nobody reads any more: its arrays are used again, so that a search
   // allocates nothing per task.
-  void lower(const Strategy& strategy, Program& into, const LowerOptions& options = {});
+  void lower(const CompleteStrategy& strategy, Program& into, const LowerOptions& options = {});
 
  private:
-  void place(const Strategy& strategy);
-
   std::unique_ptr<OpLowering> ops_;
   std::unique_ptr<Symmetry> symmetry_;
 };

@@ -1,6 +1,7 @@
 // An evaluator scores strategies: the only way in which a planner sees the simulator. It takes
 // batches, so that several threads (or a remote service) can work on them; caching, counting and
-// recording are decorators.
+// recording are decorators. Planners call evaluate(), which completes and digests a strategy once;
+// evaluators implement score() and hand what is complete on to each other.
 #pragma once
 
 #include <atomic>
@@ -11,7 +12,7 @@
 #include "core/search/api/problem.h"
 #include "core/sim/engine/simulate.h"
 #include "core/sim/timeline/feedback.h"
-#include "core/strategy/value/strategy.h"
+#include "core/strategy/value/complete_strategy.h"
 
 namespace strato {
 
@@ -29,8 +30,17 @@ class Evaluator {
  public:
   virtual ~Evaluator() = default;
   // scores[i] belongs to strategies[i]. Deterministic; blocks; one caller at a time.
-  virtual std::vector<Score> evaluate(std::span<const Strategy> strategies) = 0;
+  std::vector<Score> evaluate(std::span<const Strategy> strategies);
   Score evaluate(const Strategy& strategy) { return evaluate(std::span(&strategy, 1))[0]; }
+  virtual std::vector<Score> score(std::span<const CompleteStrategy> strategies) = 0;
+
+  const Cluster& cluster() const { return cluster_; }  // that the strategies are for
+
+ protected:
+  explicit Evaluator(const Cluster& cluster) : cluster_(cluster) {}  // must outlive it
+
+ private:
+  const Cluster& cluster_;
 };
 
 }  // namespace strato

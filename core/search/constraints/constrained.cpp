@@ -6,10 +6,12 @@
 
 namespace strato {
 
-std::vector<Score> RepairingEvaluator::evaluate(std::span<const Strategy> strategies) {
-  std::vector<Strategy> repaired;
-  for (const Strategy& strategy : strategies) repaired.push_back(constraints_.repaired(strategy));
-  return inner_.evaluate(repaired);
+std::vector<Score> RepairingEvaluator::score(std::span<const CompleteStrategy> strategies) {
+  std::vector<CompleteStrategy> repaired(strategies.begin(), strategies.end());
+  for (CompleteStrategy& strategy : repaired)
+    if (!constraints_.violated(*strategy).empty())
+      strategy = CompleteStrategy(constraints_.repaired(*strategy), cluster());
+  return inner_.score(repaired);
 }
 
 void RepairingObserver::on_improvement(const Strategy& strategy, const Score& score,

@@ -12,9 +12,8 @@ namespace strato {
 class RepairingEvaluator final : public Evaluator {
  public:
   RepairingEvaluator(Evaluator& inner, const BoundConstraints& constraints)
-      : inner_(inner), constraints_(constraints) {}
-  using Evaluator::evaluate;
-  std::vector<Score> evaluate(std::span<const Strategy> strategies) override;
+      : Evaluator(inner.cluster()), inner_(inner), constraints_(constraints) {}
+  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override;
 
  private:
   Evaluator& inner_;

@@ -7,7 +7,7 @@ namespace strato {
 Nanos ProgramBound::of(const Strategy& strategy) {
   LowerOptions options;
   options.fold = &fold_;
-  lowering_.lower(strategy, program_, options);
+  lowering_.lower(CompleteStrategy(strategy, *cluster_), program_, options);
   ends_.assign(program_.tasks.size(), Nanos(0));
   busy_.assign(program_.resource_count(), Nanos(0));
   Nanos bound;

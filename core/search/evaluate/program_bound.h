@@ -6,23 +6,25 @@
 // an evaluator adds to strategies. One thread at a time.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "core/program/lower/lower.h"
 #include "core/program/place/symmetry.h"
 #include "core/search/api/problem.h"
-#include "core/strategy/value/strategy.h"
 
 namespace strato {
 
 class ProgramBound {
  public:
   explicit ProgramBound(const Problem& problem)
-      : lowering_(problem.graph, problem.grouping, problem.cluster, problem.cost) {}
+      : cluster_(problem.cluster),
+        lowering_(problem.graph, problem.grouping, problem.cluster, problem.cost) {}
 
   Nanos of(const Strategy& strategy);
 
  private:
+  std::shared_ptr<const Cluster> cluster_;
   Lowering lowering_;
   Program program_;  // its arrays, and those below, are reused
   Fold fold_;

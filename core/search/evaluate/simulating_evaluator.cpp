@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -52,16 +53,16 @@ class GroupedEvaluator {
 
   const Digest& grouping() const { return problem_.grouping->digest(); }
 
-  Score evaluate(const Strategy& strategy, bool with_feedback) {
+  Score evaluate(const CompleteStrategy& strategy, bool with_feedback) {
     if ((delta_ && delta_->is_near(strategy)) ||
-        DeltaLowering::are_near(strategy, last_, *problem_.grouping))
+        (last_ && DeltaLowering::are_near(*strategy, **last_, *problem_.grouping)))
       return evaluate_delta(strategy, with_feedback);
-    if (DeltaLowering::is_plain(strategy)) last_ = strategy;
+    if (DeltaLowering::is_plain(*strategy)) last_ = strategy;
     return evaluate_in_full(strategy, with_feedback);
   }
 
  private:
-  Score evaluate_delta(const Strategy& strategy, bool with_feedback) {
+  Score evaluate_delta(const CompleteStrategy& strategy, bool with_feedback) {
     if (!delta_)
       delta_ = std::make_unique<DeltaEvaluator>(problem_.graph, problem_.grouping, problem_.cluster,
                                                 problem_.cost);
@@ -70,7 +71,7 @@ class GroupedEvaluator {
     return score;
   }
 
-  Score evaluate_in_full(const Strategy& strategy, bool with_feedback) {
+  Score evaluate_in_full(const CompleteStrategy& strategy, bool with_feedback) {
     LowerOptions options;
     options.fold = &fold_;
     timeline_.program.reset();
@@ -91,24 +92,26 @@ class GroupedEvaluator {
   Timeline timeline_;
   Fold fold_;
   std::unique_ptr<DeltaEvaluator> delta_;
-  Strategy last_;  // that was evaluated in full
+  std::optional<CompleteStrategy> last_;  // that was evaluated in full
 };
 
 // Workers race for strategies, but every score depends on its strategy alone.
 class SimulatingEvaluator final : public Evaluator {
  public:
   SimulatingEvaluator(const Problem& problem, int threads, bool with_feedback)
-      : problem_(problem), with_feedback_(with_feedback), workers_(thread_count(threads)) {}
+      : Evaluator(*problem.cluster),
+        problem_(problem),
+        with_feedback_(with_feedback),
+        workers_(thread_count(threads)) {}
 
-  using Evaluator::evaluate;
-  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
     std::vector<Score> scores(strategies.size());
     const std::size_t used = std::min(workers_.size(), strategies.size());
     std::atomic<std::size_t> next = 0;
     parallel_for(used, static_cast<int>(used), [&](std::size_t w) {
       for (std::size_t i; (i = next.fetch_add(1)) < strategies.size();)
         scores[i] = workers_[w]
-                        .evaluator_for(problem_, strategies[i])
+                        .evaluator_for(problem_, *strategies[i])
                         .evaluate(strategies[i], with_feedback_);
     });
     return scores;
@@ -142,50 +145,38 @@ class SimulatingEvaluator final : public Evaluator {
 
 class CachingEvaluator final : public Evaluator {
  public:
-  CachingEvaluator(Evaluator& inner, const Cluster& cluster) : inner_(inner), cluster_(cluster) {}
+  explicit CachingEvaluator(Evaluator& inner) : Evaluator(inner.cluster()), inner_(inner) {}
 
-  using Evaluator::evaluate;
-  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
-    std::vector<Digest> keys;
-    std::vector<Strategy> misses;
-    std::vector<Digest> missing;
-    for (const Strategy& strategy : strategies) {
-      Strategy whole = complete(strategy, cluster_);
-      keys.push_back(whole.digest());
-      if (known_.contains(keys.back()) || std::ranges::count(missing, keys.back()) > 0) continue;
-      missing.push_back(keys.back());
-      misses.push_back(std::move(whole));
-    }
+  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
+    std::vector<CompleteStrategy> misses;
+    for (const CompleteStrategy& strategy : strategies)
+      if (!known_.contains(strategy.digest()) &&
+          std::ranges::count(misses, strategy.digest(), &CompleteStrategy::digest) == 0)
+        misses.push_back(strategy);
     if (!misses.empty()) {
-      const std::vector<Score> fresh = inner_.evaluate(misses);
-      for (std::size_t i = 0; i < fresh.size(); ++i) known_.emplace(missing[i], fresh[i]);
+      const std::vector<Score> fresh = inner_.score(misses);
+      for (std::size_t i = 0; i < fresh.size(); ++i) known_.emplace(misses[i].digest(), fresh[i]);
     }
     std::vector<Score> scores;
-    for (const Digest& key : keys) scores.push_back(known_.at(key));
+    for (const CompleteStrategy& strategy : strategies)
+      scores.push_back(known_.at(strategy.digest()));
     return scores;
   }
 
  private:
   Evaluator& inner_;
-  const Cluster& cluster_;
   std::unordered_map<Digest, Score> known_;
 };
 
 }  // namespace
-
-bool Score::better_than(const Score& other) const {
-  if (feasible != other.feasible) return feasible;
-  if (!feasible && overflow != other.overflow) return overflow < other.overflow;
-  return step_time < other.step_time;
-}
 
 std::unique_ptr<Evaluator> make_simulating_evaluator(const Problem& problem, int threads,
                                                      bool with_feedback) {
   return std::make_unique<SimulatingEvaluator>(problem, threads, with_feedback);
 }
 
-std::unique_ptr<Evaluator> make_caching_evaluator(Evaluator& inner, const Cluster& cluster) {
-  return std::make_unique<CachingEvaluator>(inner, cluster);
+std::unique_ptr<Evaluator> make_caching_evaluator(Evaluator& inner) {
+  return std::make_unique<CachingEvaluator>(inner);
 }
 
 Outcome simulate_strategy(const Problem& given, const Strategy& strategy, bool with_feedback,

@@ -11,7 +11,7 @@ namespace strato {
 std::unique_ptr<Evaluator> make_simulating_evaluator(const Problem& problem, int threads,
                                                      bool with_feedback = false);
 
-// Remembers scores by strategy digest (of the completed strategy). `inner` must outlive it.
-std::unique_ptr<Evaluator> make_caching_evaluator(Evaluator& inner, const Cluster& cluster);
+// Remembers scores by the strategies' digests. `inner` must outlive it.
+std::unique_ptr<Evaluator> make_caching_evaluator(Evaluator& inner);
 
 }  // namespace strato

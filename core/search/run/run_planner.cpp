@@ -19,11 +19,10 @@ namespace {
 
 class CountingEvaluator final : public Evaluator {
  public:
-  explicit CountingEvaluator(Evaluator& inner) : inner_(inner) {}
-  using Evaluator::evaluate;
-  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+  explicit CountingEvaluator(Evaluator& inner) : Evaluator(inner.cluster()), inner_(inner) {}
+  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
     count += static_cast<std::int64_t>(strategies.size());
-    return inner_.evaluate(strategies);
+    return inner_.score(strategies);
   }
   std::int64_t count = 0;
 
@@ -35,13 +34,12 @@ class CountingEvaluator final : public Evaluator {
 // does not fit, until something fits), every strategy once; one that a baseline had counts, too.
 class RaceEvaluator final : public Evaluator {
  public:
-  RaceEvaluator(Evaluator& inner, const Cluster& cluster, const Score& data_parallel)
-      : inner_(inner), cluster_(cluster), data_parallel_(data_parallel) {}
-  using Evaluator::evaluate;
-  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
-    std::vector<Score> scores = inner_.evaluate(strategies);
+  RaceEvaluator(Evaluator& inner, const Score& data_parallel)
+      : Evaluator(inner.cluster()), inner_(inner), data_parallel_(data_parallel) {}
+  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
+    std::vector<Score> scores = inner_.score(strategies);
     for (std::size_t i = 0; i < scores.size() && !won; ++i) {
-      seen_.insert(complete(strategies[i], cluster_).digest());
+      seen_.insert(strategies[i].digest());
       if (scores[i].feasible && scores[i].better_than(data_parallel_))
         won = static_cast<std::int64_t>(seen_.size());
     }
@@ -51,7 +49,6 @@ class RaceEvaluator final : public Evaluator {
 
  private:
   Evaluator& inner_;
-  const Cluster& cluster_;
   Score data_parallel_;
   std::unordered_set<Digest> seen_;
 };
@@ -214,8 +211,7 @@ PlanResult plan_above_floor(const Run& run, Observer& observer) {
                             {0, run.counting.count, 0, floor->score});
   }
   FloorObserver raised(observer, floor_score);
-  RaceEvaluator race(run.evaluator, *run.problem.cluster,
-                     run.evaluator.evaluate(data_parallel(run.problem)));
+  RaceEvaluator race(run.evaluator, run.evaluator.evaluate(data_parallel(run.problem)));
   PlanResult result = plan_within_constraints(run, race, raised);
   if (floor) apply_floor(result, run.planner, *floor);
   result.evaluations_to_beat_data_parallel = race.won;
@@ -242,7 +238,7 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
   const auto simulating =
       make_simulating_evaluator(problem, options.threads, planner.wants_feedback());
   CountingEvaluator counting(*simulating);
-  const auto caching = make_caching_evaluator(counting, *problem.cluster);
+  const auto caching = make_caching_evaluator(counting);
   const Run run{planner,  problem,  options, constraints.get(),
                 *caching, counting, stop,    std::move(resume)};
   const bool alone = planner.is_baseline() || !options.floor;

@@ -26,8 +26,8 @@ struct DeltaEvaluator::Parts {
         full(graph, grouping, cluster, cost),
         lowering(graph, grouping, cluster, cost) {}
 
-  void evaluate(const Strategy& strategy);
-  void evaluate_outside(const Strategy& strategy);
+  void evaluate(const CompleteStrategy& strategy);
+  void evaluate_outside(const CompleteStrategy& strategy);
   void take_replay(const DeltaLowering::Change& change);
 
   const std::shared_ptr<const Cluster> cluster;
@@ -53,7 +53,7 @@ void DeltaEvaluator::Parts::take_replay(const DeltaLowering::Change& change) {
 }
 
 // Into a program that is used again, unless somebody was given it.
-void DeltaEvaluator::Parts::evaluate_outside(const Strategy& strategy) {
+void DeltaEvaluator::Parts::evaluate_outside(const CompleteStrategy& strategy) {
   timeline.program.reset();
   if (program.use_count() != 1) program = std::make_shared<Program>();
   full.lower(strategy, *program);
@@ -64,10 +64,9 @@ void DeltaEvaluator::Parts::evaluate_outside(const Strategy& strategy) {
   last = Last::Outside;
 }
 
-void DeltaEvaluator::Parts::evaluate(const Strategy& partial) {
-  const Strategy strategy = complete(partial, *cluster);
+void DeltaEvaluator::Parts::evaluate(const CompleteStrategy& strategy) {
   const Last before = std::exchange(last, Last::Nothing);
-  if (!DeltaLowering::is_plain(strategy)) return evaluate_outside(strategy);
+  if (!DeltaLowering::is_plain(*strategy)) return evaluate_outside(strategy);
   const bool follows =
       before == Last::Delta || (before == Last::Anew && lowering.is_near(strategy));
   if (!follows) lowering.forget();
@@ -85,13 +84,13 @@ DeltaEvaluator::DeltaEvaluator(std::shared_ptr<const Graph> graph,
                                      std::move(cost))) {}
 DeltaEvaluator::~DeltaEvaluator() = default;
 
-const DeltaEvaluator::Result& DeltaEvaluator::evaluate(const Strategy& strategy) {
+const DeltaEvaluator::Result& DeltaEvaluator::evaluate(const CompleteStrategy& strategy) {
   parts_->evaluate(strategy);
   return parts_->result;
 }
 
-bool DeltaEvaluator::is_near(const Strategy& strategy) const {
-  return parts_->lowering.is_near(complete(strategy, *parts_->cluster));
+bool DeltaEvaluator::is_near(const CompleteStrategy& strategy) const {
+  return parts_->lowering.is_near(strategy);
 }
 
 const DeltaEvaluator::Result& DeltaEvaluator::result() const { return parts_->result; }

@@ -17,7 +17,7 @@
 #include "core/graph/group/grouping.h"
 #include "core/sim/engine/simulate.h"
 #include "core/sim/timeline/feedback.h"
-#include "core/strategy/value/strategy.h"
+#include "core/strategy/value/complete_strategy.h"
 
 namespace strato {
 
@@ -32,11 +32,10 @@ class DeltaEvaluator {
     std::size_t tasks = 0;    // of the program
     std::size_t lowered = 0;  // tasks made anew or with other dependencies
   };
-  // Groups that are not decided are completed as in complete().
-  const Result& evaluate(const Strategy& strategy);
+  const Result& evaluate(const CompleteStrategy& strategy);
   const Result& result() const;
   // Will evaluate() most likely use what it has? False before the first one.
-  bool is_near(const Strategy& strategy) const;
+  bool is_near(const CompleteStrategy& strategy) const;
 
   Feedback feedback() const;
   // The whole program and timeline, as a full run would make them: for people, not for searches.

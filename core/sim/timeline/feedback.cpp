@@ -88,15 +88,6 @@ Feedback feedback_of(GroupMeter& meter, const SimulatedStep& figures, const Clus
 
 }  // namespace
 
-GroupTask group_task(const Program& program, std::size_t row, const Grouping& grouping) {
-  const Task& task = program.tasks[TaskId(row)];
-  if (!task.op.valid()) return {};
-  const bool sends = is_communication(task.kind);
-  const bool computes = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
-  if (!computes && (!sends || program.dependencies[row].empty())) return {};
-  return {grouping.group_of(task.op), sends ? GroupTask::Does::Send : GroupTask::Does::Compute};
-}
-
 Feedback feedback(const Timeline& timeline, const Grouping& grouping) {
   GroupMeter meter(grouping.size());
   for (std::size_t i = 0; i < timeline.tasks.size(); ++i)

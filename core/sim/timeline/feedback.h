@@ -32,7 +32,14 @@ struct GroupTask {
   GroupId group;  // invalid: nothing
   enum class Does : std::uint8_t { Compute, Send, Nothing } does = Does::Nothing;
 };
-GroupTask group_task(const Program& program, std::size_t row, const Grouping& grouping);
+inline GroupTask group_task(const Program& program, std::size_t row, const Grouping& grouping) {
+  const Task& task = program.tasks[TaskId(row)];
+  if (!task.op.valid()) return {};
+  const bool sends = is_communication(task.kind);
+  const bool computes = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
+  if (!computes && (!sends || program.dependencies[row].empty())) return {};
+  return {grouping.group_of(task.op), sends ? GroupTask::Does::Send : GroupTask::Does::Compute};
+}
 
 // The same of tasks that are known without a program; those that do nothing are left out.
 Feedback feedback(std::span<const GroupTask> tasks, const IdVector<TaskId, TaskTimes>& times,

@@ -179,8 +179,9 @@ TEST_F(Stale, DeltaEvaluationIsTheSame) {
   Bench bench = bench_of(4);
   DeltaEvaluator delta(bench.graph, bench.grouping, bench.cluster, bench.costs);
   for (const int staleness : {0, 1, 2, 1, 0})
-    EXPECT_EQ(delta.evaluate(strategy_of(bench, staleness)).step_time,
-              run(bench, staleness).step_time);
+    EXPECT_EQ(
+        delta.evaluate(CompleteStrategy(strategy_of(bench, staleness), *bench.cluster)).step_time,
+        run(bench, staleness).step_time);
 }
 
 // The ranks' programs: what is kept is a resident value, read and then overwritten.

@@ -213,6 +213,9 @@ class Bench {
     return decision;
   }
 
+  CompleteStrategy complete(const Strategy& strategy) const {
+    return CompleteStrategy(strategy, *cluster);
+  }
   std::shared_ptr<const Program> lower(const Strategy& strategy) {
     LowerOptions options;
     options.verify = true;

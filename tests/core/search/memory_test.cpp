@@ -21,7 +21,7 @@ PlanResult search(const Problem& problem, std::int64_t iterations, std::uint64_t
                   std::map<std::string, std::string> set = {},
                   std::shared_ptr<const SearchTree> resume = nullptr) {
   const auto simulating = make_simulating_evaluator(problem, 1);
-  const auto evaluator = make_caching_evaluator(*simulating, *problem.cluster);
+  const auto evaluator = make_caching_evaluator(*simulating);
   PlannerOptions options;
   options.iterations = iterations;
   options.seed = seed;

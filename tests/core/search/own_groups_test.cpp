@@ -78,7 +78,7 @@ TEST(OwnGroups, have_one_score_however_they_are_evaluated) {
     expected.push_back(simulate_strategy(problem, strategy).score.step_time);
   for (const int threads : {1, 3}) {
     const auto evaluator = make_simulating_evaluator(problem, threads, true);
-    const auto caching = make_caching_evaluator(*evaluator, *problem.cluster);
+    const auto caching = make_caching_evaluator(*evaluator);
     for (int again = 0; again < 2; ++again) {
       const std::vector<Score> plain = evaluator->evaluate(strategies);
       const std::vector<Score> cached = caching->evaluate(strategies);
@@ -102,7 +102,7 @@ TEST(OwnGroups, alike_but_for_the_groups_are_two_for_a_cache) {
   EXPECT_NE(a.digest(), b.digest());
   EXPECT_FALSE(a == b);
   const auto evaluator = make_simulating_evaluator(problem, 1);
-  const auto caching = make_caching_evaluator(*evaluator, *problem.cluster);
+  const auto caching = make_caching_evaluator(*evaluator);
   const std::vector<Strategy> both = {a, b};
   const std::vector<Score> scores = caching->evaluate(both);
   EXPECT_EQ(scores[0].step_time, simulate_strategy(problem, a).score.step_time);

@@ -232,7 +232,7 @@ TEST(RunPlanner, counts_evaluations_to_beat_data_parallelism) {
 TEST(Evaluators, cache_scores_equal_strategies_once) {
   const Problem problem = small_problem();
   toy::FakeEvaluator fake(*problem.cluster, toy::separable);
-  const auto cache = make_caching_evaluator(fake, *problem.cluster);
+  const auto cache = make_caching_evaluator(fake);
   Strategy partial;
   partial.groups.resize(problem.grouping->size());
   const std::vector<Strategy> batch = {data_parallel(problem), partial, duplicated(problem),

@@ -128,7 +128,7 @@ TEST(SmallProblems, optimum_of_the_simulator_within_a_tenth_of_the_space) {
     const bool two_machines = number % 2 == 0;
     const Problem problem = random_problem(two_machines ? 3 : 2, two_machines ? 2 : 3, number);
     const auto simulating = make_simulating_evaluator(problem, 1);
-    const auto evaluator = make_caching_evaluator(*simulating, *problem.cluster);
+    const auto evaluator = make_caching_evaluator(*simulating);
     const Exhausted all = try_all(problem, *simulating);
     for (std::uint64_t seed : {1, 2}) {
       const std::int64_t tenth = all.strategies / 10;

@@ -118,20 +118,18 @@ class FakeEvaluator : public Evaluator {
  public:
   using Formula = std::function<Score(const Strategy&)>;
   FakeEvaluator(const Cluster& cluster, Formula formula, int threads = 1)
-      : cluster_(cluster), formula_(std::move(formula)), threads_(threads) {}
+      : Evaluator(cluster), formula_(std::move(formula)), threads_(threads) {}
 
-  using Evaluator::evaluate;
-  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
     std::vector<Score> scores(strategies.size());
     parallel_for(strategies.size(), threads_,
-                 [&](std::size_t i) { scores[i] = formula_(complete(strategies[i], cluster_)); });
+                 [&](std::size_t i) { scores[i] = formula_(*strategies[i]); });
     count += static_cast<std::int64_t>(strategies.size());
     return scores;
   }
   std::int64_t count = 0;
 
  private:
-  const Cluster& cluster_;
   Formula formula_;
   int threads_;
 };

@@ -35,11 +35,12 @@ Strategy Frame::complete(const Strategy& inside) const {
   return result;
 }
 
-std::vector<Score> FramedEvaluator::evaluate(std::span<const Strategy> strategies) {
-  std::vector<Strategy> whole;
+std::vector<Score> FramedEvaluator::score(std::span<const CompleteStrategy> strategies) {
+  std::vector<CompleteStrategy> whole;
   whole.reserve(strategies.size());
-  for (const Strategy& strategy : strategies) whole.push_back(frame_.complete(strategy));
-  return inner_.evaluate(whole);
+  for (const CompleteStrategy& strategy : strategies)
+    whole.emplace_back(frame_.complete(*strategy), cluster());
+  return inner_.score(whole);
 }
 
 }  // namespace strato::portfolio

@@ -35,9 +35,9 @@ class Frame {
 // Scores the decisions that a search asks for inside a frame. Refers to both.
 class FramedEvaluator final : public Evaluator {
  public:
-  FramedEvaluator(Evaluator& inner, const Frame& frame) : inner_(inner), frame_(frame) {}
-  using Evaluator::evaluate;
-  std::vector<Score> evaluate(std::span<const Strategy> strategies) override;
+  FramedEvaluator(Evaluator& inner, const Frame& frame)
+      : Evaluator(inner.cluster()), inner_(inner), frame_(frame) {}
+  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override;
 
  private:
   Evaluator& inner_;

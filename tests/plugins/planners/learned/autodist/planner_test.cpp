@@ -181,11 +181,12 @@ TEST(AutoDist, StopsWithTheBestThatItHas) {
 // is under way when it is stopped.
 TEST(AutoDist, CountsAndStopsTheChoiceOfReplicas) {
   struct Counting final : Evaluator {
-    explicit Counting(const Problem& problem) : inner(make_simulating_evaluator(problem, 1)) {}
-    std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+    explicit Counting(const Problem& problem)
+        : Evaluator(*problem.cluster), inner(make_simulating_evaluator(problem, 1)) {}
+    std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
       count += std::ssize(strategies);
       if (stop_after > 0 && count >= stop_after) stop.request_stop();
-      return inner->evaluate(strategies);
+      return inner->score(strategies);
     }
     std::unique_ptr<Evaluator> inner;
     std::int64_t count = 0, stop_after = 0;

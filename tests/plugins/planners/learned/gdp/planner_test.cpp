@@ -247,11 +247,11 @@ TEST(Gdp, RefusesOptions) {
 // Remembers what it was asked.
 class Remembering final : public Evaluator {
  public:
-  explicit Remembering(const Problem& problem) : inner_(make_simulating_evaluator(problem, 1)) {}
-  using Evaluator::evaluate;
-  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
-    for (const Strategy& strategy : strategies) asked.push_back(strategy.digest());
-    return inner_->evaluate(strategies);
+  explicit Remembering(const Problem& problem)
+      : Evaluator(*problem.cluster), inner_(make_simulating_evaluator(problem, 1)) {}
+  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
+    for (const CompleteStrategy& strategy : strategies) asked.push_back(strategy.digest());
+    return inner_->score(strategies);
   }
   std::vector<Digest> asked;
 
