@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "core/graph/ops/catalogue.h"
-#include "core/graph/rules/contractions.h"
 #include "core/graph/rules/op_rule.h"
 
 namespace strato {

@@ -10,8 +10,8 @@
 
 #include "core/base/error.h"
 #include "core/graph/build/annotate.h"
-#include "core/graph/value/attribute_digest.h"
 #include "core/graph/value/graph.h"
+#include "core/graph/value/op_reader.h"
 
 namespace strato {
 namespace {

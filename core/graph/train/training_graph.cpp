@@ -8,7 +8,6 @@
 #include "core/graph/build/copy_graph.h"
 #include "core/graph/build/graph_builder.h"
 #include "core/graph/ops/catalogue.h"
-#include "core/graph/rules/gradient_rules.h"
 #include "core/graph/rules/op_rule.h"
 #include "core/graph/train/optimizer.h"
 

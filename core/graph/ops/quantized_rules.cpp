@@ -1,8 +1,8 @@
-#include "core/graph/ops/arithmetic/quantized_rules.h"
+#include "core/graph/ops/quantized_rules.h"
 
 #include <algorithm>
 
-#include "core/graph/rules/work_rules.h"
+#include "core/graph/rules/shape_rules.h"
 
 namespace strato {
 namespace {
@@ -29,9 +29,8 @@ double product_flops(const OpReader& op) {
   return 2 * op.elements() * static_cast<double>(extent(op.in(0), turned ? -2 : -1));
 }
 
-OpRule quantized_product(std::string_view type, std::size_t second, bool floating) {
-  return {.type = type,
-          .family = OpFamily::MatMul,
+OpRule quantized_product(std::size_t second, bool floating) {
+  return {.family = OpFamily::MatMul,
           .min_inputs = second + 1,
           .shape = [=](const OpReader& op) -> TensorTypes {
             const bool turned = op->integer("transB", 0) != 0;
@@ -45,60 +44,43 @@ OpRule quantized_product(std::string_view type, std::size_t second, bool floatin
 
 // x, packed weights, scales: the attributes K and N are the weights' extents.
 OpRule few_bits_product() {
-  return {.type = "MatMulNBits",
-          .family = OpFamily::MatMul,
+  return {.family = OpFamily::MatMul,
           .min_inputs = 3,
           .shape = [](const OpReader& op) -> TensorTypes {
             Shape shape = op.in(0);
             if (shape.empty()) return {};
             shape.back() = std::max<std::int64_t>(1, op->integer("N", 1));
-            return {{op.input(0).type, std::move(shape)}};
+            return typed_like_first(op, std::move(shape));
           },
           .flops = product_flops,
           .batch = rows_kept(),
           .gradient = gradient({x(1), x(2)})};
 }
 
-OpRule quantized_convolution() {
-  return {
-      .type = "QLinearConv",
-      .family = OpFamily::Convolution,
-      .min_inputs = kSecond + 1,
-      .shape = [](const OpReader& op) { return shape_convolution_by(op, kSecond); },
-      .flops = [](const OpReader& op) { return 2 * op.elements() * product(op.in(kSecond), 1); },
-      .batch = batch_kept(mixes_all_but_first)};
-}
-
 // Both operands with samples, or the second without.
 BatchAnswer aligned_operands(BatchFlow& flow) {
   const int axis = flow.axis(0);
   const bool alike = flow.op.in(0).size() == flow.op.in(kSecond).size();
-  const bool follows =
-      axis >= 0 && (alike ? flow.requires_batch(kSecond, axis) : flow.axis(kSecond) < 0);
-  return follows ? BatchAnswer(flow.on(axis)) : std::nullopt;
+  return flow.on_if(
+      axis >= 0 && (alike ? flow.requires_batch(kSecond, axis) : flow.axis(kSecond) < 0), axis);
 }
 
-OpRule quantized_elementwise(std::string_view type) {
-  return {.type = type,
-          .family = OpFamily::Other,
-          .min_inputs = kSecond + 1,
-          .shape = [](const OpReader& op) -> TensorTypes {
-            return {{op.input(0).type, broadcast_shape(op.in(0), op.in(kSecond))}};
-          },
+OpRule quantized_elementwise() {
+  return {.min_inputs = kSecond + 1,
+          .shape =
+              [](const OpReader& op) {
+                return typed_like_first(op, broadcast_shape(op.in(0), op.in(kSecond)));
+              },
           .flops = per_element(3),
           .batch = aligned_operands};
 }
 
-OpRule quantized_alike(std::string_view type, double flops, BatchRule batch) {
-  return {.type = type,
-          .family = OpFamily::Other,
-          .flops = per_element(flops),
-          .batch = std::move(batch)};
+OpRule quantized_alike(double flops, MixesAxis mixes) {
+  return {.flops = per_element(flops), .batch = batch_kept(std::move(mixes))};
 }
 
-OpRule quantized_pooling(std::string_view type, ShapeRule shape) {
-  return {.type = type,
-          .family = OpFamily::Pooling,
+OpRule quantized_pooling(ShapeRule shape) {
+  return {.family = OpFamily::Pooling,
           .shape = std::move(shape),
           .flops = per_input_element(1),
           .batch = batch_kept(mixes_all_but_first)};
@@ -119,31 +101,33 @@ BatchAnswer joined_batch(BatchFlow& flow) {
   bool follows = axis >= 0 && axis != flow.op.axis("axis", 0, flow.op.in(2).size());
   for (std::size_t i = 5; i < flow.op.input_count(); i += 3)
     follows = flow.requires_batch(i, axis) && follows;
-  return follows ? BatchAnswer(flow.on(axis)) : std::nullopt;
+  return flow.on_if(follows, axis);
 }
 
 }  // namespace
 
 OpRules quantized_rules() {
   return {
-      quantized_product("DynamicQuantizeMatMul", 1, true),
-      few_bits_product(),
-      quantized_product("MatMulIntegerToFloat", 1, true),
-      quantized_product("QGemm", kSecond, false),
-      quantized_elementwise("QLinearAdd"),
-      quantized_pooling("QLinearAveragePool", shape_pool),
-      {.type = "QLinearConcat",
-       .family = OpFamily::DataMovement,
-       .min_inputs = 3,
-       .shape = joined_shape,
-       .batch = joined_batch},
-      quantized_convolution(),
-      quantized_pooling("QLinearGlobalAveragePool", shape_global_pool),
-      quantized_alike("QLinearLeakyRelu", 3, batch_kept()),
-      quantized_product("QLinearMatMul", kSecond, false),
-      quantized_elementwise("QLinearMul"),
-      quantized_alike("QLinearSigmoid", 12, batch_kept()),
-      quantized_alike("QLinearSoftmax", 15, batch_kept(mixes_along("axis", -1))),
+      {{"DynamicQuantizeMatMul", "MatMulIntegerToFloat"}, quantized_product(1, true)},
+      {{"QGemm", "QLinearMatMul"}, quantized_product(kSecond, false)},
+      {{"MatMulNBits"}, few_bits_product()},
+      {{"QLinearConv"},
+       {.family = OpFamily::Convolution,
+        .min_inputs = kSecond + 1,
+        .shape = [](const OpReader& op) { return shape_convolution(op, kSecond); },
+        .flops = [](const OpReader& op) { return 2 * op.elements() * product(op.in(kSecond), 1); },
+        .batch = batch_kept(mixes_all_but_first)}},
+      {{"QLinearAdd", "QLinearMul"}, quantized_elementwise()},
+      {{"QLinearLeakyRelu"}, quantized_alike(3, nullptr)},
+      {{"QLinearSigmoid"}, quantized_alike(12, nullptr)},
+      {{"QLinearSoftmax"}, quantized_alike(15, mixes_along("axis", -1))},
+      {{"QLinearAveragePool"}, quantized_pooling(shape_pool)},
+      {{"QLinearGlobalAveragePool"}, quantized_pooling(shape_global_pool)},
+      {{"QLinearConcat"},
+       {.family = OpFamily::DataMovement,
+        .min_inputs = 3,
+        .shape = joined_shape,
+        .batch = joined_batch}},
   };
 }
 

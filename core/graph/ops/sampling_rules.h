@@ -5,6 +5,6 @@
 
 namespace strato {
 
-OpRules geometry_rules();
+OpRules sampling_rules();
 
 }  // namespace strato

@@ -1,8 +1,8 @@
-#include "core/graph/ops/layers/attention_rules.h"
+#include "core/graph/ops/attention_rules.h"
 
 #include <algorithm>
 
-#include "core/graph/rules/work_rules.h"
+#include "core/graph/rules/shape_rules.h"
 
 namespace strato {
 namespace {
@@ -24,7 +24,7 @@ std::int64_t heads_of(const OpReader& op, std::string_view attribute) {
 
 // Samples first in all that carries them; masks and what is else may be whole.
 BatchRule samples_first(InputSet always) {
-  return [always](BatchFlow& flow) -> BatchAnswer {
+  return [always](BatchFlow& flow) {
     bool follows = flow.axis(0) == 0;
     for (std::size_t i = 1; i < flow.op.input_count(); ++i) {
       if (!flow.op.has_input(i)) continue;
@@ -34,14 +34,8 @@ BatchRule samples_first(InputSet always) {
     for (std::size_t i = 1; follows && i < flow.op.output_count(); ++i) {
       if (extent(flow.op.out(i), 0) == extent(flow.op.out(), 0)) flow.set(i, flow.on(0));
     }
-    return follows ? BatchAnswer(flow.on(0)) : std::nullopt;
+    return flow.on_if(follows, 0);
   };
-}
-
-// A key-value cache is longer by what is added.
-Shape grown_cache(Shape cache, std::size_t axis, std::int64_t by) {
-  if (axis < cache.size()) cache[axis] = added(cache[axis], by);
-  return cache;
 }
 
 // ---- Attention of ONNX: query, key, value, mask, past key, past value, lengths; [batch, heads,
@@ -95,27 +89,21 @@ struct Packed {
 Heads packed_heads(const OpReader& op, const Packed& packed) {
   const std::int64_t heads = heads_of(op, "num_heads"), key_heads = heads_of(op, packed.key_heads);
   const Shape &query = op.in(0), &key = op.in(1), &value = op.in(2);
-  std::int64_t size = extent(query, 2) / heads;
-  if (!op.has_input(1)) {
+  std::int64_t size = extent(query, 2) / heads, keys = extent(query, 1);
+  if (!op.has_input(1))
     size = query.size() == 5 ? query[4] : extent(query, 2) / (heads + 2 * key_heads);
-    const double each = double(size);
-    return {double(extent(query, 0)),
-            double(extent(query, 1)),
-            double(added(extent(query, 1), past_of(op, packed.past_key))),
-            double(heads),
-            each,
-            each};
+  std::int64_t value_size = size;
+  if (op.has_input(1)) {
+    const bool split = key.size() == 4;  // [batch, heads, positions, size]: of a cross attention
+    keys = extent(key, split ? 2 : 1);
+    if (op.has_input(2)) value_size = split ? extent(value, 3) : extent(value, 2) / key_heads;
   }
-  const bool split = key.size() == 4;  // [batch, heads, positions, size]: of a cross attention
-  const std::int64_t keys = added(extent(key, split ? 2 : 1), past_of(op, packed.past_key));
-  const std::int64_t each =
-      op.has_input(2) ? (split ? extent(value, 3) : extent(value, 2) / key_heads) : size;
   return {double(extent(query, 0)),
           double(extent(query, 1)),
-          double(keys),
+          double(added(keys, past_of(op, packed.past_key))),
           double(heads),
           double(size),
-          double(each)};
+          double(value_size)};
 }
 
 TensorTypes packed_shape(const OpReader& op, const Packed& packed) {
@@ -139,9 +127,8 @@ void attention_gradient(GradientWriter& writer) {
   if (writer.wants(3)) writer.add("GradBias", "grad_bias", {}, {3});
 }
 
-OpRule attention(std::string_view type, ShapeRule shape, FlopsRule flops, InputSet samples) {
-  return {.type = type,
-          .family = OpFamily::MatMul,
+OpRule attention(ShapeRule shape, FlopsRule flops, InputSet samples) {
+  return {.family = OpFamily::MatMul,
           .shape = std::move(shape),
           .flops = std::move(flops),
           .batch = samples_first(samples),
@@ -150,10 +137,10 @@ OpRule attention(std::string_view type, ShapeRule shape, FlopsRule flops, InputS
           .gradient_work = 2};
 }
 
-OpRule packed_attention(std::string_view type, Packed packed, InputSet samples) {
-  return attention(
-      type, [packed](const OpReader& op) { return packed_shape(op, packed); },
-      [packed](const OpReader& op) { return packed_heads(op, packed).flops(); }, samples);
+OpRule packed_attention(Packed packed, InputSet samples) {
+  return attention([packed](const OpReader& op) { return packed_shape(op, packed); },
+                   [packed](const OpReader& op) { return packed_heads(op, packed).flops(); },
+                   samples);
 }
 
 // ---- Attention of com.microsoft: x, weights [in, query + key + value], bias, mask, past
@@ -185,27 +172,23 @@ TensorTypes projecting_shape(const OpReader& op) {
   const Shape &in = op.in(0), &past = op.in(past_input(op));
   const DataType type = op.input(0).type;
   const std::int64_t positions = extent(in, 1);
-  const Shape present = past.size() == 5
-                            ? grown_cache(past, 3, positions)
-                            : Shape{2, extent(in, 0), heads, positions, sizes[0] / heads};
+  Shape present = {2, extent(in, 0), heads, positions, sizes[0] / heads};
+  if (past.size() == 5) present = {past[0], past[1], past[2], added(past[3], positions), past[4]};
   return {{type, {extent(in, 0), positions, sizes[2]}}, {type, present}};
 }
 
 BatchAnswer projecting_batch(BatchFlow& flow) {
-  const std::size_t past = past_input(flow.op);
   bool follows = flow.axis(0) == 0;
   for (std::size_t i = 1; i < flow.op.input_count(); ++i) {
-    if (i == past)
-      follows = flow.requires_batch(i, 1) && follows;
-    else
-      follows = follows && flow.axis(i) <= 0 && (i > 2 || flow.axis(i) < 0);
+    const bool is_past = i == past_input(flow.op);
+    follows = (is_past ? flow.requires_batch(i, 1) : flow.axis(i) < (i > 2 ? 1 : 0)) && follows;
   }
   if (follows && flow.op.output_count() > 1) flow.set(1, flow.on(1));
-  return follows ? BatchAnswer(flow.on(0)) : std::nullopt;
+  return flow.on_if(follows, 0);
 }
 
-OpRule projecting_attention(std::string_view type) {
-  OpRule rule = attention(type, projecting_shape, projecting_flops, 0);
+OpRule projecting_attention() {
+  OpRule rule = attention(projecting_shape, projecting_flops, 0);
   rule.min_inputs = 2;
   rule.batch = projecting_batch;
   rule.gradient = gradients({{"GradInput", "grad_input", 0, {x(1), y(0)}},
@@ -218,16 +201,6 @@ OpRule projecting_attention(std::string_view type) {
 
 // ---- beside attention
 
-// x and tables of sines; the places of the positions carry the samples, too.
-OpRule rotation() {
-  return {.type = "RotaryEmbedding",
-          .family = OpFamily::Other,
-          .min_inputs = 3,
-          .flops = per_element(kRotation),
-          .batch = samples_first(0),
-          .gradient = gradient({x(1), x(2), x(3)})};
-}
-
 // Words, segments, three tables (words, positions, segments), scale and shift, mask: looked up,
 // added and normalised.
 TensorTypes embedded_shape(const OpReader& op) {
@@ -238,9 +211,7 @@ TensorTypes embedded_shape(const OpReader& op) {
 }
 
 OpRule embedding() {
-  return {.type = "EmbedLayerNormalization",
-          .family = OpFamily::Other,
-          .min_inputs = 4,
+  return {.min_inputs = 4,
           .shape = embedded_shape,
           .flops = per_element(kNormalization + 2),
           .batch = samples_first(0),
@@ -257,18 +228,22 @@ OpRule embedding() {
 
 OpRules attention_rules() {
   OpRule onnx = attention(
-      "Attention", onnx_attention_shape, [](const OpReader& op) { return onnx_heads(op).flops(); },
+      onnx_attention_shape, [](const OpReader& op) { return onnx_heads(op).flops(); },
       inputs({1, 2, 4, 5}));
   onnx.min_inputs = 3;
   onnx.differentiable = inputs({0, 1, 2});
   return {
-      std::move(onnx),
-      embedding(),
-      packed_attention("GroupQueryAttention", {"kv_num_heads", 3}, inputs({1, 2, 3, 4})),
-      packed_attention("MultiHeadAttention", {"num_heads", 6}, inputs({1, 2, 6, 7})),
-      projecting_attention("ProjectedAttention"),
-      projecting_attention("QAttention"),
-      rotation(),
+      {{"Attention"}, std::move(onnx)},
+      {{"GroupQueryAttention"}, packed_attention({"kv_num_heads", 3}, inputs({1, 2, 3, 4}))},
+      {{"MultiHeadAttention"}, packed_attention({"num_heads", 6}, inputs({1, 2, 6, 7}))},
+      {{"ProjectedAttention", "QAttention"}, projecting_attention()},
+      {{"EmbedLayerNormalization"}, embedding()},
+      // x and tables of sines; the places of the positions carry the samples, too.
+      {{"RotaryEmbedding"},
+       {.min_inputs = 3,
+        .flops = per_element(kRotation),
+        .batch = samples_first(0),
+        .gradient = gradient({x(1), x(2), x(3)})}},
   };
 }
 
