@@ -9,13 +9,16 @@ namespace {
 
 constexpr double kSoftmax = 13, kRotation = 6, kNormalization = 9;
 
-// Extents of one attention; `value` is what a head has of each value.
+// The extents of one attention: heads of queries and of keys, what a head has of each query and
+// key, and of each value.
 struct Heads {
-  double batch = 1, queries = 1, keys = 1, count = 1, size = 1, value = 1;
+  std::int64_t batch = 1, queries = 1, keys = 1, count = 1, key_count = 1, size = 1, value = 1;
   double flops() const {
-    return batch * count * queries * keys * (2 * size + 2 * value + kSoftmax);
+    return double(batch) * double(count) * double(queries) * double(keys) *
+           (2 * double(size) + 2 * double(value) + kSoftmax);
   }
 };
+using HeadsRule = Heads (*)(const OpReader&);
 
 std::int64_t heads_of(const OpReader& op, std::string_view attribute) {
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
@@ -38,83 +41,71 @@ BatchRule samples_first(InputSet always) {
   };
 }
 
-// ---- Attention of ONNX: query, key, value, mask, past key, past value, lengths; [batch, heads,
-// positions, size] or [batch, positions, heads x size].
-
-struct SplitHeads {
-  std::int64_t batch, heads, positions, size;
-};
-SplitHeads split_heads(const OpReader& op, std::size_t input, std::string_view attribute) {
-  const Shape& shape = op.in(input);
-  if (shape.size() == 4) return {shape[0], shape[1], shape[2], shape[3]};
-  const std::int64_t heads = heads_of(op, attribute);
-  return {extent(shape, 0), heads, extent(shape, 1), extent(shape, 2) / heads};
-}
-
 std::int64_t past_of(const OpReader& op, std::size_t input) {
   return op.in(input).size() == 4 ? op.in(input)[2] : 0;
 }
 
+// Attention of ONNX: query, key, value, mask, past key, past value, lengths; [batch, heads,
+// positions, size] or [batch, positions, heads x size].
 Heads onnx_heads(const OpReader& op) {
-  const SplitHeads query = split_heads(op, 0, "q_num_heads"),
-                   value = split_heads(op, 2, "kv_num_heads");
-  return {
-      double(query.batch), double(query.positions), double(added(value.positions, past_of(op, 4))),
-      double(query.heads), double(query.size),      double(value.size)};
+  const auto count = [&op](std::size_t input) {
+    const bool split = op.in(input).size() == 4;
+    return split ? op.in(input)[1] : heads_of(op, input == 0 ? "q_num_heads" : "kv_num_heads");
+  };
+  const auto size = [&](std::size_t input) {
+    const Shape& shape = op.in(input);
+    return shape.size() == 4 ? shape[3] : extent(shape, 2) / count(input);
+  };
+  const auto positions = [&op](std::size_t input) {
+    return extent(op.in(input), op.in(input).size() == 4 ? 2 : 1);
+  };
+  return {extent(op.in(0), 0),
+          positions(0),
+          added(positions(1), past_of(op, 4)),
+          count(0),
+          count(1),
+          size(0),
+          size(2)};
 }
 
-TensorTypes onnx_attention_shape(const OpReader& op) {
-  const SplitHeads query = split_heads(op, 0, "q_num_heads"),
-                   key = split_heads(op, 1, "kv_num_heads"),
-                   value = split_heads(op, 2, "kv_num_heads");
-  const DataType type = op.input(0).type;
-  const std::int64_t keys = added(key.positions, past_of(op, 4));
-  Shape result = op.in(0).size() == 4
-                     ? Shape{query.batch, query.heads, query.positions, value.size}
-                     : Shape{query.batch, query.positions, multiplied(query.heads, value.size)};
-  return {{type, std::move(result)},
-          {type, {key.batch, key.heads, keys, key.size}},
-          {type, {key.batch, key.heads, keys, value.size}},
-          {type, {query.batch, query.heads, query.positions, keys}}};
-}
-
-// ---- MultiHeadAttention and GroupQueryAttention of com.microsoft: [batch, positions, heads x
-// size]; without a key, the query holds all three.
-
-struct Packed {
-  std::string_view key_heads;  // attribute
-  std::size_t past_key;        // input
-};
-
-Heads packed_heads(const OpReader& op, const Packed& packed) {
-  const std::int64_t heads = heads_of(op, "num_heads"), key_heads = heads_of(op, packed.key_heads);
+// MultiHeadAttention and GroupQueryAttention of com.microsoft: [batch, positions, heads x size];
+// without a key, the query holds all three.
+Heads packed_heads(const OpReader& op, std::string_view key_heads, std::size_t past_key) {
   const Shape &query = op.in(0), &key = op.in(1), &value = op.in(2);
-  std::int64_t size = extent(query, 2) / heads, keys = extent(query, 1);
-  if (!op.has_input(1))
-    size = query.size() == 5 ? query[4] : extent(query, 2) / (heads + 2 * key_heads);
-  std::int64_t value_size = size;
+  Heads heads = {.batch = extent(query, 0),
+                 .queries = extent(query, 1),
+                 .keys = extent(query, 1),
+                 .count = heads_of(op, "num_heads"),
+                 .key_count = heads_of(op, key_heads)};
+  if (op.has_input(1))
+    heads.size = extent(query, 2) / heads.count;
+  else
+    heads.size =
+        query.size() == 5 ? query[4] : extent(query, 2) / (heads.count + 2 * heads.key_count);
+  heads.value = heads.size;
   if (op.has_input(1)) {
     const bool split = key.size() == 4;  // [batch, heads, positions, size]: of a cross attention
-    keys = extent(key, split ? 2 : 1);
-    if (op.has_input(2)) value_size = split ? extent(value, 3) : extent(value, 2) / key_heads;
+    heads.keys = extent(key, split ? 2 : 1);
+    if (op.has_input(2))
+      heads.value = split ? extent(value, 3) : extent(value, 2) / heads.key_count;
   }
-  return {double(extent(query, 0)),
-          double(extent(query, 1)),
-          double(added(keys, past_of(op, packed.past_key))),
-          double(heads),
-          double(size),
-          double(value_size)};
+  heads.keys = added(heads.keys, past_of(op, past_key));
+  return heads;
 }
 
-TensorTypes packed_shape(const OpReader& op, const Packed& packed) {
-  const Heads heads = packed_heads(op, packed);
+Heads multi_head(const OpReader& op) { return packed_heads(op, "num_heads", 6); }
+Heads group_query(const OpReader& op) { return packed_heads(op, "kv_num_heads", 3); }
+
+// The result as the query is, keys and values with what was there before, and the scores.
+TensorTypes attention_shape(const OpReader& op, const Heads& heads) {
   const DataType type = op.input(0).type;
-  const std::int64_t key_heads = heads_of(op, packed.key_heads);
-  return {
-      {type,
-       {as_extent(heads.batch), as_extent(heads.queries), as_extent(heads.count * heads.value)}},
-      {type, {as_extent(heads.batch), key_heads, as_extent(heads.keys), as_extent(heads.size)}},
-      {type, {as_extent(heads.batch), key_heads, as_extent(heads.keys), as_extent(heads.value)}}};
+  const auto& [batch, queries, keys, count, key_count, size, value] = heads;
+  Shape result = {batch, queries, multiplied(count, value)};
+  if (op.in(0).size() == 4) result = {batch, count, queries, value};
+  return {{type, std::move(result)},
+          {type, {batch, key_count, keys, size}},
+          {type, {batch, key_count, keys, value}},
+          {type, {batch, count, queries, keys}}};
 }
 
 // Query, key and value in one op; the bias that com.microsoft adds to them by itself.
@@ -137,13 +128,12 @@ OpRule attention(ShapeRule shape, FlopsRule flops, InputSet samples) {
           .gradient_work = 2};
 }
 
-OpRule packed_attention(Packed packed, InputSet samples) {
-  return attention([packed](const OpReader& op) { return packed_shape(op, packed); },
-                   [packed](const OpReader& op) { return packed_heads(op, packed).flops(); },
-                   samples);
+OpRule attention_of(HeadsRule heads, InputSet samples) {
+  return attention([heads](const OpReader& op) { return attention_shape(op, heads(op)); },
+                   [heads](const OpReader& op) { return heads(op).flops(); }, samples);
 }
 
-// ---- Attention of com.microsoft: x, weights [in, query + key + value], bias, mask, past
+// Attention of com.microsoft: x, weights [in, query + key + value], bias, mask, past
 // [2, batch, heads, positions, size]. The products with the weights are inside.
 
 std::vector<std::int64_t> projected(const OpReader& op) {
@@ -158,11 +148,10 @@ double projecting_flops(const OpReader& op) {
   const std::int64_t heads = heads_of(op, "num_heads");
   const auto sizes = projected(op);
   const Shape &in = op.in(0), &past = op.in(past_input(op));
-  const double positions = double(extent(in, 1));
-  const double keys = positions + (past.size() == 5 ? double(past[3]) : 0);
-  const Heads each = {
-      double(extent(in, 0)),   positions, keys, double(heads), double(sizes[0] / heads),
-      double(sizes[2] / heads)};
+  const std::int64_t positions = extent(in, 1);
+  const std::int64_t keys = added(positions, past.size() == 5 ? past[3] : 0);
+  const Heads each = {extent(in, 0),    positions,       keys, heads, heads,
+                      sizes[0] / heads, sizes[2] / heads};
   return 2 * product(in) * double(extent(op.in(1), -1)) + each.flops();
 }
 
@@ -199,8 +188,6 @@ OpRule projecting_attention() {
   return rule;
 }
 
-// ---- beside attention
-
 // Words, segments, three tables (words, positions, segments), scale and shift, mask: looked up,
 // added and normalised.
 TensorTypes embedded_shape(const OpReader& op) {
@@ -227,15 +214,13 @@ OpRule embedding() {
 }  // namespace
 
 OpRules attention_rules() {
-  OpRule onnx = attention(
-      onnx_attention_shape, [](const OpReader& op) { return onnx_heads(op).flops(); },
-      inputs({1, 2, 4, 5}));
+  OpRule onnx = attention_of(onnx_heads, inputs({1, 2, 4, 5}));
   onnx.min_inputs = 3;
   onnx.differentiable = inputs({0, 1, 2});
   return {
       {{"Attention"}, std::move(onnx)},
-      {{"GroupQueryAttention"}, packed_attention({"kv_num_heads", 3}, inputs({1, 2, 3, 4}))},
-      {{"MultiHeadAttention"}, packed_attention({"num_heads", 6}, inputs({1, 2, 6, 7}))},
+      {{"GroupQueryAttention"}, attention_of(group_query, inputs({1, 2, 3, 4}))},
+      {{"MultiHeadAttention"}, attention_of(multi_head, inputs({1, 2, 6, 7}))},
       {{"ProjectedAttention", "QAttention"}, projecting_attention()},
       {{"EmbedLayerNormalization"}, embedding()},
       // x and tables of sines; the places of the positions carry the samples, too.

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "core/graph/build/copy_graph.h"
-#include "core/graph/train/optimizer.h"
 #include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 

@@ -1,4 +1,5 @@
-// Elements of one type as those of another, where nothing is lost.
+// Elements of tensors in files: their bytes, the names of their types, and elements of one type as
+// those of another, where nothing is lost. All are little endian. Thread-safe, no state.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +8,22 @@
 #include <string>
 #include <string_view>
 
+#include "core/data/tensor_source.h"
 #include "core/graph/value/graph.h"
 
 namespace strato {
+
+// Returns the bytes of all elements; -1 when that is no number of 64 bits.
+std::int64_t bytes_of(const StoredTensor& tensor);
+
+// Returns the type for which `word_of` has this word.
+template <class F>
+std::optional<DataType> type_called(std::string_view word, F word_of) {
+  for (int i = 0; i <= static_cast<int>(DataType::Bool); ++i) {
+    if (word_of(static_cast<DataType>(i)) == word) return static_cast<DataType>(i);
+  }
+  return std::nullopt;
+}
 
 // Every value of `from` is one of `to`: a floating-point type as a wider one, an integer as a wider
 // one.
@@ -17,7 +31,7 @@ bool widens(DataType from, DataType to);
 // Integers whose values may fit nevertheless: i64 labels of a model that wants i32.
 bool may_fit(DataType from, DataType to);
 
-// `elements` little endian, whole. Nothing: an integer does not fit.
+// Converts whole elements. Nothing: an integer does not fit.
 std::optional<std::string> converted(std::string_view elements, DataType from, DataType to);
 
 std::int64_t integer_at(std::string_view elements, std::size_t index, DataType type);

@@ -1,5 +1,3 @@
-#include "core/data/staged_inputs.h"
-
 #include <fmt/format.h>
 
 #include <cstring>
@@ -7,7 +5,9 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
-#include "core/data/convert.h"
+#include "core/data/elements.h"
+#include "core/data/inputs.h"
+#include "core/data/tensor_folder.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 
@@ -32,41 +32,21 @@ void take_file(const fs::path& from, const fs::path& to) {
   }
 }
 
-// Writes the array in the type that the graph has. The whole array is in memory meanwhile: it comes
-// from a file that is no .npy, or is one of integers to be widened.
-void write_array(const fs::path& to, const Tensor& input, const InputArray& array) {
-  std::string elements;
-  StoredTensor tensor;
-  if (array.source) {
-    tensor = array.source->tensors()[array.index];
-    array.source->read(array.index, [&](std::string_view bytes) { elements += bytes; });
-  } else {
-    const NpyFile file(array.file);
-    tensor = {"", file.type(), file.shape()};
-    elements = file.elements();
-  }
-  if (tensor.type != input.type) {
-    auto as_wanted = converted(elements, tensor.type, input.type);
-    CHECK(as_wanted.has_value(), "an input that was not checked");
-    elements = std::move(*as_wanted);
+// Stages one array in the type that the graph has. The whole array is in memory meanwhile where it
+// comes from a file that is no .npy, or is one of integers to be widened.
+void stage(const fs::path& to, const Tensor& input, const InputArray& array) {
+  OpenedArray opened(array);
+  const DataType type = opened.tensor().type;
+  if (!array.source && type == input.type) return take_file(array.file, to);
+  std::optional<std::string> wanted;
+  if (type != input.type) {
+    wanted = converted(opened.elements(), type, input.type);
+    CHECK(wanted.has_value(), "an input that was not checked");
   }
   write_file_in_parts(to, [&](const PutPart& put) {
-    put(npy_header(input.type, tensor.shape));
-    put(elements);
+    put(npy_header(input.type, opened.tensor().shape));
+    put(wanted ? std::string_view(*wanted) : opened.elements());
   });
-}
-
-bool is_as_wanted(const InputArray& array, const Tensor& input) {
-  return !array.source && NpyFile(array.file).type() == input.type;
-}
-
-std::unordered_map<std::string, TensorId> inputs_by_name(const Graph& graph) {
-  std::unordered_map<std::string, TensorId> inputs;
-  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
-    const Tensor& tensor = graph.tensor(TensorId(i));
-    if (tensor.role == TensorRole::Input) inputs.emplace(tensor.name, TensorId(i));
-  }
-  return inputs;
 }
 
 StagedInput open_staged(const fs::path& file, const Graph& graph, TensorId id,
@@ -76,11 +56,10 @@ StagedInput open_staged(const fs::path& file, const Graph& graph, TensorId id,
   StagedInput staged{id, std::make_shared<const NpyFile>(file)};
   Shape expected = layout.sample;
   if (layout.batched) expected.insert(expected.begin(), samples);
-  if (staged.file->type() != input.type || staged.file->shape() != expected) {
+  if (staged.file->type() != input.type || staged.file->shape() != expected)
     throw InputError(file.string(), "",
                      fmt::format("is of another type or shape than the input \"{}\"", input.name),
                      kStageAgain);
-  }
   return staged;
 }
 
@@ -89,22 +68,15 @@ StagedInput open_staged(const fs::path& file, const Graph& graph, TensorId id,
 void stage_inputs(const fs::path& job, const Graph& graph, const BoundInputs& inputs,
                   std::int64_t samples) {
   const fs::path folder = inputs_folder(job);
-  std::error_code error;
-  fs::remove_all(folder, error);
-  fs::create_directories(folder, error);
-  if (error) {
-    throw InputError(folder.string(), "", "cannot be made: " + error.message(),
-                     "make room, or choose a job folder that you may write to");
-  }
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  make_folder(folder);
   Json index = {{"format", kInputsFormat}, {"version", kInputsVersion}, {"samples", samples}};
   Json& rows = index["inputs"] = Json::array();
   for (const auto& [id, array] : inputs.arrays) {
     const Tensor& input = graph.tensor(id);
     const std::string name = fmt::format("{}.npy", rows.size());
-    if (is_as_wanted(array, input))
-      take_file(array.file, folder / name);
-    else
-      write_array(folder / name, input, array);
+    stage(folder / name, input, array);
     rows.push_back({{"name", input.name}, {"file", name}});
   }
   write_file(folder / "index.json", json_text(index, 1) + "\n");
@@ -116,7 +88,8 @@ StagedInputs open_inputs(const fs::path& job, const Graph& graph) {
   index.expect_format(kInputsFormat, kInputsVersion);
   StagedInputs staged;
   staged.samples = index.at("samples").integer(0);
-  auto missing = inputs_by_name(graph);
+  std::unordered_map<std::string, TensorId> missing;
+  for (const TensorId id : inputs_of(graph)) missing.emplace(graph.tensor(id).name, id);
   for (const JsonView& row : index.at("inputs").items()) {
     const std::string name = row.at("file").string();
     if (!is_numbered_npy(name)) row.at("file").fail("is not a file of the folder", kStageAgain);
@@ -124,14 +97,13 @@ StagedInputs open_inputs(const fs::path& job, const Graph& graph) {
     if (input == missing.end()) row.at("name").fail("is no input of the model", kStageAgain);
     staged.inputs.push_back(open_staged(folder / name, graph, input->second, staged.samples));
     if (sample_layout(graph.tensor(input->second), graph.batch()).batched &&
-        staged.samples < graph.batch()) {
+        staged.samples < graph.batch())
       index.at("samples").fail("is less than a batch", kStageAgain);
-    }
     missing.erase(input);
   }
-  if (!missing.empty()) {
-    index.at("inputs").fail("lacks the input \"" + missing.begin()->first + "\"", kStageAgain);
-  }
+  if (!missing.empty())
+    index.at("inputs").fail(fmt::format("lacks the input \"{}\"", missing.begin()->first),
+                            kStageAgain);
   return staged;
 }
 

@@ -1,13 +1,15 @@
-#include "core/graph/group/partition.h"
-
 #include <metis.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <numeric>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
+#include "core/graph/group/metis_grouping.h"
 
 namespace strato {
 namespace {
@@ -24,35 +26,22 @@ idx_t scaled(std::int64_t weight, double scale) {
 // Neighbours in compressed rows, edges in both directions, parallel edges merged.
 struct Adjacency {
   std::vector<idx_t> begin = {0}, neighbour, weight;
-
-  std::size_t vertex_count() const { return begin.size() - 1; }
 };
 
 Adjacency adjacency_of(std::size_t vertices, std::span<const WeightedEdge> edges) {
-  std::vector<WeightedEdge> both;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> merged;
   double sum = 0;
   for (const WeightedEdge& edge : edges) {
-    both.push_back(edge);
-    both.push_back({edge.b, edge.a, edge.weight});
+    merged[{edge.a, edge.b}] += edge.weight;
+    merged[{edge.b, edge.a}] += edge.weight;
     sum += 2.0 * static_cast<double>(edge.weight);
   }
-  std::sort(both.begin(), both.end(), [](const WeightedEdge& x, const WeightedEdge& y) {
-    return std::pair(x.a, x.b) < std::pair(y.a, y.b);
-  });
-  const double scale = scale_for(sum);
   Adjacency result;
-  std::size_t next = 0;
-  for (std::size_t vertex = 0; vertex < vertices; ++vertex) {
-    while (next < both.size() && both[next].a == static_cast<std::int32_t>(vertex)) {
-      const std::int32_t to = both[next].b;
-      std::int64_t weight = 0;
-      for (; next < both.size() && both[next].a == static_cast<std::int32_t>(vertex) &&
-             both[next].b == to;
-           ++next) {
-        weight += both[next].weight;
-      }
-      result.neighbour.push_back(to);
-      result.weight.push_back(scaled(weight, scale));
+  auto next = merged.begin();
+  for (std::int32_t vertex = 0; at(vertex) < vertices; ++vertex) {
+    for (; next != merged.end() && next->first.first == vertex; ++next) {
+      result.neighbour.push_back(next->first.second);
+      result.weight.push_back(scaled(next->second, scale_for(sum)));
     }
     result.begin.push_back(static_cast<idx_t>(result.neighbour.size()));
   }
@@ -81,54 +70,44 @@ class Partitioner {
   }
 
   std::vector<std::int32_t> run(int parts) {
-    std::vector<idx_t> all(weights_.size());
-    std::iota(all.begin(), all.end(), 0);
-    split(all, parts);
+    split(all(), parts);
     return std::move(result_);
   }
 
   std::vector<std::int32_t> run(std::span<const double> shares) {
-    std::vector<idx_t> all(weights_.size());
-    std::iota(all.begin(), all.end(), 0);
-    divide(all, 0, shares);
+    divide(all(), 0, shares);
     return std::move(result_);
   }
 
  private:
+  using Vertices = std::vector<idx_t>;
+
+  Vertices all() const {
+    Vertices vertices(weights_.size());
+    std::iota(vertices.begin(), vertices.end(), 0);
+    return vertices;
+  }
+
   // Two sides at a time: METIS itself, asked for many parts, prints a complaint on standard output
   // where a side has no vertices left.
-  void divide(const std::vector<idx_t>& vertices, std::int32_t first,
-              std::span<const double> shares) {
-    if (shares.size() == 1 || vertices.empty()) {
-      for (const idx_t vertex : vertices) result_[static_cast<std::size_t>(vertex)] = first;
-      return;
-    }
+  void divide(const Vertices& vertices, std::int32_t first, std::span<const double> shares) {
+    if (shares.size() == 1 || vertices.empty()) return put(vertices, first);
     const auto left = shares.first(shares.size() / 2), right = shares.subspan(left.size());
     const double sum_left = std::accumulate(left.begin(), left.end(), 0.0);
     const double sum_right = std::accumulate(right.begin(), right.end(), 0.0);
-    const std::vector<idx_t> side_of =
-        bisect(vertices, static_cast<real_t>(sum_left / (sum_left + sum_right)));
-    std::vector<idx_t> sides[2];
-    for (std::size_t i = 0; i < vertices.size(); ++i) sides[side_of[i]].push_back(vertices[i]);
+    const auto sides = sides_of(vertices, static_cast<real_t>(sum_left / (sum_left + sum_right)));
     divide(sides[0], first, left);
     divide(sides[1], first + static_cast<std::int32_t>(left.size()), right);
   }
 
   // Numbers parts from next_part_ on. Depth: at most `parts`.
-  void split(const std::vector<idx_t>& vertices, int parts) {
-    if (parts <= 1 || vertices.size() <= 1) {
-      for (const idx_t vertex : vertices) result_[static_cast<std::size_t>(vertex)] = next_part_;
-      ++next_part_;
-      return;
-    }
-    std::vector<idx_t> sides[2];
+  void split(const Vertices& vertices, int parts) {
+    if (parts <= 1 || vertices.size() <= 1) return put(vertices, next_part_++);
+    const auto sides =
+        sides_of(vertices, static_cast<real_t>(parts / 2) / static_cast<real_t>(parts));
     double weight[2] = {0, 0};
-    const std::vector<idx_t> side_of =
-        bisect(vertices, static_cast<real_t>(parts / 2) / static_cast<real_t>(parts));
-    for (std::size_t i = 0; i < vertices.size(); ++i) {
-      sides[side_of[i]].push_back(vertices[i]);
-      weight[side_of[i]] += weights_[static_cast<std::size_t>(vertices[i])];
-    }
+    for (const std::size_t side : {0, 1})
+      for (const idx_t vertex : sides[side]) weight[side] += weights_[at(vertex)];
     // Parts go where the weight is; a side never gets more than it has vertices.
     const int size_a = static_cast<int>(sides[0].size()),
               size_b = static_cast<int>(sides[1].size());
@@ -139,22 +118,27 @@ class Partitioner {
     split(sides[1], parts - parts_a);
   }
 
-  // 0 or 1 for each vertex, side 0 with a fraction `left` of the weight; of two vertices or more,
-  // both sides have some.
-  std::vector<idx_t> bisect(const std::vector<idx_t>& vertices, real_t left) {
-    std::vector<idx_t> side = metis_bisection(vertices, left);
-    const auto ones = std::count(side.begin(), side.end(), 1);
-    if (ones > 0 && ones < static_cast<std::ptrdiff_t>(side.size())) return side;
-    return sides_by_weight(vertices, left);
+  void put(const Vertices& vertices, std::int32_t part) {
+    for (const idx_t vertex : vertices) result_[at(vertex)] = part;
   }
 
-  std::vector<idx_t> metis_bisection(const std::vector<idx_t>& vertices, real_t left) {
+  // Side 0 has a fraction `left` of the weight; of two vertices or more, both sides have some.
+  std::array<Vertices, 2> sides_of(const Vertices& vertices, real_t left) {
+    std::vector<idx_t> side_of = metis_bisection(vertices, left);
+    const auto ones = std::ranges::count(side_of, 1);
+    if (ones == 0 || ones == std::ssize(side_of)) side_of = sides_by_weight(vertices, left);
+    std::array<Vertices, 2> sides;
+    for (std::size_t i = 0; i < vertices.size(); ++i) sides[at(side_of[i])].push_back(vertices[i]);
+    return sides;
+  }
+
+  // 0 or 1 for each vertex; all 0 where METIS finds no two sides.
+  std::vector<idx_t> metis_bisection(const Vertices& vertices, real_t left) {
     Adjacency part = induced(vertices);
     std::vector<idx_t> side(vertices.size(), 0);
     if (part.neighbour.empty() || vertices.size() < 3) return side;
     std::vector<idx_t> weights;
-    for (const idx_t vertex : vertices)
-      weights.push_back(weights_[static_cast<std::size_t>(vertex)]);
+    for (const idx_t vertex : vertices) weights.push_back(weights_[at(vertex)]);
     idx_t options[METIS_NOPTIONS];
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_SEED] = 1;
@@ -168,42 +152,36 @@ class Partitioner {
     return side;
   }
 
-  Adjacency induced(const std::vector<idx_t>& vertices) {
-    for (std::size_t i = 0; i < vertices.size(); ++i) {
-      local_[static_cast<std::size_t>(vertices[i])] = static_cast<idx_t>(i);
-    }
+  Adjacency induced(const Vertices& vertices) {
+    for (std::size_t i = 0; i < vertices.size(); ++i)
+      local_[at(vertices[i])] = static_cast<idx_t>(i);
     Adjacency part;
     for (const idx_t vertex : vertices) {
-      const auto at = static_cast<std::size_t>(vertex);
-      for (auto i = static_cast<std::size_t>(graph_.begin[at]);
-           i < static_cast<std::size_t>(graph_.begin[at + 1]); ++i) {
-        const idx_t to = local_[static_cast<std::size_t>(graph_.neighbour[i])];
+      for (auto i = at(graph_.begin[at(vertex)]); i < at(graph_.begin[at(vertex) + 1]); ++i) {
+        const idx_t to = local_[at(graph_.neighbour[i])];
         if (to < 0) continue;
         part.neighbour.push_back(to);
         part.weight.push_back(graph_.weight[i]);
       }
       part.begin.push_back(static_cast<idx_t>(part.neighbour.size()));
     }
-    for (const idx_t vertex : vertices) local_[static_cast<std::size_t>(vertex)] = -1;
+    for (const idx_t vertex : vertices) local_[at(vertex)] = -1;
     return part;
   }
 
   // Divides vertices by weight where there are no edges, or METIS leaves a side empty: heaviest
   // first, each to the side that is then less full.
-  std::vector<idx_t> sides_by_weight(const std::vector<idx_t>& vertices, real_t left) const {
+  std::vector<idx_t> sides_by_weight(const Vertices& vertices, real_t left) const {
     std::vector<std::size_t> order(vertices.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto weight = [&](std::size_t i) {
-      return weights_[static_cast<std::size_t>(vertices[i])];
-    };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
+    const auto weight = [&](std::size_t i) { return weights_[at(vertices[i])]; };
+    std::ranges::stable_sort(order, std::greater<>(), weight);
     std::vector<idx_t> side(vertices.size(), 0);
     double load[2] = {0, 0};
     for (const std::size_t i : order) {
       const double with = weight(i);
       side[i] = (load[1] + with) * left < (load[0] + with) * (1 - left) ? 1 : 0;
-      load[side[i]] += weight(i);
+      load[side[i]] += with;
     }
     return side;
   }

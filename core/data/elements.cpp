@@ -1,4 +1,4 @@
-#include "core/data/convert.h"
+#include "core/data/elements.h"
 
 #include <bit>
 #include <cmath>
@@ -39,29 +39,48 @@ double real_at(std::string_view elements, std::size_t index, DataType type) {
   }
 }
 
-// False: it does not fit.
-bool append_integer(std::string& out, std::int64_t value, DataType to) {
-  const auto as = [&]<class T>(T narrow) {
-    append(out, narrow);
-    return static_cast<std::int64_t>(narrow) == value;
-  };
-  switch (to) {
+// Calls f with a value of an integer type's C++ type.
+template <class F>
+auto with_integer(DataType type, F f) {
+  switch (type) {
     case DataType::I64:
-      return as(value);
+      return f(std::int64_t{});
     case DataType::I32:
-      return as(static_cast<std::int32_t>(value));
+      return f(std::int32_t{});
     case DataType::I16:
-      return as(static_cast<std::int16_t>(value));
+      return f(std::int16_t{});
     case DataType::I8:
-      return as(static_cast<std::int8_t>(value));
+      return f(std::int8_t{});
     case DataType::U8:
-      return as(static_cast<std::uint8_t>(value));
+    case DataType::Bool:
+      return f(std::uint8_t{});
     default:
-      return as(static_cast<std::uint8_t>(value != 0));
+      CHECK(false, "a floating-point number as an integer");
   }
 }
 
+// False: it does not fit.
+bool append_integer(std::string& out, std::int64_t value, DataType to) {
+  return with_integer(to, [&]<class T>(T) {
+    const T narrow = to == DataType::Bool ? static_cast<T>(value != 0) : static_cast<T>(value);
+    append(out, narrow);
+    return static_cast<std::int64_t>(narrow) == value;
+  });
+}
+
+std::size_t count_of(std::string_view elements, DataType type) {
+  return elements.size() / static_cast<std::size_t>(size_of(type));
+}
+
 }  // namespace
+
+std::int64_t bytes_of(const StoredTensor& tensor) {
+  std::int64_t bytes = size_of(tensor.type);
+  for (const std::int64_t extent : tensor.shape) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes)) return -1;
+  }
+  return bytes;
+}
 
 bool widens(DataType from, DataType to) {
   if (from == to) return true;
@@ -75,25 +94,12 @@ bool widens(DataType from, DataType to) {
 bool may_fit(DataType from, DataType to) { return !is_floating(from) && !is_floating(to); }
 
 std::int64_t integer_at(std::string_view elements, std::size_t index, DataType type) {
-  switch (type) {
-    case DataType::I64:
-      return element_at<std::int64_t>(elements, index);
-    case DataType::I32:
-      return element_at<std::int32_t>(elements, index);
-    case DataType::I16:
-      return element_at<std::int16_t>(elements, index);
-    case DataType::I8:
-      return element_at<std::int8_t>(elements, index);
-    case DataType::U8:
-    case DataType::Bool:
-      return element_at<std::uint8_t>(elements, index);
-    default:
-      CHECK(false, "a floating-point number as an integer");
-  }
+  return with_integer(type,
+                      [&]<class T>(T) -> std::int64_t { return element_at<T>(elements, index); });
 }
 
 std::optional<std::string> converted(std::string_view elements, DataType from, DataType to) {
-  const std::size_t count = elements.size() / static_cast<std::size_t>(size_of(from));
+  const std::size_t count = count_of(elements, from);
   std::string out;
   out.reserve(count * static_cast<std::size_t>(size_of(to)));
   for (std::size_t i = 0; i < count; ++i) {
@@ -110,8 +116,7 @@ std::optional<std::string> converted(std::string_view elements, DataType from, D
 }
 
 bool has_not_finite(std::string_view elements, DataType type) {
-  if (!is_floating(type)) return false;
-  const std::size_t count = elements.size() / static_cast<std::size_t>(size_of(type));
+  const std::size_t count = is_floating(type) ? count_of(elements, type) : 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (!std::isfinite(real_at(elements, i, type))) return true;
   }

@@ -1,11 +1,10 @@
-#include "core/graph/build/first_graph_file.h"
-
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/graph/build/graph_builder.h"
+#include "core/graph/build/graph_file.h"
 #include "core/io/byte_io.h"
 
 namespace strato {
@@ -113,10 +112,9 @@ bool is_first_graph_file(std::string_view bytes) { return bytes.starts_with(kMag
 Graph parse_first_graph_file(std::string_view bytes, const std::string& file) {
   ByteReader head(bytes.substr(kMagic.size()), file);
   const auto version = head.number<std::uint32_t>();
-  if (version != kVersion) {
+  if (version != kVersion)
     throw InputError(file, "", fmt::format("is a graph of format version {}", version),
                      "open it with the program version that wrote it, or import the model again");
-  }
   Digest check;
   check.high = head.number<std::uint64_t>();
   check.low = head.number<std::uint64_t>();

@@ -1,8 +1,7 @@
-#include "core/graph/axes/axis_letters.h"
-
 #include <algorithm>
 #include <functional>
 
+#include "core/graph/axes/split_axes.h"
 #include "core/graph/ops/catalogue.h"
 #include "core/graph/rules/op_rule.h"
 
@@ -92,10 +91,6 @@ Answer convolution(const OpReader& op) {
   return result;
 }
 
-AxisLetters pooling(const OpReader& op) {
-  return alike(op, [](int axis) { return axis >= 2; });
-}
-
 // Statistics are of each channel (axis 1) over the samples, or over each sample of them.
 AxisLetters channel_normalization(const OpReader& op, bool over_samples) {
   AxisLetters result =
@@ -136,12 +131,8 @@ Answer reduction(const OpReader& op) {
   result.inputs[0] = letters(rank);
   std::string out;
   for (std::size_t i = 0; i < rank; ++i) {
-    const bool reduced = std::find(axes.begin(), axes.end(), static_cast<int>(i)) != axes.end();
-    if (!reduced) {
-      out += result.inputs[0][i];
-    } else if (op->integer("keepdims", 1) != 0) {
-      out += kMixed;
-    }
+    const bool reduced = std::ranges::count(axes, static_cast<int>(i)) > 0;
+    if (!reduced || op->integer("keepdims", 1) != 0) out += reduced ? kMixed : result.inputs[0][i];
   }
   set_outputs(result, out);
   return result;
@@ -268,7 +259,7 @@ Answer forward_letters(const OpReader& op) {
     case OpFamily::Pooling:
       if (op->type == "RoiAlign" || op->type == "MaxRoiPool") return std::nullopt;
       if (op.output_count() > 1) return std::nullopt;  // indices count across the channels
-      return pooling(op);
+      return alike(op, [](int axis) { return axis >= 2; });
     case OpFamily::Normalization:
       return normalization(op);
     case OpFamily::Softmax:
@@ -291,16 +282,14 @@ Answer forward_letters(const OpReader& op) {
   }
 }
 
-std::optional<std::size_t> place_of(const std::vector<TensorId>& tensors, TensorId tensor) {
-  const auto found = std::find(tensors.begin(), tensors.end(), tensor);
-  if (found == tensors.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - tensors.begin());
-}
-
-// A tensor that is neither input nor output of the forward op is the gradient of an output: the
-// first one of its shape that has none yet.
-std::string letters_of_gradient(const OpReader& forward, const AxisLetters& of, const Shape& shape,
-                                std::vector<bool>& taken) {
+// The letters of a tensor that a gradient op reads: those that it has in the forward op. One that
+// is not there is the gradient of an output: the first one of its shape that has none yet.
+std::string letters_read(const OpReader& forward, const AxisLetters& of, TensorId tensor,
+                         const Shape& shape, std::vector<bool>& taken) {
+  for (std::size_t i = 0; i < of.inputs.size(); ++i)
+    if (forward->inputs[i] == tensor) return of.inputs[i];
+  for (std::size_t i = 0; i < of.outputs.size(); ++i)
+    if (forward->outputs[i] == tensor) return of.outputs[i];
   for (std::size_t i = 0; i < of.outputs.size(); ++i) {
     if (taken[i] || forward.out(i) != shape) continue;
     taken[i] = true;
@@ -316,16 +305,8 @@ Answer gradient_letters(const OpReader& op) {
   if (!of) return std::nullopt;
   AxisLetters result;
   std::vector<bool> taken(of->outputs.size(), false);
-  for (std::size_t i = 0; i < op.input_count(); ++i) {
-    const TensorId tensor = op->inputs[i];
-    if (const auto in = place_of(forward->inputs, tensor)) {
-      result.inputs.push_back(of->inputs[*in]);
-    } else if (const auto out = place_of(forward->outputs, tensor)) {
-      result.inputs.push_back(of->outputs[*out]);
-    } else {
-      result.inputs.push_back(letters_of_gradient(forward, *of, op.in(i), taken));
-    }
-  }
+  for (std::size_t i = 0; i < op.input_count(); ++i)
+    result.inputs.push_back(letters_read(forward, *of, op->inputs[i], op.in(i), taken));
   const std::vector<std::int64_t> wrt = op->integers("wrt");
   if (wrt.size() != op.output_count()) return std::nullopt;
   for (const std::int64_t input : wrt) {
