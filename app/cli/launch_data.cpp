@@ -15,7 +15,6 @@
 #include "core/base/quantity_text.h"
 #include "core/data/inputs.h"
 #include "core/data/safetensors.h"
-#include "core/data/staged_inputs.h"
 #include "core/data/tensor_folder.h"
 #include "core/data/weights.h"
 #include "core/plugin/load/tensor_files.h"

@@ -16,7 +16,7 @@
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/cluster/spec/gpu_catalogue.h"
-#include "core/graph/build/with_precision.h"
+#include "core/graph/build/copy_graph.h"
 #include "core/io/file.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"

@@ -118,15 +118,6 @@ class Merger {
   std::map<TensorId, Partial> partial_;
 };
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw InputError(folder.string(), "", "cannot be made: " + error.message(),
-                     "make room, or choose a job folder that you may write to");
-  }
-}
-
 void merge(const CheckpointRank& rank, const fs::path& folder, std::int64_t step) {
   Merger merger(rank.graph, folder);
   for (int other = 0; other < rank.ranks; ++other) merger.add_rank(other);

@@ -1,12 +1,12 @@
 // The input batches of one rank, from the arrays that its job was staged with
-// (core/data/staged_inputs.h).
+// (core/data/inputs.h).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <vector>
 
-#include "core/data/staged_inputs.h"
+#include "core/data/inputs.h"
 #include "core/graph/value/graph.h"
 #include "core/plugin/api/rank_engine.h"
 #include "core/program/rank/rank_program.h"

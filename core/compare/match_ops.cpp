@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "core/graph/value/attribute_digest.h"
+#include "core/graph/value/op_reader.h"
 
 namespace strato {
 namespace {

@@ -5,33 +5,16 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <optional>
-#include <system_error>
-#include <utility>
 
 #include "core/base/error.h"
-#include "core/data/convert.h"
-#include "core/data/npy.h"
-#include "core/data/tensor_folder.h"
+#include "core/data/elements.h"
 #include "core/graph/train/initial_value.h"
 
 namespace strato {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::int64_t kNoIndex = -1;  // of inputs without samples
-
-std::vector<TensorId> inputs_of(const Graph& graph) {
-  std::vector<TensorId> inputs;
-  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
-    if (graph.tensor(TensorId(i)).role == TensorRole::Input) inputs.emplace_back(i);
-  }
-  return inputs;
-}
-
-// ---- names
 
 // Turns a tensor's name into one that file names may have.
 std::string plain(std::string name) {
@@ -58,43 +41,11 @@ TensorId input_named(const Graph& graph, const std::string& name) {
   return {};
 }
 
-// ---- what an array says of itself
-
-struct Opened {
-  StoredTensor tensor;
-  std::shared_ptr<const NpyFile> npy;
-  std::string file, place;
-};
-
-Opened open(const InputArray& array) {
-  if (array.source) {
-    const StoredTensor& tensor = array.source->tensors()[array.index];
-    return {tensor, nullptr, array.source->file(), "\"" + tensor.name + "\""};
-  }
-  auto npy = std::make_shared<const NpyFile>(array.file);
-  return {{"", npy->type(), npy->shape()}, npy, array.file.string(), ""};
+// "[N, 3, 8, 8]"
+std::string text_of(const SampleLayout& layout) {
+  const char* samples = layout.batched ? layout.sample.empty() ? "N" : "N, " : "";
+  return fmt::format("[{}{}]", samples, fmt::join(layout.sample, ", "));
 }
-
-// All elements as one text: of a mapped file none is copied.
-class Elements {
- public:
-  Elements(const InputArray& array, const Opened& opened) {
-    if (opened.npy) {
-      view_ = opened.npy->elements();
-      return;
-    }
-    array.source->read(array.index, [this](std::string_view bytes) { read_ += bytes; });
-    view_ = read_;
-  }
-  Elements(const Elements&) = delete;
-  std::string_view view() const { return view_; }
-
- private:
-  std::string read_;
-  std::string_view view_;
-};
-
-// ---- checks
 
 class InputCheck {
  public:
@@ -102,67 +53,60 @@ class InputCheck {
       : graph_(graph),
         id_(input),
         input_(graph.tensor(input)),
-        array_(array),
-        opened_(open(array)),
+        opened_(array),
         layout_(sample_layout(input_, graph.batch())) {}
 
   // The number of samples.
-  std::int64_t run() const {
+  std::int64_t run() {
     check_type();
     check_shape();
     check_range();
-    return layout_.batched ? opened_.tensor.shape[0] : kNoIndex;
+    return layout_.batched ? opened_.tensor().shape[0] : kNoIndex;
   }
 
  private:
   [[noreturn]] void fail(const std::string& problem, const std::string& remedy) const {
-    throw InputError(opened_.file, opened_.place,
-                     fmt::format("{} (of the input \"{}\")", problem, input_.name), remedy);
+    opened_.fail(fmt::format("{} (of the input \"{}\")", problem, input_.name), remedy);
   }
 
   void check_type() const {
-    const DataType from = opened_.tensor.type;
+    const DataType from = opened_.tensor().type;
     if (widens(from, input_.type) || may_fit(from, input_.type)) return;
     fail(fmt::format("has elements of type {} instead of {}", name_of(from), name_of(input_.type)),
          fmt::format("store it as {}", name_of(input_.type)));
   }
 
   void check_shape() const {
-    Shape shape = opened_.tensor.shape;
-    const bool has_axis = !layout_.batched || !shape.empty();
-    if (layout_.batched && has_axis) shape.erase(shape.begin());
-    if (!has_axis || shape != layout_.sample) {
+    const Shape& shape = opened_.tensor().shape;
+    Shape expected = layout_.sample;
+    if (layout_.batched) expected.insert(expected.begin(), shape.empty() ? 0 : shape[0]);
+    if (shape != expected)
       fail(
-          fmt::format("has shape [{}] instead of [{}{}]", fmt::join(opened_.tensor.shape, ", "),
-                      layout_.batched ? layout_.sample.empty() ? "N" : "N, " : "",
-                      fmt::join(layout_.sample, ", ")),
+          fmt::format("has shape [{}] instead of {}", fmt::join(shape, ", "), text_of(layout_)),
           layout_.batched ? "put the N samples on the first axis" : "give it in the model's shape");
-    }
-    if (layout_.batched && opened_.tensor.shape[0] < graph_.batch()) {
-      fail(fmt::format("has {} samples, and a batch {}", opened_.tensor.shape[0], graph_.batch()),
+    if (layout_.batched && shape[0] < graph_.batch())
+      fail(fmt::format("has {} samples, and a batch {}", shape[0], graph_.batch()),
            "give at least a batch of samples");
-    }
   }
 
-  void check_range() const {
+  void check_range() {
     if (is_floating(input_.type)) return;
     const InitialValue range = initial_value(graph_, id_);
     const bool indices = range.kind == InitialValue::Kind::Integers;
-    const DataType from = opened_.tensor.type;
+    const DataType from = opened_.tensor().type;
     if (!indices && widens(from, input_.type)) return;
-    const Elements elements(array_, opened_);
+    const std::string_view elements = opened_.elements();
     const auto high = static_cast<std::int64_t>(range.high);
     const std::optional<std::int64_t> ignored = ignored_label();
-    const auto count = elements.view().size() / static_cast<std::size_t>(size_of(from));
+    const auto count = elements.size() / static_cast<std::size_t>(size_of(from));
     for (std::size_t i = 0; i < count && indices; ++i) {
-      const std::int64_t value = integer_at(elements.view(), i, from);
+      const std::int64_t value = integer_at(elements, i, from);
       if ((value >= 0 && value < high) || value == ignored) continue;
       fail(fmt::format("has {} at element {}, and indices go from 0 to {}", value, i, high - 1),
            "check the data, or the model's number of classes");
     }
-    if (!widens(from, input_.type) && !converted(elements.view(), from, input_.type)) {
+    if (!widens(from, input_.type) && !converted(elements, from, input_.type))
       fail(fmt::format("has numbers that do not fit {}", name_of(input_.type)), "check the data");
-    }
   }
 
   // Returns the label that the loss leaves out.
@@ -170,9 +114,8 @@ class InputCheck {
     for (const OpId reader : graph_.consumers(id_)) {
       const Op& op = graph_.op(reader);
       if (op.family == OpFamily::Loss && op.phase != Phase::Backward && op.inputs.size() > 1 &&
-          op.inputs[1] == id_) {
+          op.inputs[1] == id_)
         return op.integer("ignore_index", -100);
-      }
     }
     return std::nullopt;
   }
@@ -180,12 +123,40 @@ class InputCheck {
   const Graph& graph_;
   TensorId id_;
   const Tensor& input_;
-  const InputArray& array_;
-  Opened opened_;
+  OpenedArray opened_;
   SampleLayout layout_;
 };
 
 }  // namespace
+
+OpenedArray::OpenedArray(const InputArray& array) : array_(array) {
+  if (array.source) {
+    tensor_ = array.source->tensors()[array.index];
+    return;
+  }
+  npy_ = std::make_unique<const NpyFile>(array.file);
+  tensor_ = {"", npy_->type(), npy_->shape()};
+}
+
+std::string_view OpenedArray::elements() {
+  if (npy_) return npy_->elements();
+  read_.clear();
+  array_.source->read(array_.index, [this](std::string_view bytes) { read_ += bytes; });
+  return read_;
+}
+
+void OpenedArray::fail(const std::string& problem, const std::string& remedy) const {
+  if (npy_) throw InputError(array_.file.string(), "", problem, remedy);
+  throw InputError(array_.source->file(), fmt::format("\"{}\"", tensor_.name), problem, remedy);
+}
+
+std::vector<TensorId> inputs_of(const Graph& graph) {
+  std::vector<TensorId> inputs;
+  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
+    if (graph.tensor(TensorId(i)).role == TensorRole::Input) inputs.emplace_back(i);
+  }
+  return inputs;
+}
 
 SampleLayout sample_layout(const Tensor& input, std::int64_t batch) {
   SampleLayout layout;
@@ -214,10 +185,8 @@ std::string describe_inputs(const Graph& graph) {
   std::vector<std::string> lines;
   for (const TensorId id : inputs_of(graph)) {
     const Tensor& input = graph.tensor(id);
-    const SampleLayout layout = sample_layout(input, graph.batch());
-    lines.push_back(fmt::format("{}: {} [{}{}]", input.name, name_of(input.type),
-                                layout.batched ? layout.sample.empty() ? "N" : "N, " : "",
-                                fmt::join(layout.sample, ", ")));
+    lines.push_back(fmt::format("{}: {} {}", input.name, name_of(input.type),
+                                text_of(sample_layout(input, graph.batch()))));
   }
   return fmt::format("{}", fmt::join(lines, "; "));
 }

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdint>
-#include <optional>
-#include <utility>
 
 #include "core/base/error.h"
+#include "core/data/elements.h"
 
 namespace strato {
 namespace {
@@ -16,23 +15,11 @@ namespace {
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr std::size_t kAlign = 64;  // of the elements, by the format
 
-constexpr std::array<std::pair<DataType, std::string_view>, 10> kDescriptions = {
-    {{DataType::F64, "<f8"},
-     {DataType::F32, "<f4"},
-     {DataType::F16, "<f2"},
-     {DataType::BF16, "<u2"},
-     {DataType::I64, "<i8"},
-     {DataType::I32, "<i4"},
-     {DataType::I16, "<i2"},
-     {DataType::I8, "|i1"},
-     {DataType::U8, "|u1"},
-     {DataType::Bool, "|b1"}}};
+constexpr std::array<std::string_view, 10> kDescriptions = {  // by DataType
+    "<f8", "<f4", "<f2", "<u2", "<i8", "<i4", "<i2", "|i1", "|u1", "|b1"};
 
 std::string_view description_of(DataType type) {
-  for (const auto& [known, text] : kDescriptions) {
-    if (known == type) return text;
-  }
-  CHECK(false, "a type that .npy has no name for");
+  return kDescriptions[static_cast<std::size_t>(type)];
 }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& problem,
@@ -61,13 +48,10 @@ DataType read_type(std::string_view header, const std::string& file) {
   const std::size_t end = value.find('\'', 1);
   if (!value.starts_with("'") || end == std::string_view::npos) damaged(file);
   value = value.substr(1, end - 1);
-  for (const auto& [type, text] : kDescriptions) {
-    if (value == text) return type;
-  }
-  if (value.find('O') != std::string_view::npos) {
+  if (const auto type = type_called(value, description_of)) return *type;
+  if (value.find('O') != std::string_view::npos)
     refuse(file, "holds Python objects, which only a pickle can, and pickles are never read",
            "save an array of numbers");
-  }
   if (value.starts_with(">"))
     refuse(file, "is big endian", "save it with a.astype(a.dtype.newbyteorder('<'))");
   refuse(file, fmt::format("has elements of type \"{}\"", value),
@@ -91,14 +75,6 @@ Shape read_shape(std::string_view header, const std::string& file) {
   }
 }
 
-std::size_t bytes_of_all(DataType type, const Shape& shape, const std::string& file) {
-  auto bytes = static_cast<std::size_t>(size_of(type));
-  for (const std::int64_t extent : shape) {
-    if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) damaged(file);
-  }
-  return bytes;
-}
-
 // The header's text and where the elements begin: two bytes of length in version 1, four since.
 struct Header {
   std::string_view text;
@@ -107,9 +83,8 @@ struct Header {
 Header header_of(std::string_view content, const std::string& file) {
   const std::size_t width = content.size() > 6 && content[6] == 1 ? 2 : 4;
   if (!content.starts_with(kMagic) || content.size() < 8 + width || content[6] < 1 ||
-      content[6] > 3) {
+      content[6] > 3)
     damaged(file);
-  }
   std::size_t length = 0;
   for (std::size_t i = 0; i < width; ++i)
     length |= static_cast<std::size_t>(static_cast<unsigned char>(content[8 + i])) << (8 * i);
@@ -132,9 +107,7 @@ std::string npy_header(DataType type, const Shape& shape) {
   const std::size_t used = kMagic.size() + 4 + text.size() + 1;
   text.append((kAlign - used % kAlign) % kAlign, ' ');
   text += '\n';
-  std::string header(kMagic);
-  header += '\x01';
-  header += '\x00';
+  std::string header = std::string(kMagic) + '\x01' + '\x00';
   header += static_cast<char>(text.size() & 0xff);
   header += static_cast<char>(text.size() >> 8);
   return header + text;
@@ -148,12 +121,12 @@ NpyFile::NpyFile(const std::filesystem::path& path) : file_(path, "an .npy file"
     refuse(name, "is in Fortran order", "save it with numpy.ascontiguousarray()");
   shape_ = read_shape(header.text, name);
   elements_ = file_.bytes().substr(header.end);
-  const std::size_t bytes = bytes_of_all(type_, shape_, name);
-  if (elements_.size() != bytes) {
+  const std::int64_t bytes = bytes_of({"", type_, shape_});
+  if (bytes < 0) damaged(name);
+  if (std::ssize(elements_) != bytes)
     refuse(name,
            fmt::format("is not whole: {} bytes of elements instead of {}", elements_.size(), bytes),
            "write or copy it again");
-  }
 }
 
 }  // namespace strato

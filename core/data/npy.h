@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/graph/value/graph.h"
-#include "core/io/mapped_file.h"
+#include "core/io/file.h"
 
 namespace strato {
 

@@ -4,12 +4,11 @@
 
 #include <array>
 #include <cstring>
-#include <utility>
 
 #include "core/base/error.h"
+#include "core/data/elements.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
-#include "core/io/mapped_file.h"
 
 namespace strato {
 namespace {
@@ -20,36 +19,19 @@ constexpr std::uint64_t kMostHeader = 100'000'000;  // by the format
 constexpr const char* kNoTensor = "__metadata__";
 constexpr const char* kSaveAgain = "save or copy the file again";
 
-constexpr std::array<std::pair<DataType, std::string_view>, 10> kTypes = {
-    {{DataType::F64, "F64"},
-     {DataType::F32, "F32"},
-     {DataType::F16, "F16"},
-     {DataType::BF16, "BF16"},
-     {DataType::I64, "I64"},
-     {DataType::I32, "I32"},
-     {DataType::I16, "I16"},
-     {DataType::I8, "I8"},
-     {DataType::U8, "U8"},
-     {DataType::Bool, "BOOL"}}};
+constexpr std::array<std::string_view, 10> kTypes = {  // by DataType
+    "F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8", "BOOL"};
 
-std::string_view word_of(DataType type) {
-  for (const auto& [known, word] : kTypes) {
-    if (known == type) return word;
-  }
-  CHECK(false, "a type that safetensors has no name for");
-}
+std::string_view word_of(DataType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
-DataType type_of_word(const JsonView& view) {
-  const std::string word = view.string();
-  for (const auto& [type, known] : kTypes) {
-    if (known == word) return type;
-  }
+DataType type_in(const JsonView& view) {
+  if (const auto type = type_called(view.string(), word_of)) return *type;
   view.fail("is a type that is not read", "save float32");
 }
 
 void add(const std::string& name, const JsonView& view, std::string_view elements,
          SafetensorsParts& parts) {
-  StoredTensor tensor{name, type_of_word(view.at("dtype")), {}};
+  StoredTensor tensor{name, type_in(view.at("dtype")), {}};
   for (const JsonView& extent : view.at("shape").items()) tensor.shape.push_back(extent.integer(0));
   const std::vector<JsonView> offsets = view.at("data_offsets").items();
   if (offsets.size() != 2) view.at("data_offsets").fail("is not begin and end", kSaveAgain);
@@ -80,14 +62,6 @@ class SafetensorsFile final : public TensorSource {
 };
 
 }  // namespace
-
-std::int64_t bytes_of(const StoredTensor& tensor) {
-  std::int64_t bytes = size_of(tensor.type);
-  for (const std::int64_t extent : tensor.shape) {
-    if (__builtin_mul_overflow(bytes, extent, &bytes)) return -1;
-  }
-  return bytes;
-}
 
 SafetensorsParts parse_safetensors(std::string_view bytes, const std::string& file) {
   std::uint64_t size = 0;

@@ -2,7 +2,6 @@
 // and place of each tensor, and the elements. Plain data: safe to read, and to map.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -13,9 +12,6 @@
 #include "core/data/tensor_source.h"
 
 namespace strato {
-
-// Returns the bytes of all elements; -1 when that is no number of 64 bits.
-std::int64_t bytes_of(const StoredTensor& tensor);
 
 struct SafetensorsParts {
   std::vector<StoredTensor> tensors;

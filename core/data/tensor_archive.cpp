@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <utility>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/data/convert.h"
+#include "core/data/elements.h"
 #include "core/data/safetensors.h"
 
 namespace strato {
@@ -33,68 +34,32 @@ std::string digest_text(const Metadata& metadata, const std::vector<StoredTensor
   return hasher.finish().hex();
 }
 
-class ArchiveReader {
- public:
-  ArchiveReader(std::string_view bytes, const ContainerKind& kind, const std::string& file)
-      : bytes_(bytes), kind_(kind), file_(file), parts_(parse_safetensors(bytes, file)) {}
-
-  // Throws unless every byte is accounted for and the archive is one of the kind.
-  std::uint32_t checked_version() const {
-    check_metadata();
-    check_whole();
-    const std::string& kind = parts_.metadata.at(kKind);
-    if (kind != kind_.name)
-      refuse(fmt::format("holds a {}, not {}", kind.substr(0, 64), kind_.thing));
-    const std::string& text = parts_.metadata.at(kVersion);
-    std::uint32_t version = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
-    if (error != std::errc() || end != text.data() + text.size() || version == 0)
-      refuse_damaged("it has no version");
-    if (version > kind_.version)
-      throw InputError(file_, "", "was written by a newer version of the program",
-                       "update the program");
-    return version;
-  }
-  JsonView notes() const { return JsonView::parse(parts_.metadata.at(kNotes), file_); }
-  std::vector<TensorArchive::Entry> entries() const {
-    std::vector<TensorArchive::Entry> entries;
-    for (std::size_t i = 0; i < parts_.tensors.size(); ++i)
-      entries.push_back({parts_.tensors[i], std::string(parts_.elements[i])});
-    return entries;
-  }
-
- private:
-  void check_metadata() const {
-    if (!parts_.metadata.contains(kKind)) refuse(fmt::format("does not hold {}", kind_.thing));
-    for (const char* key : {kVersion, kNotes, kDigest})
-      if (!parts_.metadata.contains(key)) refuse_damaged(fmt::format("it has no {}", key));
-    if (parts_.metadata.at(kDigest) !=
-        digest_text(parts_.metadata, parts_.tensors, parts_.elements))
-      refuse_damaged("its content does not match its digest");
-  }
+// Throws unless every byte is accounted for and the archive is one of the kind; returns its
+// version.
+std::uint32_t checked_version(const SafetensorsParts& parts, std::string_view bytes,
+                              const ContainerKind& kind, const std::string& file) {
+  const Metadata& metadata = parts.metadata;
+  if (!metadata.contains(kKind)) kind.refuse(file, fmt::format("does not hold {}", kind.thing));
+  for (const char* key : {kVersion, kNotes, kDigest})
+    if (!metadata.contains(key)) kind.refuse_damaged(file, fmt::format("it has no {}", key));
+  if (metadata.at(kDigest) != digest_text(metadata, parts.tensors, parts.elements))
+    kind.refuse_damaged(file, "its content does not match its digest");
   // The elements follow each other from the header to the end: no byte is outside the digest.
-  void check_whole() const {
-    const char* at = bytes_.data() + bytes_.size();
-    for (auto part = parts_.elements.rbegin(); part != parts_.elements.rend(); ++part) {
-      if (part->data() + part->size() != at) refuse_damaged("it has bytes between its tensors");
-      at = part->data();
-    }
-    if (bytes_.substr(0, std::size_t(at - bytes_.data())) !=
-        safetensors_head(parts_.tensors, parts_.metadata))
-      refuse_damaged("its header is not as it was written");
+  const char* at = bytes.data() + bytes.size();
+  for (auto part = parts.elements.rbegin(); part != parts.elements.rend(); ++part) {
+    if (part->data() + part->size() != at)
+      kind.refuse_damaged(file, "it has bytes between its tensors");
+    at = part->data();
   }
-  [[noreturn]] void refuse(const std::string& problem) const {
-    throw InputError(file_, "", problem, kind_.remedy);
-  }
-  [[noreturn]] void refuse_damaged(const std::string& how) const {
-    refuse(fmt::format("{} is damaged: {}", kind_.thing, how));
-  }
-
-  std::string_view bytes_;
-  const ContainerKind& kind_;
-  const std::string& file_;
-  SafetensorsParts parts_;
-};
+  if (bytes.substr(0, std::size_t(at - bytes.data())) != safetensors_head(parts.tensors, metadata))
+    kind.refuse_damaged(file, "its header is not as it was written");
+  const std::string& text = metadata.at(kVersion);
+  std::uint32_t version = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (error != std::errc() || end != text.data() + text.size()) version = 0;
+  kind.check(file, metadata.at(kKind), version);
+  return version;
+}
 
 }  // namespace
 
@@ -141,9 +106,12 @@ std::string write_archive(const ContainerKind& kind, const TensorArchive& archiv
 
 ReadArchive read_archive(std::string_view bytes, const ContainerKind& kind,
                          const std::string& file) {
-  const ArchiveReader reader(bytes, kind, file);
-  const std::uint32_t version = reader.checked_version();
-  return {version, reader.notes(), reader.entries(), file};
+  const SafetensorsParts parts = parse_safetensors(bytes, file);
+  const std::uint32_t version = checked_version(parts, bytes, kind, file);
+  std::vector<TensorArchive::Entry> entries;
+  for (std::size_t i = 0; i < parts.tensors.size(); ++i)
+    entries.push_back({parts.tensors[i], std::string(parts.elements[i])});
+  return {version, JsonView::parse(parts.metadata.at(kNotes), file), std::move(entries), file};
 }
 
 }  // namespace strato

@@ -4,7 +4,6 @@
 // Include in .cpp files only. Thread-safe.
 #pragma once
 
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>

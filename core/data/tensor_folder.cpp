@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/data/elements.h"
 #include "core/data/npy.h"
-#include "core/io/file.h"
 #include "core/io/json.h"
 
 namespace strato {
@@ -18,13 +18,10 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFolderFormat = "stratoscope-checkpoint";
 constexpr int kFolderVersion = 1;
-constexpr const char* kMakeRoom = "make room, or choose a job folder that you may write to";
 
 DataType tensor_type(const JsonView& view) {
-  const std::string name = view.string();
-  for (int i = 0; i <= static_cast<int>(DataType::Bool); ++i) {
-    if (name_of(static_cast<DataType>(i)) == name) return static_cast<DataType>(i);
-  }
+  const auto type = type_called(view.string(), [](DataType each) { return name_of(each); });
+  if (type) return *type;
   view.fail("is no type of elements", "take another checkpoint");
 }
 
@@ -90,12 +87,18 @@ TensorFolder read_tensor_folder(const fs::path& folder) {
   return result;
 }
 
-TensorFolderWriter::TensorFolderWriter(fs::path folder) : folder_(std::move(folder)) {
+void make_folder(const fs::path& folder) {
   std::error_code error;
-  fs::create_directories(folder_, error);
+  fs::create_directories(folder, error);
   if (error)
-    throw InputError(folder_.string(), "", "cannot be made: " + error.message(), kMakeRoom);
-  fs::remove(folder_ / "index.json", error);
+    throw InputError(folder.string(), "", "cannot be made: " + error.message(),
+                     "make room, or choose a job folder that you may write to");
+}
+
+TensorFolderWriter::TensorFolderWriter(fs::path folder) : folder_(std::move(folder)) {
+  make_folder(folder_);
+  std::error_code ignored;
+  fs::remove(folder_ / "index.json", ignored);
 }
 
 void TensorFolderWriter::add(const StoredTensor& tensor, const std::string& role,

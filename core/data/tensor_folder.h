@@ -30,6 +30,9 @@ struct TensorFolder {
 // Every file is inside the folder; whether it is there and fits is not looked at.
 TensorFolder read_tensor_folder(const std::filesystem::path& folder);
 
+// Makes a folder of a job, and those above it.
+void make_folder(const std::filesystem::path& folder);
+
 class TensorFolderWriter {
  public:
   // Makes the folder, and takes the index of an earlier one away.

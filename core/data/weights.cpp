@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
-#include "core/data/convert.h"
+#include "core/data/elements.h"
 #include "core/data/tensor_folder.h"
 
 namespace strato {
@@ -29,19 +29,17 @@ bool takes(const Tensor& tensor) {
 }
 
 void check_fit(const Tensor& tensor, const StoredTensor& stored, const std::string& file) {
-  const std::string place = "\"" + tensor.name + "\"";
-  if (stored.shape != tensor.shape) {
+  const std::string place = fmt::format("\"{}\"", tensor.name);
+  if (stored.shape != tensor.shape)
     throw InputError(file, place,
                      fmt::format("has shape [{}], and the model's parameter [{}]",
                                  fmt::join(stored.shape, ", "), fmt::join(tensor.shape, ", ")),
                      "give the weights of this model");
-  }
-  if (!widens(stored.type, tensor.type)) {
+  if (!widens(stored.type, tensor.type))
     throw InputError(file, place,
                      fmt::format("is {}, and the model's parameter {}", name_of(stored.type),
                                  name_of(tensor.type)),
                      fmt::format("store it as {}", name_of(tensor.type)));
-  }
 }
 
 // Pieces of whole elements: what is left of one goes before the next.
@@ -113,8 +111,7 @@ bool is_unknown_constant(const Tensor& tensor) {
 std::vector<std::string> missing_parameters(const Graph& graph, const TensorSource& source) {
   const Index index = index_of(source);
   std::vector<std::string> missing;
-  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
-    const Tensor& tensor = graph.tensor(TensorId(i));
+  for (const Tensor& tensor : graph.tensors()) {
     if (tensor.role == TensorRole::Parameter && !index.contains(tensor.name))
       missing.push_back(tensor.name);
   }
@@ -129,8 +126,7 @@ void check_weights(const Graph& graph, const TensorSource& source) {
                      "give the weights of this model, or --weights seeded");
   }
   const Index index = index_of(source);
-  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
-    const Tensor& tensor = graph.tensor(TensorId(i));
+  for (const Tensor& tensor : graph.tensors()) {
     const auto at = index.find(tensor.name);
     if (takes(tensor) && at != index.end())
       check_fit(tensor, source.tensors()[at->second], source.file());
@@ -144,8 +140,7 @@ WeightsReport stage_weights(const std::filesystem::path& job, const Graph& graph
   std::unordered_set<std::string> used;
   WeightsReport report;
   TensorFolderWriter writer(weights_folder(job));
-  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
-    const Tensor& tensor = graph.tensor(TensorId(i));
+  for (const Tensor& tensor : graph.tensors()) {
     const auto at = index.find(tensor.name);
     if (!takes(tensor) || at == index.end() || !used.insert(tensor.name).second) continue;
     if (stage_one(writer, tensor, source, at->second)) report.not_finite.push_back(tensor.name);

@@ -1,12 +1,13 @@
-// Numbers and texts as bytes, little endian on every machine. The reader trusts nothing: every read
-// checks its bounds and every count is checked against the bytes that are left, before memory is
-// taken for it.
+// Numbers and texts as bytes, little endian on every machine, and bytes compressed with zstd. The
+// reader trusts nothing: every read checks its bounds and every count is checked against the bytes
+// that are left, before memory is taken for it.
 #pragma once
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -81,5 +82,10 @@ class ByteReader {
   Words words_;
   std::size_t at_ = 0;
 };
+
+std::string compressed(std::string_view bytes);
+// Nothing when they are damaged, or are not `size` bytes when unfolded; memory is taken for `size`
+// bytes only where they announce as many. Thread-safe.
+std::optional<std::string> decompressed(std::string_view bytes, std::uint64_t size);
 
 }  // namespace strato

@@ -4,7 +4,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/io/compression.h"
+#include "core/io/byte_io.h"
 #include "core/io/json_builder.h"
 
 namespace strato {
@@ -35,93 +35,75 @@ std::string digest_bytes(std::string_view content) {
   return std::move(out).take();
 }
 
-class ContainerReader {
- public:
-  ContainerReader(std::string_view bytes, const ContainerKind& kind, const std::string& file)
-      : bytes_(bytes), kind_(kind), file_(file) {}
+Head read_head(std::string_view bytes, const ContainerKind& kind, const std::string& file) {
+  if (!is_container(bytes))
+    kind.refuse(file, fmt::format("does not hold {}, or is damaged", kind.thing));
+  ByteReader in(bytes.substr(kContainerMagic.size()), file, {kind.thing, kind.remedy});
+  if (in.number<std::uint8_t>() > kLayout) refuse_newer(file);
+  Head head;
+  head.codec = in.enumerated(Codec::Zstd);
+  head.version = in.number<std::uint32_t>();
+  head.name = in.text();
+  head.size = in.number<std::uint64_t>();
+  head.stored = in.number<std::uint64_t>();
+  return head;
+}
 
-  Head head() const {
-    if (!is_container(bytes_)) refuse(fmt::format("does not hold {}, or is damaged", kind_.thing));
-    ByteReader in(bytes_.substr(kContainerMagic.size()), file_, {kind_.thing, kind_.remedy});
-    if (in.number<std::uint8_t>() > kLayout) refuse_newer();
-    Head head;
-    head.codec = in.enumerated(Codec::Zstd);
-    head.version = in.number<std::uint32_t>();
-    head.name = in.text();
-    head.size = in.number<std::uint64_t>();
-    head.stored = in.number<std::uint64_t>();
-    return head;
-  }
+std::size_t bytes_of(const Head& head) {
+  return 2 * sizeof(std::uint8_t) + 2 * sizeof(std::uint32_t) + head.name.size() +
+         2 * sizeof(std::uint64_t);
+}
 
-  std::string value(const Head& head, std::uint64_t most) const {
-    const std::string_view stored = checked(head);
-    if (head.size > most || unfolds_too_far(head.size, head.stored))
-      refuse_damaged("it is too large");
-    return unfolded(head, stored);
-  }
+// The stored value, when the sizes are those of the bytes, the digest theirs, and the kind ours.
+std::string_view checked(std::string_view bytes, const Head& head, const ContainerKind& kind,
+                         const std::string& file) {
+  const std::string_view rest = bytes.substr(kContainerMagic.size() + bytes_of(head));
+  const std::uint64_t tail = sizeof(Digest);
+  if (rest.size() < tail || rest.size() - tail < head.stored)
+    kind.refuse_damaged(file, "it ends too early");
+  if (rest.size() - tail > head.stored) kind.refuse_damaged(file, "it has bytes behind its end");
+  const std::string_view all = bytes.substr(0, bytes.size() - tail);
+  if (digest_bytes(all) != bytes.substr(all.size()))
+    kind.refuse_damaged(file, "its content does not match its digest");
+  kind.check(file, head.name, head.version);
+  return rest.substr(0, head.stored);
+}
 
-  Json decoded(std::string_view cbor) const {
-    JsonBuilder builder;
-    try {
-      Json::sax_parse(cbor, &builder, Json::input_format_t::cbor);
-    } catch (const Json::exception&) {
-      refuse_damaged("it is no CBOR");
-    } catch (const RepeatedKey& repeated) {
-      refuse_damaged(repeated.place + " is there more than once");
-    } catch (const NestedTooDeep&) {
-      refuse_damaged("it is nested too deep");
-    }
-    return builder.take();
+Json decoded(std::string_view cbor, const ContainerKind& kind, const std::string& file) {
+  JsonBuilder builder;
+  try {
+    Json::sax_parse(cbor, &builder, Json::input_format_t::cbor);
+  } catch (const Json::exception&) {
+    kind.refuse_damaged(file, "it is no CBOR");
+  } catch (const RepeatedKey& repeated) {
+    kind.refuse_damaged(file, repeated.place + " is there more than once");
+  } catch (const NestedTooDeep&) {
+    kind.refuse_damaged(file, "it is nested too deep");
   }
-
- private:
-  // The stored value, when the sizes are those of the bytes, the digest theirs, and the kind ours.
-  std::string_view checked(const Head& head) const {
-    const std::string_view rest = bytes_.substr(kContainerMagic.size() + head_bytes(head));
-    const std::uint64_t tail = sizeof(Digest);
-    if (rest.size() < tail || rest.size() - tail < head.stored) refuse_damaged("it ends too early");
-    if (rest.size() - tail > head.stored) refuse_damaged("it has bytes behind its end");
-    const std::string_view all = bytes_.substr(0, bytes_.size() - tail);
-    if (digest_bytes(all) != bytes_.substr(all.size()))
-      refuse_damaged("its content does not match its digest");
-    if (head.name != kind_.name)
-      refuse(fmt::format("holds a {}, not {}", head.name.substr(0, 64), kind_.thing));
-    if (head.version > kind_.version) refuse_newer();
-    if (head.version == 0) refuse_damaged("it has no version");
-    return rest.substr(0, head.stored);
-  }
-  static std::size_t head_bytes(const Head& head) {
-    return 2 * sizeof(std::uint8_t) + 2 * sizeof(std::uint32_t) + head.name.size() +
-           2 * sizeof(std::uint64_t);
-  }
-
-  std::string unfolded(const Head& head, std::string_view stored) const {
-    if (head.codec == Codec::Plain) {
-      if (head.size != head.stored) refuse_damaged("its sizes differ");
-      return std::string(stored);
-    }
-    std::optional<std::string> value = decompressed(stored, head.size);
-    if (!value) refuse_damaged("it does not unfold");
-    return std::move(*value);
-  }
-
-  [[noreturn]] void refuse(const std::string& problem) const {
-    throw InputError(file_, "", problem, kind_.remedy);
-  }
-  [[noreturn]] void refuse_damaged(const std::string& how) const {
-    refuse(fmt::format("{} is damaged: {}", kind_.thing, how));
-  }
-  [[noreturn]] void refuse_newer() const {
-    throw InputError(file_, "", "was written by a newer version of the program",
-                     "update the program");
-  }
-
-  std::string_view bytes_;
-  const ContainerKind& kind_;
-  const std::string& file_;
-};
+  return builder.take();
+}
 
 }  // namespace
+
+void ContainerKind::refuse(const std::string& file, const std::string& problem) const {
+  throw InputError(file, "", problem, remedy);
+}
+
+void ContainerKind::refuse_damaged(const std::string& file, const std::string& how) const {
+  refuse(file, fmt::format("{} is damaged: {}", thing, how));
+}
+
+void refuse_newer(const std::string& file) {
+  throw InputError(file, "", "was written by a newer version of the program", "update the program");
+}
+
+void ContainerKind::check(const std::string& file, const std::string& its_name,
+                          std::uint32_t its_version) const {
+  if (its_name != name)
+    refuse(file, fmt::format("holds a {}, not {}", its_name.substr(0, 64), thing));
+  if (its_version > version) refuse_newer(file);
+  if (its_version == 0) refuse_damaged(file, "it has no version");
+}
 
 bool is_container(std::string_view bytes) { return bytes.starts_with(kContainerMagic); }
 
@@ -144,9 +126,18 @@ std::string write_container(const ContainerKind& kind, const Json& value) {
 
 Contained read_container(std::string_view bytes, const ContainerKind& kind, const std::string& file,
                          std::uint64_t most) {
-  const ContainerReader reader(bytes, kind, file);
-  const Head head = reader.head();
-  return {head.version, JsonView::of(reader.decoded(reader.value(head, most)), file)};
+  const Head head = read_head(bytes, kind, file);
+  const std::string_view stored = checked(bytes, head, kind, file);
+  if (head.size > most || unfolds_too_far(head.size, head.stored))
+    kind.refuse_damaged(file, "it is too large");
+  if (head.codec == Codec::Plain && head.size != head.stored)
+    kind.refuse_damaged(file, "its sizes differ");
+  std::optional<std::string> unfolded;
+  if (head.codec == Codec::Zstd) {
+    unfolded = decompressed(stored, head.size);
+    if (!unfolded) kind.refuse_damaged(file, "it does not unfold");
+  }
+  return {head.version, JsonView::of(decoded(unfolded ? *unfolded : stored, kind, file), file)};
 }
 
 }  // namespace strato

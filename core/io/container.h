@@ -24,7 +24,14 @@ struct ContainerKind {
   std::uint32_t version;  // which is written, and the newest that is read
   const char* thing;      // in messages: "the stored graph"
   const char* remedy;     // in messages: "import the model again"
+
+  // These throw the InputErrors of a file that is read as one of this kind.
+  [[noreturn]] void refuse(const std::string& file, const std::string& problem) const;
+  [[noreturn]] void refuse_damaged(const std::string& file, const std::string& how) const;
+  // Unless it is of this kind, and of a version from 1 to `version`.
+  void check(const std::string& file, const std::string& its_name, std::uint32_t its_version) const;
 };
+[[noreturn]] void refuse_newer(const std::string& file);
 
 struct Contained {
   std::uint32_t version;  // from 1 to the kind's

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int code, const char* remedy) {
-  throw InputError(path.string(), "", std::string(what) + ": " + std::strerror(code), remedy);
+  throw InputError(path.string(), "", fmt::format("{}: {}", what, std::strerror(code)), remedy);
 }
 
 constexpr std::size_t kBlock = 1 << 16;
@@ -56,15 +57,20 @@ void write_all(int handle, const fs::path& path, std::string_view content) {
   }
 }
 
+// An open file, closed at the end.
+struct Handle {
+  explicit Handle(int opened) : value(opened) {}
+  ~Handle() { ::close(value); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  const int value;
+};
+
 // A device or pipe stays what it is: a rename would put a plain file in its place.
 void write_into(const fs::path& path, const std::function<void(const PutPart&)>& produce) {
-  const int handle = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (handle < 0) fail(path, "cannot be written", errno, "choose another file name");
-  const struct Closer {
-    int handle;
-    ~Closer() { ::close(handle); }
-  } closer{handle};
-  produce([&](std::string_view part) { write_all(handle, path, part); });
+  const Handle handle(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (handle.value < 0) fail(path, "cannot be written", errno, "choose another file name");
+  produce([&](std::string_view part) { write_all(handle.value, path, part); });
 }
 
 // Owns a temporary file until it is renamed to its final name.
@@ -90,9 +96,8 @@ class TemporaryFile {
     if (::fsync(handle_) != 0)
       fail(target_, "cannot be written", errno, "free some space and try again");
     ::close(std::exchange(handle_, -1));
-    if (::rename(name_.c_str(), target_.c_str()) != 0) {
+    if (::rename(name_.c_str(), target_.c_str()) != 0)
       fail(target_, "cannot be replaced", errno, "choose another file name");
-    }
     renamed_ = true;
   }
 
@@ -107,9 +112,8 @@ class TemporaryFile {
 
 std::string read_file(const fs::path& path, std::uintmax_t most) {
   std::error_code error;
-  if (fs::is_directory(path, error)) {
+  if (fs::is_directory(path, error))
     throw InputError(path.string(), "", "is a folder", "give a file");
-  }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail(path, "cannot be opened", errno, "check the name and the permissions");
   std::uintmax_t size = fs::file_size(path, error);
@@ -139,6 +143,23 @@ void write_file_in_parts(const fs::path& path, const std::function<void(const Pu
   produce([&file](std::string_view part) { file.put(part); });
   file.rename();
 }
+
+MappedFile::MappedFile(const fs::path& file, const char* what) {
+  const char* remedy = "check the name and the permissions";
+  const Handle handle(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (handle.value < 0 || ::fstat(handle.value, &status) != 0)
+    fail(file, "cannot be opened", errno, remedy);
+  if (!S_ISREG(status.st_mode))
+    throw InputError(file.string(), "", "is not a regular file", fmt::format("give {}", what));
+  if (status.st_size == 0)
+    throw InputError(file.string(), "", "is empty", "copy or export the file again");
+  size_ = static_cast<std::size_t>(status.st_size);
+  data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, handle.value, 0);
+  if (data_ == MAP_FAILED) fail(file, "cannot be read", errno, remedy);
+}
+
+MappedFile::~MappedFile() { ::munmap(data_, size_); }
 
 fs::path home_directory() {
   if (const char* home = std::getenv("STRATOSCOPE_HOME"); home != nullptr && *home != '\0')

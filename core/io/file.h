@@ -1,6 +1,7 @@
-// Whole files in and out. Every failure is an InputError that names the file.
+// Whole files in and out, and views of them. Every failure is an InputError that names the file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -25,6 +26,26 @@ void write_file_in_parts(const std::filesystem::path& path,
 
 // There, but neither a plain file nor a folder: a device, a pipe, /dev/stdout.
 bool is_special_file(const std::filesystem::path& path);
+
+// A read-only view of a whole file, which may be larger than the memory: only what is looked at is
+// read. Holds no file handle, so that there may be any number of them; a file that is replaced or
+// removed meanwhile is seen as it was. Safe from any thread. A file that somebody cuts short
+// meanwhile ends the process, as with any mapping.
+class MappedFile {
+ public:
+  // `what`: "an ONNX file", for the error's remedy. Throws InputError for what cannot be opened, is
+  // no regular file, or is empty.
+  MappedFile(const std::filesystem::path& file, const char* what);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
 
 // Returns the folder of the program's own data: $STRATOSCOPE_HOME when set, else the folder above
 // the executable's (build tree and installed tree look alike): resources/, plugins/,

@@ -156,6 +156,15 @@ std::int64_t JsonView::integer(std::int64_t low, std::int64_t high) const {
   return value;
 }
 
+Digest JsonView::digest() const {
+  const std::string text = string();
+  try {
+    return Digest::from_hex(text);
+  } catch (const InputError& error) {
+    fail(error.problem(), error.remedy());
+  }
+}
+
 void JsonView::fail(std::string problem, std::string remedy) const {
   throw InputError(*file_, place_.empty() ? "" : place_, std::move(problem), std::move(remedy));
 }

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/digest.h"
+
 namespace strato {
 
 using Json = nlohmann::ordered_json;  // keeps the order of keys: files diff well
@@ -51,6 +53,8 @@ class JsonView {
   double positive_number() const;
   std::int64_t integer(std::int64_t low = std::numeric_limits<std::int64_t>::min(),
                        std::int64_t high = std::numeric_limits<std::int64_t>::max()) const;
+
+  Digest digest() const;  // 32 hexadecimal digits
 
   [[noreturn]] void fail(std::string problem, std::string remedy) const;
 

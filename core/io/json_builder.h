@@ -26,24 +26,20 @@ inline constexpr std::size_t kDeepest = 1000;  // the library's reader of CBOR c
 // builder and its callback search an ordered object at each key, and CBOR has no callback).
 class JsonBuilder {
  public:
-  using number_integer_t = Json::number_integer_t;
-  using number_unsigned_t = Json::number_unsigned_t;
-  using number_float_t = Json::number_float_t;
-  using string_t = Json::string_t;
-  using binary_t = Json::binary_t;
-
   Json take() { return std::move(root_); }
 
   bool null() { return put(nullptr); }
   bool boolean(bool value) { return put(value); }
-  bool number_integer(number_integer_t value) { return put(value); }
-  bool number_unsigned(number_unsigned_t value) { return put(value); }
-  bool number_float(number_float_t value, const string_t&) { return put(value); }
-  bool string(string_t& value) { return put(std::move(value)); }
-  bool binary(binary_t& value) { return put(Json::binary(std::move(value))); }  // of CBOR only
+  bool number_integer(Json::number_integer_t value) { return put(value); }
+  bool number_unsigned(Json::number_unsigned_t value) { return put(value); }
+  bool number_float(Json::number_float_t value, const Json::string_t&) { return put(value); }
+  bool string(Json::string_t& value) { return put(std::move(value)); }
+  bool binary(Json::binary_t& value) {
+    return put(Json::binary(std::move(value)));
+  }  // of CBOR only
   bool start_object(std::size_t) { return open(Json::object()); }
   bool start_array(std::size_t) { return open(Json::array()); }
-  bool key(string_t& name) {
+  bool key(Json::string_t& name) {
     object().emplace_back(std::move(name), nullptr);
     return true;
   }

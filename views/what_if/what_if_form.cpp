@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "core/cluster/spec/gpu_catalogue.h"
-#include "core/graph/build/with_precision.h"
+#include "core/graph/build/copy_graph.h"
 #include "views/style/elided_label.h"
 #include "views/style/style.h"
 #include "views/style/text.h"

@@ -1,17 +1,209 @@
 #include "core/graph/build/annotate.h"
 
-#include "core/graph/build/batch_axis.h"
+#include <algorithm>
+
 #include "core/graph/ops/catalogue.h"
 
 namespace strato {
+namespace {
 
-void annotate(IdVector<OpId, Op>& ops, IdVector<TensorId, Tensor>& tensors, std::int64_t batch,
-              const std::string& file) {
-  analyse_batch_axis(ops, tensors, batch);
-  for (Op& op : ops) {
-    if (op.phase == Phase::Forward && rule_of(op.type).family == OpFamily::Loss) {
-      op.phase = Phase::Loss;
+using Ops = IdVector<OpId, Op>;
+using Tensors = IdVector<TensorId, Tensor>;
+
+constexpr BatchLayout whole;
+
+bool is_source(const Tensor& tensor) {
+  return tensor.role == TensorRole::Input || tensor.role == TensorRole::Constant;
+}
+
+// The batch-axis analysis.
+class Analysis {
+ public:
+  Analysis(Ops& ops, Tensors& tensors, std::int64_t batch)
+      : ops_(ops), tensors_(tensors), batch_(batch), demanded_(tensors.size()) {}
+
+  void run() {
+    mark_inputs();
+    constexpr int max_rounds = 16;  // each meets at least one more demand; chains of them are short
+    for (int round = 0; round < max_rounds; ++round) {
+      demands_.clear();
+      for (std::size_t i = 0; i < ops_.size(); ++i) follow(OpId(i));
+      bool met = false;
+      for (const BatchFlow::Demand& demand : demands_) met = meet(demand) || met;
+      if (!met) break;
     }
+  }
+
+ private:
+  void mark_inputs() {
+    for (Tensor& tensor : tensors_) {
+      if (tensor.role != TensorRole::Input || tensor.batch.kind == BatchKind::Batched) continue;
+      const bool first = !tensor.shape.empty() && tensor.shape[0] == batch_;
+      tensor.batch = first ? BatchLayout{BatchKind::Batched, 0} : whole;
+    }
+  }
+
+  void follow(OpId id) {
+    Op& op = ops_[id];
+    op.split = Splittability::None;
+    for (const TensorId output : op.outputs) tensors_[output].batch = whole;
+    if (op.phase == Phase::Update || op.outputs.empty()) return;
+    if (op.attribute("wrt"))
+      follow_gradient(op);
+    else
+      follow_forward(op);
+    const BatchKind kind = tensors_[op.outputs[0]].batch.kind;
+    if (kind == BatchKind::Batched) op.split = Splittability::Concat;
+    if (kind == BatchKind::Partial) op.split = Splittability::Sum;
+  }
+
+  bool any_input(const Op& op, BatchKind kind) const {
+    return std::any_of(op.inputs.begin(), op.inputs.end(),
+                       [&](TensorId id) { return id.valid() && tensors_[id].batch.kind == kind; });
+  }
+
+  void follow_forward(Op& op) {
+    const OpRule& rule = rule_of(op.type);
+    if (any_input(op, BatchKind::Partial)) {
+      if (passes_sum(op, rule.linear)) set_outputs(op, partial());
+      return;
+    }
+    if (!any_input(op, BatchKind::Batched)) {
+      set_outputs(op, demanded_[op.outputs[0].index()]);
+      return;
+    }
+    if (!rule.batch) return;
+    BatchFlow flow(OpReader(op, ops_, tensors_), batch_);
+    const BatchAnswer answer = rule.batch(flow);
+    demands_.insert(demands_.end(), flow.demands.begin(), flow.demands.end());
+    if (!answer || !can_carry(op.outputs[0], *answer)) return;
+    set_outputs(op, *answer);
+    for (const auto& [output, layout] : flow.others) {
+      if (output >= op.outputs.size()) continue;
+      const TensorId id = op.outputs[output];
+      tensors_[id].batch = can_carry(id, layout) ? layout : whole;
+    }
+  }
+
+  // Shapes come from files: a result may lack the axis that its op's rule tells.
+  bool can_carry(TensorId id, BatchLayout layout) const {
+    if (layout.kind != BatchKind::Batched) return true;
+    const Shape& shape = tensors_[id].shape;
+    return layout.axis >= 0 && layout.axis < static_cast<int>(shape.size()) &&
+           extent(shape, layout.axis) % (layout.blocks * batch_) == 0;
+  }
+
+  // All outputs like the first, where they have the axis that it has.
+  void set_outputs(Op& op, BatchLayout layout) {
+    const Shape& first = tensors_[op.outputs[0]].shape;
+    for (const TensorId id : op.outputs) {
+      Tensor& tensor = tensors_[id];
+      const bool has_axis = layout.kind != BatchKind::Batched ||
+                            (tensor.shape.size() == first.size() &&
+                             extent(tensor.shape, layout.axis) == extent(first, layout.axis));
+      tensor.batch = has_axis ? layout : whole;
+    }
+  }
+
+  bool passes_sum(const Op& op, Linearity linear) const {
+    std::size_t partials = 0, batched = 0, floats = 0;
+    for (const TensorId id : op.inputs) {
+      if (!id.valid()) continue;
+      partials += tensors_[id].batch.kind == BatchKind::Partial;
+      batched += tensors_[id].batch.kind == BatchKind::Batched;
+      floats += is_floating(tensors_[id].type);
+    }
+    if (batched > 0 || !is_floating(tensors_[op.outputs[0]].type)) return false;
+    if (linear == Linearity::None) return false;
+    if (linear == Linearity::Joint) return partials == floats;
+    const bool in_first = tensors_[op.inputs[0]].batch.kind == BatchKind::Partial;
+    return partials == 1 && (linear == Linearity::Each || in_first);
+  }
+
+  void follow_gradient(Op& op) {
+    if (!op.forward.valid()) return;
+    const Op& forward = ops_[op.forward];
+    const std::vector<std::int64_t> wrt = op.integers("wrt");
+    const BatchLayout result = forward.outputs.empty() ? whole : tensors_[forward.outputs[0]].batch;
+    for (std::size_t i = 0; i < op.outputs.size() && i < wrt.size(); ++i) {
+      const auto input = static_cast<std::size_t>(wrt[i]);
+      if (input >= forward.inputs.size() || !forward.inputs[input].valid()) continue;
+      const BatchLayout source = tensors_[forward.inputs[input]].batch;
+      tensors_[op.outputs[i]].batch = gradient_layout(source, result, gradient_kind(op));
+    }
+  }
+
+  // Tells how the gradients that a gradient op reads follow the batch: Whole when it starts from
+  // the loss, nothing when they differ.
+  std::optional<BatchKind> gradient_kind(const Op& op) const {
+    std::optional<BatchKind> kind;
+    for (const TensorId id : op.inputs) {
+      if (!id.valid() || tensors_[id].role != TensorRole::Gradient) continue;
+      if (kind && *kind != tensors_[id].batch.kind) return std::nullopt;
+      kind = tensors_[id].batch.kind;
+    }
+    return kind.value_or(BatchKind::Whole);
+  }
+
+  static BatchLayout gradient_layout(BatchLayout source, BatchLayout result,
+                                     std::optional<BatchKind> gradient) {
+    const bool source_batched = source.kind == BatchKind::Batched;
+    if (result.kind == BatchKind::Batched && gradient == BatchKind::Batched)
+      return source_batched ? source : partial();
+    if (result.kind == BatchKind::Partial && gradient == BatchKind::Whole && source_batched)
+      return source;
+    const bool free = result.kind == BatchKind::Whole && source.kind == BatchKind::Whole;
+    return free && gradient == BatchKind::Partial ? partial() : whole;
+  }
+
+  // A Whole tensor is to carry the batch: inputs and constants can be sliced; what is computed from
+  // them alone can be computed slice by slice.
+  bool meet(BatchFlow::Demand demand) {
+    Tensor& tensor = tensors_[demand.tensor];
+    if (demanded_[demand.tensor.index()] != whole) return false;
+    if (is_source(tensor)) {
+      tensor.batch = demand.layout;
+    } else if (!tensor.producer.valid() || !can_slice(ops_[tensor.producer], demand.layout.axis)) {
+      return false;
+    }
+    demanded_[demand.tensor.index()] = demand.layout;
+    return true;
+  }
+
+  // Tells whether an op with Whole inputs can compute slices of its output: its inputs are
+  // stretched along the axis, or it makes its output from nothing but a shape.
+  bool can_slice(const Op& op, int axis) const {
+    if (op.type == "ConstantOfShape" || op.type == "RandomNormalLike" ||
+        op.type == "RandomUniformLike")
+      return true;
+    const OpFamily family = rule_of(op.type).family;
+    if (op.type != "Expand" && family != OpFamily::Elementwise) return false;
+    const std::size_t operands = op.type == "Expand" ? 1 : op.inputs.size();
+    const auto rank = static_cast<int>(tensors_[op.outputs[0]].shape.size());
+    return std::all_of(
+        op.inputs.begin(), op.inputs.begin() + static_cast<long>(operands), [&](TensorId id) {
+          if (!id.valid()) return true;
+          const Shape& shape = tensors_[id].shape;
+          const int at = axis - (rank - static_cast<int>(shape.size()));
+          return tensors_[id].batch.kind == BatchKind::Whole && (at < 0 || extent(shape, at) == 1);
+        });
+  }
+
+  Ops& ops_;
+  Tensors& tensors_;
+  std::int64_t batch_;
+  std::vector<BatchLayout>
+      demanded_;  // by tensor: as consumers ask it to carry the batch, or Whole
+  std::vector<BatchFlow::Demand> demands_;
+};
+
+}  // namespace
+
+void annotate(Ops& ops, Tensors& tensors, std::int64_t batch, const std::string& file) {
+  Analysis(ops, tensors, batch).run();
+  for (Op& op : ops) {
+    if (op.phase == Phase::Forward && rule_of(op.type).family == OpFamily::Loss)
+      op.phase = Phase::Loss;
     describe(op, ops, tensors, file);
   }
 }

@@ -1,22 +1,14 @@
 #include "core/graph/build/copy_graph.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "core/graph/build/graph_builder.h"
+#include <algorithm>
+#include <array>
+
+#include "core/base/error.h"
 #include "core/graph/ops/catalogue.h"
 
 namespace strato {
-
-GraphBuilder builder_with_tensors(const Graph& graph) {
-  GraphBuilder builder(graph.name(), graph.batch());
-  for (const Tensor& tensor : graph.tensors()) {
-    Tensor copy = tensor;
-    copy.producer = OpId();
-    builder.add_tensor(std::move(copy));
-  }
-  return builder;
-}
-
 namespace {
 
 bool is_computed(const Tensor& tensor) {
@@ -30,24 +22,50 @@ bool is_result(const Graph& graph, TensorId id) {
   if (op.outputs[0] == id) return true;
   // Some ops have several results (an LSTM's sequence and last state): those that nothing reads are
   // results of the graph only when nothing reads any of the others.
-  const bool others_read = std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId other) {
-    return !graph.consumers(other).empty();
-  });
+  const bool others_read = std::ranges::any_of(
+      op.outputs, [&](TensorId other) { return !graph.consumers(other).empty(); });
   return !rule_of(op.type).side_outputs && !others_read;
 }
 
 bool ends_in_integers(const Graph& graph, TensorId id) {
   const auto makes_integers = [&](OpId reader) {
-    const Op& op = graph.op(reader);
-    return std::none_of(op.outputs.begin(), op.outputs.end(),
-                        [&](TensorId output) { return is_floating(graph.tensor(output).type); });
+    return std::ranges::none_of(graph.op(reader).outputs, [&](TensorId output) {
+      return is_floating(graph.tensor(output).type);
+    });
   };
-  const std::span<const OpId> readers = graph.consumers(id);
-  return is_computed(graph.tensor(id)) &&
-         std::all_of(readers.begin(), readers.end(), makes_integers);
+  return is_computed(graph.tensor(id)) && std::ranges::all_of(graph.consumers(id), makes_integers);
+}
+
+// The same ops, on tensors that `change` has changed.
+template <class F>
+Graph with_tensors(const Graph& graph, std::int64_t batch, F change) {
+  GraphBuilder builder(graph.name(), batch, graph.name());
+  for (Tensor tensor : graph.tensors()) {
+    tensor.producer = OpId();
+    change(tensor);
+    builder.add_tensor(std::move(tensor));
+  }
+  for (const Op& op : graph.ops()) builder.add_op(op);
+  Graph result = std::move(builder).build();
+  for (std::size_t i = 0; i < graph.op_count(); ++i)
+    CHECK(result.op(OpId(i)).name == graph.op(OpId(i)).name, "ops were in a topological order");
+  return result;
+}
+
+bool is_changeable(DataType type) {
+  return type == DataType::F32 || type == DataType::F16 || type == DataType::BF16;
 }
 
 }  // namespace
+
+GraphBuilder builder_with_tensors(const Graph& graph) {
+  GraphBuilder builder(graph.name(), graph.batch());
+  for (Tensor tensor : graph.tensors()) {
+    tensor.producer = OpId();
+    builder.add_tensor(std::move(tensor));
+  }
+  return builder;
+}
 
 std::vector<TensorId> results_of(const Graph& graph) {
   std::vector<TensorId> results;
@@ -58,6 +76,61 @@ std::vector<TensorId> results_of(const Graph& graph) {
     if (!results.empty()) break;
   }
   return results;
+}
+
+Graph with_batch(const Graph& graph, std::int64_t batch) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  if (batch < 1 || batch > kMost)
+    throw InputError(graph.name(), "", fmt::format("batch size {}", batch),
+                     fmt::format("give a batch of 1 to {}", kMost));
+  Graph result = with_tensors(graph, batch, [&](Tensor& tensor) {
+    if (tensor.batch.kind != BatchKind::Batched) return;
+    std::int64_t& extent = tensor.shape[static_cast<std::size_t>(tensor.batch.axis)];
+    extent = extent / graph.batch() * batch;
+    tensor.data = nullptr;  // its elements were those of the other batch
+  });
+  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
+    const Tensor& now = result.tensor(TensorId(i));
+    if (graph.tensor(TensorId(i)).batch == now.batch) continue;
+    throw InputError(
+        graph.name(), now.name,
+        fmt::format("follows a batch of {} otherwise than one of {}", batch, graph.batch()),
+        "import the model with this batch");
+  }
+  return result;
+}
+
+Graph with_precision(const Graph& graph, DataType type) {
+  if (!is_changeable(type))
+    throw InputError(graph.name(), "precision", fmt::format("\"{}\"", name_of(type)),
+                     "give float32, float16 or bfloat16");
+  return with_tensors(graph, graph.batch(), [&](Tensor& tensor) {
+    if (!is_changeable(tensor.type) || tensor.type == type) return;
+    tensor.type = type;
+    tensor.data = nullptr;  // its elements were written otherwise
+  });
+}
+
+DataType precision_of(const Graph& graph) {
+  constexpr std::array types = {DataType::F32, DataType::F16, DataType::BF16, DataType::F64};
+  std::array<std::int64_t, types.size()> parameters{}, others{};
+  for (const Tensor& tensor : graph.tensors()) {
+    const auto at = std::ranges::find(types, tensor.type);
+    if (at == types.end()) continue;
+    const auto number = static_cast<std::size_t>(at - types.begin());
+    (tensor.role == TensorRole::Parameter ? parameters : others)[number] += tensor.elements();
+  }
+  const auto& counts =
+      std::ranges::any_of(parameters, [](auto n) { return n > 0; }) ? parameters : others;
+  return types[static_cast<std::size_t>(std::ranges::max_element(counts) - counts.begin())];
+}
+
+DataType precision_from(std::string_view name) {
+  if (name == "float32" || name == "fp32") return DataType::F32;
+  if (name == "float16" || name == "fp16" || name == "half") return DataType::F16;
+  if (name == "bfloat16" || name == "bf16") return DataType::BF16;
+  throw InputError("", "precision", fmt::format("\"{}\" is none that is known", name),
+                   "give float32, float16 or bfloat16");
 }
 
 }  // namespace strato

@@ -10,8 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/build/annotate.h"
-#include "core/graph/value/attribute_digest.h"
-#include "core/graph/value/graph.h"
+#include "core/graph/value/op_reader.h"
 
 namespace strato {
 namespace {
@@ -28,22 +27,20 @@ void check_shapes(const Tensors& tensors, const std::string& file) {
   for (const Tensor& tensor : tensors) {
     std::int64_t bytes = size_of(tensor.type);
     for (const std::int64_t extent : tensor.shape) {
-      if (extent < 0) {
-        throw InputError(file, fmt::format("tensor \"{}\"", tensor.name),
-                         fmt::format("negative extent {}", extent),
-                         "bind every dimension to a positive number");
-      }
-      if (extent > 0 && bytes > max_tensor_bytes / extent) {
-        throw InputError(file, fmt::format("tensor \"{}\"", tensor.name), "larger than 1 PiB",
-                         "check its dimensions and the batch size");
-      }
+      const auto fail = [&](const std::string& problem, const char* remedy) {
+        throw InputError(file, fmt::format("tensor \"{}\"", tensor.name), problem, remedy);
+      };
+      if (extent < 0)
+        fail(fmt::format("negative extent {}", extent),
+             "bind every dimension to a positive number");
+      if (extent > 0 && bytes > max_tensor_bytes / extent)
+        fail("larger than 1 PiB", "check its dimensions and the batch size");
       bytes *= extent;
     }
     total += bytes;
-    if (total > max_total_bytes) {
+    if (total > max_total_bytes)
       throw InputError(file, "", "the tensors need more than 1 EiB together",
                        "check dimensions and the batch size");
-    }
   }
 }
 
@@ -55,18 +52,18 @@ void check_reference(TensorId id, const Tensors& tensors, const Op& op) {
 void set_producers(const Ops& ops, Tensors& tensors, const std::string& file) {
   for (Tensor& tensor : tensors) tensor.producer = OpId();
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    for (const TensorId id : ops[OpId(i)].inputs) check_reference(id, tensors, ops[OpId(i)]);
-    for (const TensorId id : ops[OpId(i)].outputs) {
-      CHECK(id.valid(), "op " + ops[OpId(i)].name + " has no tensor for an output");
-      check_reference(id, tensors, ops[OpId(i)]);
+    const Op& op = ops[OpId(i)];
+    for (const TensorId id : op.inputs) check_reference(id, tensors, op);
+    for (const TensorId id : op.outputs) {
+      CHECK(id.valid(), "op " + op.name + " has no tensor for an output");
+      check_reference(id, tensors, op);
       Tensor& tensor = tensors[id];
       const bool made =
           tensor.role == TensorRole::Activation || tensor.role == TensorRole::Gradient;
-      if (tensor.producer.valid() || !made) {
+      if (tensor.producer.valid() || !made)
         throw InputError(file, fmt::format("tensor \"{}\"", tensor.name),
-                         fmt::format("made twice, once by op \"{}\"", ops[OpId(i)].name),
+                         fmt::format("made twice, once by op \"{}\"", op.name),
                          "give every op its own output tensor");
-      }
       tensor.producer = OpId(i);
     }
   }
@@ -78,7 +75,7 @@ std::vector<OpId> predecessors(const Op& op, const Tensors& tensors) {
   for (const TensorId id : op.inputs) {
     if (id.valid() && tensors[id].producer.valid()) result.push_back(tensors[id].producer);
   }
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
@@ -93,12 +90,8 @@ std::vector<OpId> predecessors(const Op& op, const Tensors& tensors) {
   while (!seen[at]) {
     seen[at] = true;
     path.push_back(at);
-    for (const OpId id : predecessors(ops[OpId(at)], tensors)) {
-      if (waiting[id.index()] > 0) {
-        at = id.index();
-        break;
-      }
-    }
+    const std::vector<OpId> before = predecessors(ops[OpId(at)], tensors);
+    at = std::ranges::find_if(before, [&](OpId id) { return waiting[id.index()] > 0; })->index();
   }
   path.erase(path.begin(), std::find(path.begin(), path.end(), at));
   constexpr std::size_t shown = 4;
@@ -153,25 +146,23 @@ Ops reordered(Ops ops, const std::vector<OpId>& order) {
   return result;
 }
 
-// Names of one kind of thing; a name that is taken or empty gets a number.
-class UniqueNames {
- public:
-  explicit UniqueNames(std::size_t count) { taken_.reserve(count); }
-  void claim(std::string& name, std::string_view when_empty) {
-    if (name.empty()) name = when_empty;
-    if (taken_.insert(name).second) return;
-    int& number = next_[name];
+// Gives a number to each name that is taken, and a name to what has none.
+template <class List, class F>
+void make_names_unique(List& list, F name_of_kind) {
+  std::unordered_set<std::string> taken;
+  std::unordered_map<std::string, int> next;
+  taken.reserve(list.size());
+  for (auto& each : list) {
+    if (each.name.empty()) each.name = name_of_kind(each);
+    if (taken.insert(each.name).second) continue;
+    int& number = next[each.name];
     std::string candidate;
     do {
-      candidate = fmt::format("{}_{}", name, ++number);
-    } while (!taken_.insert(candidate).second);
-    name = std::move(candidate);
+      candidate = fmt::format("{}_{}", each.name, ++number);
+    } while (!taken.insert(candidate).second);
+    each.name = std::move(candidate);
   }
-
- private:
-  std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, int> next_;
-};
+}
 
 void hash_ids(Hasher& hasher, const std::vector<TensorId>& ids) {
   hasher.number(ids.size());
@@ -220,9 +211,8 @@ OpId GraphBuilder::add_op(Op op) {
 }
 
 Graph GraphBuilder::build() && {
-  if (batch_ < 1) {
+  if (batch_ < 1)
     throw InputError(file_, "", fmt::format("batch size {}", batch_), "give a batch of at least 1");
-  }
   check_shapes(tensors_, file_);
   set_producers(ops_, tensors_, file_);
   const std::vector<OpId> order = topological_order(ops_, tensors_, file_);
@@ -232,9 +222,8 @@ Graph GraphBuilder::build() && {
   graph.batch_ = batch_;
   graph.ops_ = reordered(std::move(ops_), order);
   graph.tensors_ = std::move(tensors_);
-  UniqueNames op_names(order.size()), tensor_names(graph.tensors_.size());
-  for (Op& op : graph.ops_) op_names.claim(op.name, op.type.empty() ? "op" : op.type);
-  for (Tensor& tensor : graph.tensors_) tensor_names.claim(tensor.name, "tensor");
+  make_names_unique(graph.ops_, [](const Op& op) { return op.type.empty() ? "op" : op.type; });
+  make_names_unique(graph.tensors_, [](const Tensor&) { return "tensor"; });
   for (std::size_t i = 0; i < graph.ops_.size(); ++i) {
     for (const TensorId id : graph.ops_[OpId(i)].outputs) graph.tensors_[id].producer = OpId(i);
   }

@@ -1,10 +1,11 @@
 #include "core/graph/build/graph_file.h"
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <type_traits>
-#include <utility>
 
 #include "core/base/error.h"
-#include "core/graph/build/first_graph_file.h"
 #include "core/graph/build/graph_builder.h"
 #include "core/io/container.h"
 
@@ -16,18 +17,37 @@ constexpr ContainerKind kKind{"stratoscope-graph", 2, "the stored graph", kRemed
 
 // A column holds one number of each tensor or op; what each has several of lies in a row, with the
 // counts in a column.
-template <class T>
-struct Lists {
-  std::vector<std::uint32_t> counts;
-  std::vector<T> values;
+template <class List, class F>
+Json column(const List& list, F number_of) {
+  std::vector<std::decay_t<std::invoke_result_t<F, decltype(list[{}])>>> numbers;
+  std::ranges::transform(list, std::back_inserter(numbers), number_of);
+  return packed(numbers);
+}
 
-  template <class List, class F>
-  void add(const List& list, F number_of) {
-    counts.push_back(static_cast<std::uint32_t>(list.size()));
-    for (const auto& element : list) values.push_back(number_of(element));
+template <class List, class F>
+Json lists(const List& list, F numbers_of) {
+  std::vector<std::uint32_t> counts;
+  std::decay_t<std::invoke_result_t<F, decltype(list[{}])>> values;
+  for (const auto& each : list) {
+    const auto& numbers = std::invoke(numbers_of, each);
+    counts.push_back(static_cast<std::uint32_t>(numbers.size()));
+    values.insert(values.end(), numbers.begin(), numbers.end());
   }
-  Json json() const { return {{"counts", packed(counts)}, {"values", packed(values)}}; }
-};
+  return {{"counts", packed(counts)}, {"values", packed(values)}};
+}
+
+template <class List, class T>
+Json texts(const List& list, std::string T::*text) {
+  Json result = Json::array();
+  for (const T& each : list) result.push_back(each.*text);
+  return result;
+}
+
+std::vector<std::int32_t> numbers_of(const std::vector<TensorId>& ids) {
+  std::vector<std::int32_t> numbers;
+  for (const TensorId id : ids) numbers.push_back(id.value());
+  return numbers;
+}
 
 // Of whole numbers as a list, of others packed: an empty one tells what it is, too.
 Json attribute_json(const Attribute& attribute) {
@@ -41,53 +61,34 @@ Json attribute_json(const Attribute& attribute) {
       attribute);
 }
 
-Json tensors_json(const Graph& graph) {
-  std::vector<DataType> types;
-  std::vector<TensorRole> roles;
-  std::vector<BatchKind> kinds;
-  std::vector<std::int32_t> axes;
-  Lists<std::int64_t> shapes;
-  Json names = Json::array(), data = Json::array();
-  for (const Tensor& tensor : graph.tensors()) {
-    names.push_back(tensor.name);
-    types.push_back(tensor.type);
-    roles.push_back(tensor.role);
-    kinds.push_back(tensor.batch.kind);
-    axes.push_back(tensor.batch.axis);
-    shapes.add(tensor.shape, [](std::int64_t extent) { return extent; });
-    if (tensor.data)
-      data.push_back({{"tensor", names.size() - 1},
-                      {"elements", packed(std::span<const char>(*tensor.data))}});
+Json tensors_json(const IdVector<TensorId, Tensor>& tensors) {
+  Json data = Json::array();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (const auto& elements = tensors[TensorId(i)].data)
+      data.push_back({{"tensor", i}, {"elements", packed(std::span<const char>(*elements))}});
   }
-  return {{"names", names},
-          {"types", packed(types)},
-          {"roles", packed(roles)},
-          {"kinds", packed(kinds)},
-          {"axes", packed(axes)},
-          {"shapes", shapes.json()},
+  return {{"names", texts(tensors, &Tensor::name)},
+          {"types", column(tensors, &Tensor::type)},
+          {"roles", column(tensors, &Tensor::role)},
+          {"kinds", column(tensors, [](const Tensor& each) { return each.batch.kind; })},
+          {"axes", column(tensors, [](const Tensor& each) { return each.batch.axis; })},
+          {"shapes", lists(tensors, &Tensor::shape)},
           {"data", data}};
 }
 
-Json ops_json(const Graph& graph) {
-  std::vector<Phase> phases;
-  std::vector<std::int32_t> forwards;
-  Lists<std::int32_t> inputs, outputs;
-  Json names = Json::array(), types = Json::array(), attributes = Json::array();
-  const auto number_of = [](TensorId id) { return id.value(); };
-  for (const Op& op : graph.ops()) {
-    names.push_back(op.name);
-    types.push_back(op.type);
-    phases.push_back(op.phase);
-    forwards.push_back(op.forward.value());
-    inputs.add(op.inputs, number_of);
-    outputs.add(op.outputs, number_of);
+Json ops_json(const IdVector<OpId, Op>& ops) {
+  Json attributes = Json::array();
+  for (const Op& op : ops) {
     Json given = Json::object();
     for (const auto& [key, value] : op.attributes) given[key] = attribute_json(value);
     attributes.push_back(std::move(given));
   }
-  return {{"names", names},           {"types", types},
-          {"phases", packed(phases)}, {"forwards", packed(forwards)},
-          {"inputs", inputs.json()},  {"outputs", outputs.json()},
+  return {{"names", texts(ops, &Op::name)},
+          {"types", texts(ops, &Op::type)},
+          {"phases", column(ops, &Op::phase)},
+          {"forwards", column(ops, [](const Op& op) { return op.forward.value(); })},
+          {"inputs", lists(ops, [](const Op& op) { return numbers_of(op.inputs); })},
+          {"outputs", lists(ops, [](const Op& op) { return numbers_of(op.outputs); })},
           {"attributes", attributes}};
 }
 
@@ -154,7 +155,7 @@ class ListColumn {
 };
 
 // Without a view of each: there are as many as ops and tensors.
-std::vector<std::string> texts(const JsonView& view) {
+std::vector<std::string> texts_in(const JsonView& view) {
   std::vector<std::string> result;
   if (!view.is_array()) view.fail("is not a list", kRemedy);
   for (const Json& item : view.json()) {
@@ -176,7 +177,7 @@ Attribute attribute_from(const JsonView& view) {
 }
 
 std::size_t add_tensors(const JsonView& view, GraphBuilder& builder) {
-  const std::vector<std::string> names = texts(view.at("names"));
+  const std::vector<std::string> names = texts_in(view.at("names"));
   const std::size_t count = names.size();
   const Column<DataType> types(view.at("types"), count);
   const Column<TensorRole> roles(view.at("roles"), count);
@@ -204,7 +205,8 @@ std::size_t add_tensors(const JsonView& view, GraphBuilder& builder) {
 }
 
 void add_ops(const JsonView& view, std::size_t tensors, GraphBuilder& builder) {
-  const std::vector<std::string> names = texts(view.at("names")), types = texts(view.at("types"));
+  const std::vector<std::string> names = texts_in(view.at("names")),
+                                 types = texts_in(view.at("types"));
   const std::size_t count = names.size();
   const Column<Phase> phases(view.at("phases"), count);
   const Column<std::int32_t> forwards(view.at("forwards"), count);
@@ -231,8 +233,8 @@ void add_ops(const JsonView& view, std::size_t tensors, GraphBuilder& builder) {
 std::string serialise(const Graph& graph) {
   return write_container(kKind, {{"name", graph.name()},
                                  {"batch", graph.batch()},
-                                 {"tensors", tensors_json(graph)},
-                                 {"ops", ops_json(graph)}});
+                                 {"tensors", tensors_json(graph.tensors())},
+                                 {"ops", ops_json(graph.ops())}});
 }
 
 Graph parse_graph(std::string_view bytes, const std::string& file) {

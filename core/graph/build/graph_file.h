@@ -17,4 +17,10 @@ std::string serialise(const Graph& graph);
 // version, are an InputError that names `file`; memory stays in proportion to the number of bytes.
 Graph parse_graph(std::string_view bytes, const std::string& file);
 
+// Graphs as the first version of their form had them, which workspaces out there hold, for
+// parse_graph(): "STRATOGR", the version 1, a digest of the rest; then name, batch, tensors and
+// ops. All numbers little endian, texts and lists with their length first.
+bool is_first_graph_file(std::string_view bytes);
+Graph parse_first_graph_file(std::string_view bytes, const std::string& file);
+
 }  // namespace strato

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/graph/value/attribute_digest.h"
+#include "core/graph/value/op_reader.h"
 
 namespace strato {
 namespace {

@@ -8,7 +8,6 @@
 // safe from any thread.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -8,37 +8,27 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
+#include "core/graph/value/scopes.h"
 
 namespace strato {
 namespace {
 
-// The op that a person would name a layer by: gradients and updates count for their forward op.
-const Op& named_op(const Graph& graph, OpId id) {
-  const Op& op = graph.op(id);
-  return op.forward.valid() ? graph.op(op.forward) : op;
-}
+constexpr std::string_view kEnds = "/.";  // of scopes
 
 // The common beginning of `a` and `b`, cut back to whole scopes ("layer.1/conv").
 std::string_view common_scope(std::string_view a, std::string_view b) {
   const auto [end, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  const auto ends_scope = [](char c) { return c == '/' || c == '.'; };
+  const auto ends_scope = [](char c) { return kEnds.find(c) != kEnds.npos; };
   std::size_t length = static_cast<std::size_t>(end - a.begin());
   if (length == a.size() && (length == b.size() || ends_scope(b[length]))) return a;
   while (length > 0 && !ends_scope(a[length - 1])) --length;
   return a.substr(0, length);
 }
 
-std::string_view trimmed(std::string_view scope) {
-  while (!scope.empty() && (scope.front() == '/' || scope.front() == '.')) scope.remove_prefix(1);
-  while (!scope.empty() && (scope.back() == '/' || scope.back() == '.')) scope.remove_suffix(1);
-  return scope;
-}
-
 // The part of `name` that follows `scope`, to the next end of a scope.
 std::string_view child_of(std::string_view name, std::string_view scope) {
-  name = trimmed(name.substr(scope.size()));
-  const std::size_t dot = name.find_first_of("/.");
-  return name.substr(0, dot);
+  name.remove_prefix(std::min(name.find_first_not_of(kEnds, scope.size()), name.size()));
+  return name.substr(0, name.find_first_of(kEnds));
 }
 
 // The group's scope, or its first and last scope below that ("layers.3..4"), and its slowest op's
@@ -47,7 +37,7 @@ std::string name_for(const Graph& graph, const OpGroup& group, std::span<const N
   constexpr std::size_t longest = 48;
   OpId slowest = group.ops[0];
   OpId first = OpId(graph.op_count()), last;
-  std::string_view scope = named_op(graph, group.ops[0]).name;
+  std::string_view scope = layer_op(graph, group.ops[0]).name;
   for (const OpId id : group.ops) {
     const OpId forward = graph.op(id).forward.valid() ? graph.op(id).forward : id;
     if (op_time[id.index()] > op_time[slowest.index()]) slowest = id;
@@ -57,10 +47,10 @@ std::string name_for(const Graph& graph, const OpGroup& group, std::span<const N
   }
   const std::string_view from = child_of(graph.op(first).name, scope);
   const std::string_view to = child_of(graph.op(last).name, scope);
-  std::string name(scope.substr(std::min(scope.find_first_not_of("/."), scope.size())));
+  std::string name(scope.substr(std::min(scope.find_first_not_of(kEnds), scope.size())));
   if (!from.empty()) {
-    const bool joins = name.empty() || name.back() == '/' || name.back() == '.';
-    name += fmt::format("{}{}", joins ? "" : "/", from);
+    if (!name.empty() && kEnds.find(name.back()) == kEnds.npos) name += '/';
+    name += from;
   }
   if (!to.empty() && to != from) name += fmt::format("..{}", to);
   if (name.size() > longest) {
@@ -68,7 +58,7 @@ std::string name_for(const Graph& graph, const OpGroup& group, std::span<const N
     while (cut < name.size() && (static_cast<unsigned char>(name[cut]) & 0xc0) == 0x80) ++cut;
     name.erase(0, cut);
   }
-  const std::string& type = named_op(graph, slowest).type;
+  const std::string& type = layer_op(graph, slowest).type;
   return name.find(type) != std::string::npos ? name : fmt::format("{} {}", name, type);
 }
 
@@ -102,9 +92,8 @@ Bytes parameters_in(const Graph& graph, const OpGroup& group) {
     std::set<TensorId> seen;
     for (const TensorId input : op.inputs) {
       if (!input.valid() || graph.tensor(input).role != TensorRole::Parameter) continue;
-      if (graph.consumers(input)[0] == id && seen.insert(input).second) {
+      if (graph.consumers(input)[0] == id && seen.insert(input).second)
         sum += graph.tensor(input).bytes();
-      }
     }
   }
   return sum;
@@ -120,9 +109,8 @@ std::vector<OpGroup> collect(const Graph& graph, std::span<const std::int32_t> g
     groups[at->second].ops.push_back(OpId(i));
     groups[at->second].compute_time += op_time[i];
   }
-  std::sort(groups.begin(), groups.end(), [](const OpGroup& a, const OpGroup& b) {
-    if (a.compute_time != b.compute_time) return a.compute_time > b.compute_time;
-    return a.ops[0] < b.ops[0];
+  std::ranges::sort(groups, std::less<>(), [](const OpGroup& group) {
+    return std::pair(-group.compute_time.value, group.ops[0]);
   });
   return groups;
 }
@@ -182,10 +170,8 @@ bool operator==(const Grouping& a, const Grouping& b) {
 }
 
 GroupId Grouping::find(std::string_view name) const {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    if (groups_[GroupId(i)].name == name) return GroupId(i);
-  }
-  return GroupId();
+  const auto found = std::ranges::find(groups_, name, &OpGroup::name);
+  return found == groups_.end() ? GroupId() : GroupId(std::size_t(found - groups_.begin()));
 }
 
 }  // namespace strato

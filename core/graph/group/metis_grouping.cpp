@@ -1,10 +1,10 @@
 #include "core/graph/group/metis_grouping.h"
 
 #include <algorithm>
-#include <numeric>
+#include <set>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/graph/group/partition.h"
 
 namespace strato {
 namespace {
@@ -19,14 +19,11 @@ struct Vertices {
 Vertices contract(const Graph& graph, std::span<const OpId> ops, bool layers) {
   Vertices vertices;
   vertices.of_op.assign(graph.op_count(), -1);
-  for (const OpId id : ops) vertices.of_op[id.index()] = vertices.count++;
-  if (!layers) return vertices;
   // Forward ops come first, so one pass finds each op's final vertex.
-  std::vector<std::int32_t> number(static_cast<std::size_t>(vertices.count), -1);
-  vertices.count = 0;
   for (const OpId id : ops) {
     const OpId forward = graph.op(id).forward;
-    const bool joins = forward.valid() && forward < id && vertices.of_op[forward.index()] >= 0;
+    const bool joins =
+        layers && forward.valid() && forward < id && vertices.of_op[forward.index()] >= 0;
     vertices.of_op[id.index()] = joins ? vertices.of_op[forward.index()] : vertices.count++;
   }
   return vertices;
@@ -36,16 +33,12 @@ Vertices contract(const Graph& graph, std::span<const OpId> ops, bool layers) {
 std::vector<WeightedEdge> edges_between(const Graph& graph, const Vertices& vertices,
                                         std::span<const OpId> ops) {
   std::vector<WeightedEdge> edges;
-  std::vector<std::int32_t> readers;
   for (const OpId id : ops) {
     const std::int32_t from = vertices.of_op[id.index()];
     for (const TensorId output : graph.op(id).outputs) {
-      readers.clear();
-      for (const OpId reader : graph.consumers(output)) {
-        readers.push_back(vertices.of_op[reader.index()]);
-      }
-      std::sort(readers.begin(), readers.end());
-      readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+      std::set<std::int32_t> readers;
+      for (const OpId reader : graph.consumers(output))
+        readers.insert(vertices.of_op[reader.index()]);
       const std::int64_t bytes = std::max<std::int64_t>(1, graph.tensor(output).bytes().value);
       for (const std::int32_t to : readers) {
         if (to >= 0 && to != from) edges.push_back({from, to, bytes});
@@ -60,16 +53,12 @@ std::vector<std::int32_t> partition_set(const Graph& graph, std::span<const OpId
                                         bool layers) {
   CHECK(op_time.size() == graph.op_count(), "one time per op of the graph");
   const Vertices vertices = contract(graph, ops, layers);
-  std::vector<std::int64_t> weights(static_cast<std::size_t>(vertices.count), 0);
-  for (const OpId id : ops) {
-    weights[static_cast<std::size_t>(vertices.of_op[id.index()])] += op_time[id.index()].value;
-  }
+  std::vector<std::int64_t> weights(at(vertices.count), 0);
+  for (const OpId id : ops) weights[at(vertices.of_op[id.index()])] += op_time[id.index()].value;
   const std::vector<std::int32_t> part =
       partition(weights, edges_between(graph, vertices, ops), parts, balance);
   std::vector<std::int32_t> result;
-  for (const OpId id : ops) {
-    result.push_back(part[static_cast<std::size_t>(vertices.of_op[id.index()])]);
-  }
+  for (const OpId id : ops) result.push_back(part[at(vertices.of_op[id.index()])]);
   return result;
 }
 
@@ -87,8 +76,8 @@ Grouping group_by_metis(const Graph& graph, std::span<const Nanos> op_time,
 
 std::vector<std::int32_t> partition_ops(const Graph& graph, std::span<const OpId> ops,
                                         std::span<const Nanos> op_time, int parts) {
-  constexpr double balance =
-      1.1;  // the parts run side by side: unlike groups, they should be equal
+  // The parts run side by side: unlike groups, they should be equal.
+  constexpr double balance = 1.1;
   return partition_set(graph, ops, op_time, parts, balance, true);
 }
 

@@ -1,5 +1,5 @@
-// Groups of ops by METIS (TAG 4.1.1). Thread-safe, no state; the same groups for the same graph and
-// times.
+// METIS behind a few functions: balanced parts of a weighted graph with little weight on cut edges,
+// and groups of ops made so (TAG 4.1.1). Thread-safe, no state; the same parts for the same input.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,23 @@
 #include "core/graph/value/graph.h"
 
 namespace strato {
+
+struct WeightedEdge {
+  std::int32_t a, b;    // different vertices
+  std::int64_t weight;  // positive; several edges between two vertices add up
+};
+
+// Part of each vertex, in [0, parts); parts may be empty. `balance`: heaviest part over the mean,
+// as far as single vertices allow. Recursive bisection, so that METIS never meets more parts than
+// vertices (it prints when it does).
+std::vector<std::int32_t> partition(std::span<const std::int64_t> vertex_weights,
+                                    std::span<const WeightedEdge> edges, int parts, double balance);
+
+// The same into shares.size() parts with weights in proportion to `shares` (above zero): first
+// those of the first half of the shares from the rest, and so on.
+std::vector<std::int32_t> partition_by_shares(std::span<const std::int64_t> vertex_weights,
+                                              std::span<const WeightedEdge> edges,
+                                              std::span<const double> shares, double balance);
 
 struct MetisOptions {
   int max_groups = 60;

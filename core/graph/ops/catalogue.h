@@ -1,19 +1,14 @@
-// The op catalogue: all that the program knows about an op type, one rule each, in tables by
-// family (arithmetic/, layout/, layers/). ONNX operators under their ONNX names, our own losses and
+// The op catalogue: all that the program knows about an op type, one rule each, in tables by family
+// (the other files here). ONNX operators under their ONNX names, our own losses and
 // updates; gradient ops ("ConvGradWeight") derive their rule from their forward op's. Source: the
 // ONNX operator reference (op sets 1 to 21) and, for what gradients read, the cuDNN and PyTorch
 // kernels. Thread-safe, no state.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <optional>
+#include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/graph/rules/op_rule.h"
-#include "core/graph/value/graph.h"
-#include "core/graph/value/op_reader.h"
 
 namespace strato {
 
@@ -25,8 +20,7 @@ const OpRule& rule_of(std::string_view type);
 // Types of `op`'s outputs by the catalogue alone, from its inputs in `tensors` (its outputs are not
 // read): for importers, where ONNX's own inference has no answer. Empty when they cannot be told.
 // May hold more entries than the op has outputs.
-std::vector<TensorType> infer_output_shapes(const Op& op,
-                                            const IdVector<TensorId, Tensor>& tensors);
+TensorTypes infer_output_shapes(const Op& op, const IdVector<TensorId, Tensor>& tensors);
 
 // Fills family, view, estimated and work. Ops before this one and all batch layouts are final.
 // Throws InputError (naming `file`) when the op has fewer inputs than its type needs.

@@ -1,6 +1,7 @@
 #include "core/graph/query/op_query.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,29 +13,6 @@
 
 namespace strato {
 namespace op_query {  // named: OpQuery::Node, which the header declares, is made of these
-
-enum class FieldKind { Text, Bytes, Time, Flops, Any };  // Any: name or type
-
-struct Field {
-  std::string_view name;
-  FieldKind kind;
-  std::string_view OpFacts::*text = nullptr;
-  double OpFacts::*number = nullptr;
-};
-
-constexpr Field kFields[] = {{"name", FieldKind::Text, &OpFacts::name},
-                             {"type", FieldKind::Text, &OpFacts::type},
-                             {"phase", FieldKind::Text, &OpFacts::phase},
-                             {"family", FieldKind::Text, &OpFacts::family},
-                             {"group", FieldKind::Text, &OpFacts::group},
-                             {"mode", FieldKind::Text, &OpFacts::mode},
-                             {"device", FieldKind::Text},
-                             {"bytes", FieldKind::Bytes, nullptr, &OpFacts::bytes},
-                             {"parameters", FieldKind::Bytes, nullptr, &OpFacts::parameters},
-                             {"time", FieldKind::Time, nullptr, &OpFacts::time},
-                             {"flops", FieldKind::Flops, nullptr, &OpFacts::flops}};
-constexpr Field kAnyField{"", FieldKind::Any};
-constexpr std::size_t kLongest = 10'000, kDeepest = 100;
 
 struct Unit {
   std::string_view name;
@@ -55,36 +33,47 @@ constexpr Unit kFlopUnits[] = {{"", 1},     {"FLOP", 1},     {"k", 1e3},  {"kFLO
                                {"M", 1e6},  {"MFLOP", 1e6},  {"G", 1e9},  {"GFLOP", 1e9},
                                {"T", 1e12}, {"TFLOP", 1e12}, {"P", 1e15}, {"PFLOP", 1e15}};
 
-std::span<const Unit> units_of(FieldKind kind) {
-  if (kind == FieldKind::Bytes) return kByteUnits;
-  if (kind == FieldKind::Time) return kTimeUnits;
-  return kFlopUnits;
-}
+struct Field {
+  std::string_view name;
+  std::string_view OpFacts::*text = nullptr;  // of a text, but for the devices
+  double OpFacts::*number = nullptr;          // of a quantity
+  std::span<const Unit> units = {};
+  std::string_view example = "\"Conv\"";
+};
 
-std::string_view example_of(FieldKind kind) {
-  switch (kind) {
-    case FieldKind::Bytes:
-      return "4MB";
-    case FieldKind::Time:
-      return "1ms";
-    case FieldKind::Flops:
-      return "2G";
-    default:
-      return "\"Conv\"";
-  }
-}
+constexpr Field kFields[] = {{"name", &OpFacts::name},
+                             {"type", &OpFacts::type},
+                             {"phase", &OpFacts::phase},
+                             {"family", &OpFacts::family},
+                             {"group", &OpFacts::group},
+                             {"mode", &OpFacts::mode},
+                             {"device"},
+                             {"bytes", nullptr, &OpFacts::bytes, kByteUnits, "4MB"},
+                             {"parameters", nullptr, &OpFacts::parameters, kByteUnits, "4MB"},
+                             {"time", nullptr, &OpFacts::time, kTimeUnits, "1ms"},
+                             {"flops", nullptr, &OpFacts::flops, kFlopUnits, "2G"}};
+constexpr Field kAnyField{""};  // name or type
+constexpr std::size_t kLongest = 10'000, kDeepest = 100;
 
-enum class Compare { Equal, NotEqual, Finds, FindsNot, Less, LessEqual, Greater, GreaterEqual };
-constexpr std::string_view kCompareNames[] = {"==", "!=", "~", "!~", "<", "<=", ">", ">="};
-
-bool is_text_compare(Compare how) { return how <= Compare::FindsNot; }
-bool is_number_compare(Compare how) { return how != Compare::Finds && how != Compare::FindsNot; }
+struct Operator {
+  std::string_view name;
+  bool for_texts, inverted, finds;
+  bool (*holds)(double, double);  // null: not for quantities
+};
+constexpr Operator kOperators[] = {
+    {"==", true, false, false, [](double a, double b) { return a == b; }},
+    {"!=", true, true, false, [](double a, double b) { return a != b; }},
+    {"~", true, false, true, nullptr},
+    {"!~", true, true, true, nullptr},
+    {"<", false, false, false, [](double a, double b) { return a < b; }},
+    {"<=", false, false, false, [](double a, double b) { return a <= b; }},
+    {">", false, false, false, [](double a, double b) { return a > b; }},
+    {">=", false, false, false, [](double a, double b) { return a >= b; }}};
+constexpr const Operator& kFinds = kOperators[2];
 
 std::string lowered(std::string_view text) {
   std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  std::ranges::transform(result, result.begin(), lower);
   return result;
 }
 
@@ -104,39 +93,23 @@ bool finds(std::string_view text, std::string_view pattern) {
 }
 
 struct Comparison {
-  const Field* field = nullptr;
-  Compare how = Compare::Equal;
+  const Field* field = &kAnyField;
+  const Operator* how = &kFinds;
   std::string text;    // as it was written, without quotes
   std::string wanted;  // lowered, of texts
   double number = 0;
 
   bool holds_for(std::string_view value) const {
-    const bool part = how == Compare::Finds || how == Compare::FindsNot;
-    return part ? finds(lowered(value), wanted) : equal_without_case(value, text);
+    return how->finds ? finds(lowered(value), wanted) : equal_without_case(value, text);
   }
 
   bool matches(const OpFacts& facts) const {
-    const bool inverted = how == Compare::NotEqual || how == Compare::FindsNot;
-    if (field->kind == FieldKind::Any) return holds_for(facts.name) || holds_for(facts.type);
-    if (field->text) return holds_for(facts.*(field->text)) != inverted;
-    if (field->kind == FieldKind::Text) {  // any of the devices; inverted: none of them
-      return std::ranges::any_of(facts.devices, [&](auto d) { return holds_for(d); }) != inverted;
-    }
-    const double value = facts.*(field->number);
-    switch (how) {
-      case Compare::Equal:
-        return value == number;
-      case Compare::NotEqual:
-        return value != number;
-      case Compare::Less:
-        return value < number;
-      case Compare::LessEqual:
-        return value <= number;
-      case Compare::Greater:
-        return value > number;
-      default:
-        return value >= number;
-    }
+    if (field == &kAnyField) return holds_for(facts.name) || holds_for(facts.type);
+    if (field->number) return how->holds(facts.*(field->number), number);
+    if (field->text) return holds_for(facts.*(field->text)) != how->inverted;
+    // Any of the devices; inverted: none of them.
+    const auto holds = [this](std::string_view device) { return holds_for(device); };
+    return std::ranges::any_of(facts.devices, holds) != how->inverted;
   }
 };
 
@@ -159,23 +132,16 @@ struct OpQuery::Node {
 
   bool matches(const OpFacts& facts) const {
     const auto holds = [&](const Node& part) { return part.matches(facts); };
-    switch (kind) {
-      case Kind::And:
-        return std::ranges::all_of(parts, holds);
-      case Kind::Or:
-        return std::ranges::any_of(parts, holds);
-      case Kind::Not:
-        return !holds(parts[0]);
-      default:
-        return leaf.matches(facts);
-    }
+    if (kind == Kind::And) return std::ranges::all_of(parts, holds);
+    if (kind == Kind::Or) return std::ranges::any_of(parts, holds);
+    return kind == Kind::Not ? !holds(parts[0]) : leaf.matches(facts);
   }
 
   std::string text() const {
     if (kind == Kind::Leaf) {
-      if (leaf.field->kind == FieldKind::Any) return in_quotes(leaf.text);
-      const auto how = kCompareNames[static_cast<std::size_t>(leaf.how)];
-      return fmt::format("{} {} {}", leaf.field->name, how, in_quotes(leaf.text));
+      const std::string quoted = in_quotes(leaf.text);
+      if (leaf.field == &kAnyField) return quoted;
+      return fmt::format("{} {} {}", leaf.field->name, leaf.how->name, quoted);
     }
     if (kind == Kind::Not) return fmt::format("not ({})", parts[0].text());
     std::string result;
@@ -264,24 +230,22 @@ class Parser {
     return node;
   }
 
+  bool at_text() const { return now().kind == QueryWord::Text || now().kind == QueryWord::Quoted; }
+
   Comparison comparison() {
-    if (now().kind != QueryWord::Text && now().kind != QueryWord::Quoted)
+    if (!at_text())
       fail(told(), "a condition is expected, such as type == \"Conv\" or bytes > 4MB");
     const QueryToken first = take();
     Comparison result;
     if (now().kind != QueryWord::Operator) {
-      result.field = &kAnyField;
-      result.how = Compare::Finds;
       result.text = first.text;
       result.wanted = lowered(first.text);
       return result;
     }
     result.field = field_of(first);
     result.how = operator_of(*result.field);
-    if (now().kind == QueryWord::Operator ||
-        (now().kind != QueryWord::Quoted && now().kind != QueryWord::Text)) {
-      fail(told(), fmt::format("a value is expected, such as {}", example_of(result.field->kind)));
-    }
+    if (!at_text())
+      fail(told(), fmt::format("a value is expected, such as {}", result.field->example));
     read_value(result);
     return result;
   }
@@ -294,39 +258,35 @@ class Parser {
                      fmt::format("use one of {}", fmt::join(query_fields(), ", ")));
   }
 
-  Compare operator_of(const Field& field) {
+  const Operator* operator_of(const Field& field) {
     const std::string_view text = now().text == "=" ? "==" : std::string_view(now().text);
-    const auto how = static_cast<Compare>(std::ranges::find(kCompareNames, text) - kCompareNames);
-    if (field.kind == FieldKind::Text ? !is_text_compare(how) : !is_number_compare(how)) {
+    const Operator* how = std::ranges::find(kOperators, text, &Operator::name);
+    if (field.number ? how->holds == nullptr : !how->for_texts)
       fail(fmt::format("{} cannot be compared with {}", field.name, now().text),
-           field.kind == FieldKind::Text ? "use == != ~ or !~" : "use == != < <= > or >=");
-    }
+           field.number ? "use == != < <= > or >=" : "use == != ~ or !~");
     ++at_;
     return how;
   }
 
   void read_value(Comparison& result) {
     result.text = now().text;
-    if (result.field->kind == FieldKind::Text) {
+    if (!result.field->number) {
       result.wanted = lowered(result.text);
       ++at_;
       return;
     }
-    const auto unit = number_of(result.text, result.number);
-    if (!unit) {
+    auto unit = number_of(result.text, result.number);
+    if (!unit)
       fail(fmt::format("'{}' is not a number", now().text),
-           fmt::format("write one, such as {}", example_of(result.field->kind)));
-    }
-    std::string unit_text = *unit;
+           fmt::format("write one, such as {}", result.field->example));
     ++at_;
     // "4 MB": the unit may stand apart, when no operator makes it a field.
-    if (unit_text.empty() && now().kind == QueryWord::Text &&
+    if (unit->empty() && now().kind == QueryWord::Text &&
         tokens_[at_ + 1].kind != QueryWord::Operator) {
-      unit_text = now().text;
-      result.text += unit_text;
-      ++at_;
+      unit = take().text;
+      result.text += *unit;
     }
-    result.number *= factor_of(*result.field, unit_text);
+    result.number *= factor_of(*result.field, *unit);
   }
 
   // Reads a number and returns the text that follows it; nothing when there is no number.
@@ -338,18 +298,16 @@ class Parser {
   }
 
   double factor_of(const Field& field, const std::string& unit) const {
-    std::string all;
-    for (const Unit& known : units_of(field.kind)) {
+    std::vector<std::string_view> names;
+    for (const Unit& known : field.units) {
       if (equal_without_case(known.name, unit)) return known.factor;
-      if (!known.name.empty()) all += (all.empty() ? "" : " ") + std::string(known.name);
+      if (!known.name.empty()) names.push_back(known.name);
     }
     const QueryToken& token = tokens_[at_ - 1];
-    if (unit.empty()) {
-      throw QueryError(token.at, token.length, fmt::format("{} needs a unit", field.name),
-                       fmt::format("use one of {}", all));
-    }
-    throw QueryError(token.at, token.length, fmt::format("'{}' is no unit of {}", unit, field.name),
-                     fmt::format("use one of {}", all));
+    throw QueryError(token.at, token.length,
+                     unit.empty() ? fmt::format("{} needs a unit", field.name)
+                                  : fmt::format("'{}' is no unit of {}", unit, field.name),
+                     fmt::format("use one of {}", fmt::join(names, " ")));
   }
 
   std::vector<QueryToken> tokens_;
@@ -366,9 +324,8 @@ QueryError::QueryError(std::size_t at, std::size_t length, std::string problem, 
 OpQuery OpQuery::parse(std::string_view text) {
   OpQuery query;
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return query;
-  if (text.size() > kLongest) {
+  if (text.size() > kLongest)
     throw QueryError(kLongest, 1, fmt::format("more than {} bytes", kLongest), "make it shorter");
-  }
   query.root_ = std::make_shared<const Node>(Parser(text).parse());
   return query;
 }

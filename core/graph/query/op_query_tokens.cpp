@@ -1,14 +1,22 @@
 #include "core/graph/query/op_query_tokens.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 namespace strato {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
-constexpr std::string_view kOperators[] = {"==", "!=", "!~", "<=", ">=", "~", "<", ">", "="};
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr std::pair<std::string_view, QueryWord> kSymbols[] = {  // longer ones first
+    {"(", QueryWord::Open},      {")", QueryWord::Close},     {"&&", QueryWord::And},
+    {"||", QueryWord::Or},       {"==", QueryWord::Operator}, {"!=", QueryWord::Operator},
+    {"!~", QueryWord::Operator}, {"<=", QueryWord::Operator}, {">=", QueryWord::Operator},
+    {"~", QueryWord::Operator},  {"<", QueryWord::Operator},  {">", QueryWord::Operator},
+    {"=", QueryWord::Operator},  {"!", QueryWord::Not}};
+constexpr std::pair<std::string_view, QueryWord> kWords[] = {
+    {"and", QueryWord::And}, {"or", QueryWord::Or}, {"not", QueryWord::Not}};
 
 // Names of ops and devices hold nearly everything; only what the language itself uses ends a word.
 bool is_blank(char c) { return kBlanks.find(c) != kBlanks.npos; }
@@ -36,36 +44,27 @@ class Tokens {
     at_ = at + length;
   }
 
-  bool take(std::string_view word, QueryWord kind) {
-    if (!text_.substr(at_).starts_with(word)) return false;
-    add(kind, std::string(word), at_, word.size());
-    return true;
-  }
-
   void next() {
     const char c = text_[at_];
     if (c == '"' || c == '\'') return quoted(c);
-    if (take("(", QueryWord::Open) || take(")", QueryWord::Close)) return;
-    if (take("&&", QueryWord::And) || take("||", QueryWord::Or)) return;
-    for (const std::string_view op : kOperators) {
-      if (take(op, QueryWord::Operator)) return;
+    for (const auto& [symbol, kind] : kSymbols) {
+      if (text_.substr(at_).starts_with(symbol))
+        return add(kind, std::string(symbol), at_, symbol.size());
     }
-    if (take("!", QueryWord::Not)) return;
-    if (c == '&' || c == '|') {
-      throw QueryError(at_, 1, std::string("a single '") + c + "'",
-                       std::string("write '") + c + c + "' or put it into quotes");
-    }
+    if (c == '&' || c == '|')
+      throw QueryError(at_, 1, fmt::format("a single '{}'", c),
+                       fmt::format("write '{}{}' or put it into quotes", c, c));
     word();
   }
 
   void word() {
-    std::size_t end = at_;
-    while (end < text_.size() && !ends_word(text_[end])) ++end;
-    const std::string_view word = text_.substr(at_, end - at_);
-    const QueryWord kind = equal_without_case(word, "and")   ? QueryWord::And
-                           : equal_without_case(word, "or")  ? QueryWord::Or
-                           : equal_without_case(word, "not") ? QueryWord::Not
-                                                             : QueryWord::Text;
+    const auto end =
+        std::find_if(text_.begin() + static_cast<std::ptrdiff_t>(at_), text_.end(), ends_word);
+    const std::string_view word =
+        text_.substr(at_, static_cast<std::size_t>(end - text_.begin()) - at_);
+    QueryWord kind = QueryWord::Text;
+    for (const auto& [name, meaning] : kWords)
+      if (equal_without_case(word, name)) kind = meaning;
     add(kind, std::string(word), at_, word.size());
   }
 
@@ -76,10 +75,9 @@ class Tokens {
       if (text_[end] == '\\' && end + 1 < text_.size()) ++end;
       value += text_[end];
     }
-    if (end >= text_.size()) {
+    if (end >= text_.size())
       throw QueryError(at_, text_.size() - at_, "a text without its end",
-                       std::string("close it with ") + quote);
-    }
+                       fmt::format("close it with {}", quote));
     add(QueryWord::Quoted, std::move(value), at_, end + 1 - at_);
   }
 
@@ -91,6 +89,8 @@ class Tokens {
 }  // namespace
 
 std::vector<QueryToken> query_tokens(std::string_view text) { return Tokens(text).read(); }
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool equal_without_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });

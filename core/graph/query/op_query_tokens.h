@@ -20,6 +20,8 @@ struct QueryToken {
 // Ends with an End token. Throws QueryError for a quote without its end and a stray letter.
 std::vector<QueryToken> query_tokens(std::string_view text);
 
-bool equal_without_case(std::string_view a, std::string_view b);  // of ASCII letters
+// Of ASCII letters.
+char lower(char c);
+bool equal_without_case(std::string_view a, std::string_view b);
 
 }  // namespace strato

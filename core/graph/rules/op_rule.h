@@ -1,12 +1,15 @@
-// The op catalogue knows an op type by an OpRule, the row of a family's table. It is a value; its
-// rules are pure functions.
+// The op catalogue knows an op type by an OpRule, in a row of a family's table. A rule is a value
+// made of pure functions; this header has the types of these functions and those that many families
+// share (shapes: shape_rules.h). Thread-safe, no state.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/graph/value/graph.h"
@@ -14,21 +17,23 @@
 
 namespace strato {
 
-class BatchFlow;       // batch_rules.h
-class GradientWriter;  // gradient_rules.h
+class BatchFlow;
+class GradientWriter;
 
 struct TensorType {
   DataType type = DataType::F32;
   Shape shape;
 };
+using TensorTypes = std::vector<TensorType>;
+using BatchAnswer = std::optional<BatchLayout>;
 
 // Outputs' types from the inputs'; empty when they cannot be told.
-using ShapeRule = std::function<std::vector<TensorType>(const OpReader&)>;
+using ShapeRule = std::function<TensorTypes(const OpReader&)>;
 using FlopsRule = std::function<double(const OpReader&)>;
 using KernelRule = std::function<int(const OpReader&)>;
 // The first output's layout, given that some input is Batched and none is Partial; nothing: not
 // splittable.
-using BatchRule = std::function<std::optional<BatchLayout>(BatchFlow&)>;
+using BatchRule = std::function<BatchAnswer(BatchFlow&)>;
 using GradientRule = std::function<void(GradientWriter&)>;
 
 // An op may pass sums over the batch (Partial) through.
@@ -49,7 +54,6 @@ constexpr InputSet all_inputs = ~InputSet{0};
 constexpr bool contains(InputSet set, std::size_t i) { return (set >> (i < 31 ? i : 31)) & 1; }
 
 struct OpRule {
-  std::string_view type = {};
   OpFamily family = OpFamily::Other;
   std::size_t min_inputs = 1;
   ShapeRule shape = {};  // null: one output like the first input
@@ -66,6 +70,136 @@ struct OpRule {
   bool side_outputs = false;  // outputs past the first are by-products (masks, statistics)
 };
 
-using OpRules = std::vector<OpRule>;  // the table of a family of op types
+// The table of a family: op types with the rule that they have in common.
+struct OpTypes {
+  std::vector<std::string_view> types;
+  OpRule rule;
+};
+using OpRules = std::vector<OpTypes>;
+
+// Counts so many FLOPs per element of the (first) output, or of the first input.
+inline FlopsRule per_element(double flops) {
+  return [flops](const OpReader& op) { return flops * op.elements(); };
+}
+inline FlopsRule per_input_element(double flops) {
+  return [flops](const OpReader& op) { return flops * product(op.in(0)); };
+}
+
+// ---- batch rules: how the axis that carries the samples goes through an op (BatchLayout).
+
+// One op as the batch-axis analysis meets it.
+class BatchFlow {
+ public:
+  struct Demand {  // `tensor` is Whole, but its slices along the layout's axis meet the samples'
+    TensorId tensor;
+    BatchLayout layout;
+  };
+
+  BatchFlow(OpReader op, std::int64_t batch);
+
+  // The axis along which input i carries the batch, or -1.
+  int axis(std::size_t i) const;
+  // The batch on another axis, as the first Batched input has it otherwise.
+  BatchLayout on(int axis) const { return {BatchKind::Batched, axis, blocks_}; }
+  BatchAnswer on_if(bool follows, int axis) const {
+    return follows ? BatchAnswer(on(axis)) : std::nullopt;
+  }
+  // Input i, when it holds anything but 1 along `axis`, must carry the batch there. When it does
+  // not: notes the demand (the analysis may be able to meet it) and answers false.
+  bool requires_batch(std::size_t i, int axis);
+  // A layout for an output other than the first, which follows the first by default.
+  void set(std::size_t output, BatchLayout layout) { others.emplace_back(output, layout); }
+
+  OpReader op;
+  std::int64_t batch;
+  std::vector<Demand> demands;
+  std::vector<std::pair<std::size_t, BatchLayout>> others;
+
+ private:
+  std::int64_t blocks_ = 1;
+};
+
+inline BatchLayout partial() { return {BatchKind::Partial, -1}; }
+
+// Elementwise with broadcasting.
+BatchAnswer batch_aligned(BatchFlow& flow);
+
+// The first input's axis stays where it is, unless the op mixes along it; other inputs are Whole.
+using MixesAxis = std::function<bool(const OpReader&, int axis)>;
+BatchRule batch_kept(MixesAxis mixes = nullptr);
+bool mixes_all_but_first(const OpReader& op, int axis);  // samples on axis 0, as in convolutions
+bool mixes_last_two(const OpReader& op, int axis);
+// Mixes along the axis that the attribute names, or from that axis on.
+MixesAxis mixes_along(std::string_view attribute, std::int64_t fallback);
+MixesAxis mixes_from(std::string_view attribute, std::int64_t fallback);
+
+// Products of tensors in index notation, "mk,kn->mn" without the commas: a letter per axis; what is
+// not in the result is summed over. An operand that has the batch's letter carries the batch.
+struct Letters {
+  std::vector<std::string> operands;
+  std::string result;
+};
+BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters);
+// Outer axes align from the right: "ABmk,ABkn->ABmn". With the transA and transB of com.microsoft's
+// FusedMatMul.
+Letters matmul_letters(const OpReader& op);
+Letters gemm_letters(const OpReader& op);  // three operands: the bias is the last
+// "bij,bjk->bik"; an equation without "->" keeps the letters that occur once, ascending.
+Letters einsum_letters(const OpReader& op);
+
+// Keeps row-major order of the elements: the samples stay a factor of some axis, or get lost.
+BatchAnswer batch_reshaped(BatchFlow& flow);
+
+// Reduction over axes (attribute or second input; none: all of them). Over the batch: a sum when
+// `sums`.
+BatchRule batch_reduced(bool sums);
+std::vector<int> reduced_axes(const OpReader& op);  // ascending, in range
+
+// ---- gradient rules. A gradient op lists exactly the tensors that a real framework's kernel
+// reads, because activation memory follows from that; kernels that run separately (weight, input
+// and bias gradient of a convolution) are separate ops. Its inputs are first the gradients of
+// forward outputs, then saved tensors; attribute "wrt" holds, for each of its outputs, the forward
+// input that it is the gradient of.
+
+struct Saved {  // a tensor of the forward op that the gradient reads
+  bool output;
+  std::size_t index;
+};
+constexpr Saved x(std::size_t i) { return {false, i}; }
+constexpr Saved y(std::size_t i) { return {true, i}; }
+
+struct GradientPart {
+  std::string_view type;  // appended to the forward op's type
+  std::string_view name;  // appended to the forward op's name
+  std::size_t input;      // the forward input that it is the gradient of
+  std::vector<Saved> reads;
+  bool passes = false;  // it is the output's gradient itself when their shapes agree
+};
+
+// A rule writes gradients with this, given one forward op whose output gradients are known.
+class GradientWriter {
+ public:
+  virtual ~GradientWriter() = default;
+  virtual const OpReader& forward() const = 0;
+  virtual bool wants(std::size_t input) const = 0;  // is input's gradient needed
+  // One gradient op, with an output for each of `inputs`.
+  virtual void add(std::string_view type, std::string_view name, const std::vector<Saved>& reads,
+                   const std::vector<std::size_t>& inputs) = 0;
+  // The (first) output's gradient is input's gradient too.
+  virtual void pass(std::size_t input) = 0;
+  // Gives the forward op one more output, kept for its gradient (a dropout's mask): its index.
+  virtual std::size_t save_output(std::string_view name, DataType type, Shape shape) = 0;
+};
+
+// One op, "<Type>Grad", for all wanted inputs.
+GradientRule gradient(std::vector<Saved> reads = {});
+// One op per wanted input.
+GradientRule gradients(std::vector<GradientPart> parts);
+// a (op) b: "GradA" and "GradB"; an operand that was broadcast has its gradient summed.
+GradientRule operand_gradients(std::vector<Saved> a, std::vector<Saved> b);
+// "GradInput" reads the weights (input 1), "GradWeight" input 0, "GradBias" nothing.
+GradientRule layer_gradients();
+// The output's gradient serves every input; summed for one that was broadcast.
+void passed_gradient(GradientWriter& writer);
 
 }  // namespace strato

@@ -4,7 +4,7 @@
 
 #include "core/graph/build/copy_graph.h"
 #include "core/graph/build/graph_builder.h"
-#include "core/graph/train/optimizer.h"
+#include "core/graph/train/training_graph.h"
 
 namespace strato {
 namespace {

@@ -3,17 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/graph/build/copy_graph.h"
 #include "core/graph/build/graph_builder.h"
 #include "core/graph/ops/catalogue.h"
-#include "core/graph/rules/gradient_rules.h"
 #include "core/graph/rules/op_rule.h"
-#include "core/graph/train/optimizer.h"
 
 namespace strato {
 namespace {
+
+constexpr std::array<std::string_view, 1> momentum_state = {"momentum"};
+constexpr std::array<std::string_view, 2> adam_state = {"adam_m", "adam_v"};
+constexpr std::array<OptimizerRule, 3> rules = {{
+    {"sgd", "ApplySgd", {}},
+    {"momentum", "ApplyMomentum", momentum_state},
+    {"adam", "ApplyAdam", adam_state},
+}};
 
 // Reverse-mode differentiation over the forward ops, last to first.
 class TrainingGraph : private GradientWriter {
@@ -56,27 +65,25 @@ class TrainingGraph : private GradientWriter {
 
   void add_losses() {
     const std::vector<TensorId> results = results_of(graph_);
-    if (results.empty()) {
+    if (results.empty())
       throw InputError("", graph_.name(), "no floating-point output to train",
                        "give a model with at least one output that is not an integer");
-    }
-    const bool has_loss = std::any_of(results.begin(), results.end(),
-                                      [this](TensorId id) { return ends_in_loss(id); });
+    const auto ends = [this](TensorId id) { return ends_in_loss(id); };
+    const bool has_loss = std::ranges::any_of(results, ends);
     for (const TensorId id : results) {
       if (!trains(id)) continue;
-      if (!has_loss) {
+      if (!has_loss)
         add_loss(id);
-      } else if (ends_in_loss(id)) {
+      else if (ends(id))
         seed(id);
-      }
     }
   }
 
   // A graph that computes its own loss has a scalar for it, after a loss op.
   bool ends_in_loss(TensorId id) const {
     const bool scalar = graph_.tensor(id).elements() == 1 && graph_.tensor(id).shape.size() <= 1;
-    return scalar && std::any_of(graph_.ops().begin(), graph_.ops().end(),
-                                 [](const Op& op) { return op.family == OpFamily::Loss; });
+    return scalar &&
+           std::ranges::find(graph_.ops(), OpFamily::Loss, &Op::family) != graph_.ops().end();
   }
 
   void seed(TensorId loss) {
@@ -85,23 +92,20 @@ class TrainingGraph : private GradientWriter {
   }
 
   Tensor like(TensorId id, std::string name, TensorRole role) const {
-    const Tensor& tensor = graph_.tensor(id);
-    return {.name = std::move(name),
-            .type = tensor.type,
-            .role = role,
-            .shape = tensor.shape,
-            .producer = {},
-            .batch = {},
-            .data = nullptr};
+    Tensor tensor;
+    tensor.name = std::move(name);
+    tensor.type = graph_.tensor(id).type;
+    tensor.role = role;
+    tensor.shape = graph_.tensor(id).shape;
+    return tensor;
   }
 
   // Classes are on the last axis, in images (rank 4 and more) on the second; never on the batch's.
   static int class_axis(const Tensor& scores) {
     const int rank = static_cast<int>(scores.shape.size());
     int axis = rank <= 3 ? rank - 1 : 1;
-    if (scores.batch.kind == BatchKind::Batched && axis == scores.batch.axis) {
+    if (scores.batch.kind == BatchKind::Batched && axis == scores.batch.axis)
       axis = axis == rank - 1 ? rank - 2 : rank - 1;
-    }
     return axis;
   }
 
@@ -119,23 +123,27 @@ class TrainingGraph : private GradientWriter {
     }
     Tensor value = like(result, scores.name + "/loss", TensorRole::Activation);
     value.shape.clear();
-    Op loss;
-    loss.name = value.name;
-    loss.type = classifies ? "SoftmaxCrossEntropy" : "MeanSquaredLoss";
-    loss.phase = Phase::Loss;
-    loss.inputs = {result, builder_.add_tensor(std::move(target))};
+    Op loss = made(value.name, classifies ? "SoftmaxCrossEntropy" : "MeanSquaredLoss", Phase::Loss,
+                   {result, builder_.add_tensor(std::move(target))});
     loss.outputs = {builder_.add_tensor(std::move(value))};
     if (classifies) loss.attributes = {{"axis", std::int64_t{axis}}};
     add_loss_gradient(result, builder_.add_op(loss));
   }
 
-  void add_loss_gradient(TensorId result, OpId loss) {
+  static Op made(std::string name, std::string type, Phase phase, std::vector<TensorId> inputs,
+                 OpId forward = {}) {
     Op op;
-    op.name = builder_.op(loss).name + "/grad";
-    op.type = builder_.op(loss).type + "Grad";
-    op.phase = Phase::Backward;
-    op.forward = loss;
-    op.inputs = builder_.op(loss).inputs;
+    op.name = std::move(name);
+    op.type = std::move(type);
+    op.phase = phase;
+    op.inputs = std::move(inputs);
+    op.forward = forward;
+    return op;
+  }
+
+  void add_loss_gradient(TensorId result, OpId id) {
+    const Op& loss = builder_.op(id);
+    Op op = made(loss.name + "/grad", loss.type + "Grad", Phase::Backward, loss.inputs, id);
     op.attributes = {{"wrt", std::vector<std::int64_t>{0}}};
     op.outputs = {new_gradient(result)};
     builder_.add_op(std::move(op));
@@ -152,13 +160,8 @@ class TrainingGraph : private GradientWriter {
   TensorId gradient_of(TensorId id, OpId forward) {
     std::vector<TensorId>& shares = gradients_[id];
     if (shares.size() <= 1) return shares.empty() ? TensorId() : shares[0];
-    Op sum;
-    sum.name = graph_.tensor(id).name + "/grad_sum";
-    sum.type = "AddN";
-    sum.phase = Phase::Backward;
-    sum.forward = forward;
-    sum.inputs = std::move(shares);
-    shares.clear();
+    Op sum = made(graph_.tensor(id).name + "/grad_sum", "AddN", Phase::Backward,
+                  std::exchange(shares, {}), forward);
     sum.outputs = {new_gradient(id)};
     builder_.add_op(std::move(sum));
     return gradients_[id][0];
@@ -166,48 +169,39 @@ class TrainingGraph : private GradientWriter {
 
   void differentiate(OpId id) {
     const Op& op = graph_.op(id);
-    const OpRule& rule = strato::rule_of(op.type);
     current_ = id;
-    current_rule_ = &rule;
+    reader_.emplace(op, graph_.ops(), graph_.tensors());
     output_gradients_.clear();
     for (const TensorId output : op.outputs) {
       const TensorId gradient = gradient_of(output, id);
       if (gradient.valid()) output_gradients_.push_back(gradient);
     }
+    const OpRule& rule = strato::rule_of(op.type);
     if (output_gradients_.empty() || !rule.gradient) return;
     bool wanted = false;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) wanted = wanted || wants(i);
-    if (!wanted) return;
-    const OpReader reader(op, graph_.ops(), graph_.tensors());
-    reader_ = &reader;
-    rule.gradient(*this);
-    reader_ = nullptr;
+    if (wanted) rule.gradient(*this);
   }
 
   const OpReader& forward() const override { return *reader_; }
 
   bool wants(std::size_t input) const override {
     const Op& op = graph_.op(current_);
-    return input < op.inputs.size() && contains(current_rule_->differentiable, input) &&
-           trains(op.inputs[input]);
+    return input < op.inputs.size() && trains(op.inputs[input]) &&
+           contains(strato::rule_of(op.type).differentiable, input);
   }
 
   void add(std::string_view type, std::string_view name, const std::vector<Saved>& reads,
            const std::vector<std::size_t>& inputs) override {
     const Op& forward = builder_.op(current_);
-    Op op;
-    op.name = fmt::format("{}/{}", forward.name, name);
-    op.type = fmt::format("{}{}", forward.type, type);
-    op.phase = Phase::Backward;
-    op.forward = current_;
+    Op op = made(fmt::format("{}/{}", forward.name, name), fmt::format("{}{}", forward.type, type),
+                 Phase::Backward, output_gradients_, current_);
     op.attributes = graph_.op(current_).attributes;
     op.attributes.emplace_back("wrt", std::vector<std::int64_t>(inputs.begin(), inputs.end()));
-    op.inputs = output_gradients_;
     for (const Saved& saved : reads) {
       const std::vector<TensorId>& from = saved.output ? forward.outputs : forward.inputs;
-      if (saved.index < from.size() && from[saved.index].valid()) {
+      if (saved.index < from.size() && from[saved.index].valid())
         op.inputs.push_back(from[saved.index]);
-      }
     }
     for (const std::size_t input : inputs)
       op.outputs.push_back(new_gradient(forward.inputs[input]));
@@ -233,26 +227,18 @@ class TrainingGraph : private GradientWriter {
     for (std::size_t i = 0; i < graph_.tensor_count(); ++i) {
       const TensorId parameter(i);
       if (graph_.tensor(parameter).role != TensorRole::Parameter || !trains(parameter)) continue;
-      const OpId reader = first_reader(parameter);
+      const auto readers = graph_.consumers(parameter);
+      const OpId reader = readers.empty() ? OpId() : readers[0];
       const TensorId gradient = gradient_of(parameter, reader);
       if (gradient.valid()) add_update(parameter, gradient, reader);
     }
   }
 
-  OpId first_reader(TensorId parameter) const {
-    const std::span<const OpId> readers = graph_.consumers(parameter);
-    return readers.empty() ? OpId() : readers[0];
-  }
-
   void add_update(TensorId parameter, TensorId gradient, OpId reader) {
     const OptimizerRule& rule = rule_of(optimizer_);
     const std::string& name = graph_.tensor(parameter).name;
-    Op update;
-    update.name = name + "/update";
-    update.type = rule.update;
-    update.phase = Phase::Update;
-    update.forward = reader;
-    update.inputs = {parameter, gradient};
+    Op update = made(name + "/update", std::string(rule.update), Phase::Update,
+                     {parameter, gradient}, reader);
     for (const std::string_view slot : rule.state) {
       update.inputs.push_back(builder_.add_tensor(
           like(parameter, fmt::format("{}/{}", name, slot), TensorRole::OptimizerState)));
@@ -266,12 +252,24 @@ class TrainingGraph : private GradientWriter {
   std::vector<bool> trains_;                             // per tensor
   IdVector<TensorId, std::vector<TensorId>> gradients_;  // per tensor: its gradient's shares
   OpId current_;                                         // the forward op at hand
-  const OpRule* current_rule_ = nullptr;
-  const OpReader* reader_ = nullptr;
+  std::optional<OpReader> reader_;                       // of the same
   std::vector<TensorId> output_gradients_;
 };
 
 }  // namespace
+
+const OptimizerRule& rule_of(Optimizer optimizer) {
+  return rules[static_cast<std::size_t>(optimizer)];
+}
+
+std::string_view name_of(Optimizer optimizer) { return rule_of(optimizer).name; }
+
+Optimizer optimizer_from(std::string_view name) {
+  const auto found = std::ranges::find(rules, name, &OptimizerRule::name);
+  if (found != rules.end()) return static_cast<Optimizer>(found - rules.begin());
+  throw InputError("", "optimizer", fmt::format("\"{}\" is not known", name.substr(0, 64)),
+                   "use sgd, momentum or adam");
+}
 
 Graph make_training_graph(const Graph& forward, Optimizer optimizer) {
   return TrainingGraph(forward, optimizer).run();

@@ -1,10 +1,23 @@
-// Makes the graph of a training step from a forward graph.
+// The optimizers, and the graph of a training step made from a forward graph.
 #pragma once
 
-#include "core/graph/train/optimizer.h"
+#include <cstdint>
+#include <span>
+#include <string_view>
+
 #include "core/graph/value/graph.h"
 
 namespace strato {
+
+enum class Optimizer : std::uint8_t { Sgd, Momentum, Adam };
+struct OptimizerRule {
+  std::string_view name;                    // as a person writes it
+  std::string_view update;                  // op type
+  std::span<const std::string_view> state;  // names of the parameter-sized tensors kept for each
+};
+const OptimizerRule& rule_of(Optimizer optimizer);
+std::string_view name_of(Optimizer optimizer);
+Optimizer optimizer_from(std::string_view name);  // throws InputError; accepts sgd, momentum, adam
 
 // Appends loss, one or more gradient ops for every op on a path from a parameter to the loss (by
 // the catalogue's gradient rules), AddN where a tensor has several consumers, and one update op

@@ -6,10 +6,7 @@
 namespace strato {
 namespace {
 
-const Tensor& no_tensor() {
-  static const Tensor empty;
-  return empty;
-}
+const Tensor no_tensor;
 
 template <class T>
 std::vector<std::int64_t> decoded(const std::string& bytes) {
@@ -43,11 +40,25 @@ Shape broadcast_shape(const Shape& a, const Shape& b) {
   return result;
 }
 
+void hash_attribute(Hasher& hasher, const Attribute& attribute) {
+  hasher.number(attribute.index());
+  std::visit(
+      [&hasher]<class T>(const T& value) {
+        if constexpr (std::is_arithmetic_v<T>)
+          hasher.number(value);
+        else if constexpr (std::is_same_v<T, std::string>)
+          hasher.text(value);
+        else
+          hasher.numbers(std::span(value));
+      },
+      attribute);
+}
+
 const Tensor& OpReader::input(std::size_t i) const {
-  return has_input(i) ? (*tensors_)[op_->inputs[i]] : no_tensor();
+  return has_input(i) ? (*tensors_)[op_->inputs[i]] : no_tensor;
 }
 const Tensor& OpReader::output(std::size_t i) const {
-  return has_output(i) ? (*tensors_)[op_->outputs[i]] : no_tensor();
+  return has_output(i) ? (*tensors_)[op_->outputs[i]] : no_tensor;
 }
 
 double OpReader::elements() const {
@@ -57,14 +68,9 @@ double OpReader::elements() const {
 std::optional<std::vector<std::int64_t>> OpReader::constant(std::size_t i) const {
   const Tensor& tensor = input(i);
   if (!has_input(i) || !tensor.data) return std::nullopt;
-  switch (tensor.type) {
-    case DataType::I64:
-      return decoded<std::int64_t>(*tensor.data);
-    case DataType::I32:
-      return decoded<std::int32_t>(*tensor.data);
-    default:
-      return std::nullopt;
-  }
+  if (tensor.type == DataType::I64) return decoded<std::int64_t>(*tensor.data);
+  if (tensor.type == DataType::I32) return decoded<std::int32_t>(*tensor.data);
+  return std::nullopt;
 }
 
 std::optional<std::vector<std::int64_t>> OpReader::list(std::string_view attribute,

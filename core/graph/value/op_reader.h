@@ -24,6 +24,9 @@ double product(const Shape& shape, std::size_t first = 0, std::size_t last = SIZ
 // Numpy's rule: aligned from the right, an extent of 1 stretches.
 Shape broadcast_shape(const Shape& a, const Shape& b);
 
+// Attributes in digests of graphs and of their parts.
+void hash_attribute(Hasher& hasher, const Attribute& attribute);
+
 class OpReader {
  public:
   OpReader(const Op& op, const IdVector<OpId, Op>& ops, const IdVector<TensorId, Tensor>& tensors)

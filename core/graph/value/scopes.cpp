@@ -1,5 +1,7 @@
 #include "core/graph/value/scopes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -10,11 +12,6 @@ namespace strato {
 namespace {
 
 constexpr std::string_view kEnds = "/.";
-
-const Op& layer_op(const Graph& graph, OpId id) {
-  const Op& op = graph.op(id);
-  return op.forward.valid() ? graph.op(op.forward) : op;
-}
 
 // The scope that starts at `at`, with the marks before it; empty at the end.
 std::string_view component(std::string_view name, std::size_t at) {
@@ -44,10 +41,6 @@ std::size_t shared_length(const Graph& graph, std::span<const OpId> ops, std::si
   return shared;
 }
 
-std::string range_name(const ScopePart& first, const ScopePart& last) {
-  return first.name + " … " + last.name;
-}
-
 // Even runs of neighbours, at most `most` of them.
 std::vector<ScopePart> bundled(std::vector<ScopePart> parts, std::size_t most) {
   const std::size_t count = std::min(most, (parts.size() + most - 1) / most);
@@ -55,19 +48,22 @@ std::vector<ScopePart> bundled(std::vector<ScopePart> parts, std::size_t most) {
   for (std::size_t c = 0; c < count; ++c) {
     const std::size_t begin = c * parts.size() / count, end = (c + 1) * parts.size() / count;
     ScopePart range;
-    range.name = range_name(parts[begin], parts[end - 1]);
+    range.name = fmt::format("{} … {}", parts[begin].name, parts[end - 1].name);
     range.range = true;
     for (std::size_t p = begin; p < end; ++p)
       range.ops.insert(range.ops.end(), parts[p].ops.begin(), parts[p].ops.end());
-    std::sort(range.ops.begin(), range.ops.end());
+    std::ranges::sort(range.ops);
     result.push_back(std::move(range));
   }
   return result;
 }
 
-ScopePart single(const Graph& graph, OpId id) { return {graph.op(id).name, {id}, false}; }
-
 }  // namespace
+
+const Op& layer_op(const Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  return op.forward.valid() ? graph.op(op.forward) : op;
+}
 
 std::vector<ScopePart> split_by_scope(const Graph& graph, std::span<const OpId> ops,
                                       std::size_t flat, std::size_t most) {
@@ -76,7 +72,7 @@ std::vector<ScopePart> split_by_scope(const Graph& graph, std::span<const OpId> 
   if (ops.empty()) return parts;
   const std::size_t shared = shared_length(graph, ops, 0);
   if (ops.size() <= flat) {
-    for (const OpId id : ops) parts.push_back(single(graph, id));
+    for (const OpId id : ops) parts.push_back({graph.op(id).name, {id}, false});
   } else {
     std::unordered_map<std::string_view, std::size_t> known;
     for (const OpId id : ops) {

@@ -11,6 +11,9 @@
 
 namespace strato {
 
+// The op that a person would name a layer by: the forward op of a gradient or an update.
+const Op& layer_op(const Graph& graph, OpId id);
+
 struct ScopePart {
   std::string name;       // of the op; of a scope: below what all of `ops` share
   std::vector<OpId> ops;  // ascending; one: the part is this op

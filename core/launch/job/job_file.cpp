@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/io/digest_json.h"
 #include "core/io/json.h"
 
 namespace strato {
@@ -81,7 +80,7 @@ StagedPlan staged_plan_from(const JsonView& view) {
   if (const auto file = view.find("profile")) plan.profile = staged_file_from(*file);
   plan.priorities = view.at("priorities").boolean();
   plan.fair_links = view.at("fair_links").boolean();
-  plan.digest = read_digest(view.at("plan"));
+  plan.digest = view.at("plan").digest();
   return plan;
 }
 
@@ -159,7 +158,7 @@ JobFile parse_job(const std::string& json, const std::string& file) {
   check_options(job.options, file);
   job.graph = staged_graph_from(root.at("graph"));
   if (const auto plan = root.find("plan")) job.plan = staged_plan_from(*plan);
-  job.programs = read_digest(root.at("programs"));
+  job.programs = root.at("programs").digest();
   for (const JsonView& rank : root.at("ranks").items()) {
     job.ranks.push_back({rank.at("device").string(),
                          DeviceId(static_cast<std::size_t>(rank.at("id").integer(0, kMaxInt))),

@@ -2,7 +2,6 @@
 
 #include "core/base/error.h"
 #include "core/io/byte_io.h"
-#include "core/io/digest_json.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/launch/job/real_json.h"
@@ -97,7 +96,7 @@ JobResult read_result(const fs::path& folder) {
     result.peaks.push_back(Bytes(peak.integer(0)));
   const JsonView tasks = root.at("tasks");
   const StagedFile expected{static_cast<std::uintmax_t>(tasks.at("bytes").integer(0)),
-                            read_digest(tasks.at("digest"))};
+                            tasks.at("digest").digest()};
   const fs::path measured = folder / "tasks.bin";
   result.tasks =
       read_tasks(read_staged(measured, expected), result.peaks.size(), measured.string());

@@ -9,7 +9,7 @@
 #include "core/cost/value/cost_model.h"
 #include "core/graph/group/grouping.h"
 #include "core/graph/group/metis_grouping.h"
-#include "core/graph/train/optimizer.h"
+#include "core/graph/train/training_graph.h"
 #include "core/graph/value/graph.h"
 #include "core/strategy/value/strategy.h"
 

@@ -9,8 +9,7 @@
 #include "core/cluster/spec/price.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/cost/value/profile.h"
-#include "core/graph/build/with_batch.h"
-#include "core/graph/build/with_precision.h"
+#include "core/graph/build/copy_graph.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 

@@ -1,7 +1,7 @@
 #include "core/store/sqlite/packed.h"
 
 #include "core/base/error.h"
-#include "core/io/compression.h"
+#include "core/io/byte_io.h"
 
 namespace strato::store {
 namespace {

@@ -5,8 +5,8 @@
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
-#include "core/io/digest_json.h"
 #include "core/io/file.h"
+#include "core/io/json.h"
 #include "core/strategy/file/rebind.h"
 #include "core/strategy/file/strategy_json.h"
 
@@ -18,15 +18,14 @@ void read_graph(const JsonView& view, PlanFile& plan) {
   view.allow_only({"file", "name", "digest", "batch", "optimizer"});
   plan.graph_file = view.at("file").string();
   plan.graph_name = view.at("name").string();
-  plan.graph_digest = read_digest(view.at("digest"));
+  plan.graph_digest = view.at("digest").digest();
   plan.batch = view.at("batch").integer(1);
   plan.optimizer = view.at("optimizer").string();
 }
 
 PlanRanks read_ranks(const JsonView& view) {
   view.allow_only({"version", "count", "digest"});
-  return {view.at("version").integer(1), view.at("count").integer(1),
-          read_digest(view.at("digest"))};
+  return {view.at("version").integer(1), view.at("count").integer(1), view.at("digest").digest()};
 }
 
 std::string object_text(const JsonView& view) {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/io/mapped_file.h"
+#include "core/io/file.h"
 #include "plugins/importers/onnx/bind/bind.h"
 #include "plugins/importers/onnx/bind/uses.h"
 #include "plugins/importers/onnx/build.h"

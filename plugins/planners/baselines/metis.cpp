@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/graph/group/partition.h"
+#include "core/graph/group/metis_grouping.h"
 #include "core/search/evaluate/baselines.h"
 
 namespace strato {

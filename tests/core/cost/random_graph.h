@@ -6,7 +6,6 @@
 
 #include "core/base/random.h"
 #include "core/graph/build/graph_builder.h"
-#include "core/graph/train/optimizer.h"
 #include "core/graph/train/training_graph.h"
 #include "core/graph/value/graph.h"
 

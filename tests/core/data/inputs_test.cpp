@@ -4,7 +4,6 @@
 
 #include <numeric>
 
-#include "core/data/staged_inputs.h"
 #include "core/graph/build/graph_builder.h"
 #include "core/io/file.h"
 #include "tests/core/data/memory_source.h"

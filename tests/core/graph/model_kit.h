@@ -12,7 +12,7 @@
 #include "core/graph/group/grouping.h"
 #include "core/graph/ops/catalogue.h"
 #include "core/graph/rules/op_rule.h"
-#include "core/graph/train/optimizer.h"
+#include "core/graph/train/training_graph.h"
 
 namespace strato {
 

@@ -98,7 +98,7 @@ TEST(TrainingGraph, OptimizersKeepTheirState) {
   for (const Optimizer optimizer : {Optimizer::Sgd, Optimizer::Momentum, Optimizer::Adam}) {
     const Graph graph = make_training_graph(mlp(), optimizer);
     const Op& update = graph.op(graph.find_op("w1/update"));
-    EXPECT_EQ(update.inputs.size(), 2u + static_cast<std::size_t>(state_slots(optimizer)));
+    EXPECT_EQ(update.inputs.size(), 2u + rule_of(optimizer).state.size());
     EXPECT_EQ(optimizer_from(name_of(optimizer)), optimizer);
   }
   EXPECT_THROW(optimizer_from("adamw"), InputError);

@@ -1,9 +1,7 @@
 // A model on another batch equals the model that was built for it.
-#include "core/graph/build/with_batch.h"
-
 #include <gtest/gtest.h>
 
-#include "core/graph/train/optimizer.h"
+#include "core/graph/build/copy_graph.h"
 #include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 

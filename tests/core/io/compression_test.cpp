@@ -1,7 +1,7 @@
 // What was compressed comes back, and nothing else does.
-#include "core/io/compression.h"
-
 #include <gtest/gtest.h>
+
+#include "core/io/byte_io.h"
 
 namespace strato {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/io/compression.h"
+#include "core/io/byte_io.h"
 #include "tests/core/io/forged_container.h"
 #include "tests/message_of.h"
 

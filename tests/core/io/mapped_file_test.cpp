@@ -1,6 +1,4 @@
 // Views of files.
-#include "core/io/mapped_file.h"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
-#include "core/graph/build/with_precision.h"
+#include "core/graph/build/copy_graph.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/what_if_curve.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/graph/rules/batch_rules.h"
+#include "core/graph/rules/op_rule.h"
 #include "plugins/engines/torch/kernels/kernel.h"
 
 namespace strato::torch_engine {

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/graph/axes/axis_letters.h"
 #include "core/graph/axes/split_axes.h"
 
 namespace strato::torch_engine {

@@ -10,7 +10,6 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
-#include "core/io/mapped_file.h"
 #include "plugins/engines/torch/values/aten.h"
 #include "plugins/engines/torch/values/stored.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/io/mapped_file.h"
+#include "core/io/file.h"
 #include "plugins/importers/onnx/read/wire_format.h"
 
 namespace strato::onnx_import {

@@ -6,7 +6,6 @@
 
 #include "core/cost/value/op_signature.h"
 #include "core/cost/value/profile.h"
-#include "core/graph/train/optimizer.h"
 #include "core/graph/train/training_graph.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/load/plugin_registry.h"

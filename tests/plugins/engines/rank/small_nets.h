@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/train/optimizer.h"
+#include "core/graph/train/training_graph.h"
 #include "core/strategy/value/strategy.h"
 
 namespace strato {

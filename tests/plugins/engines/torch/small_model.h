@@ -13,7 +13,6 @@
 #include "core/base/random.h"
 #include "core/graph/build/graph_builder.h"
 #include "core/graph/ops/catalogue.h"
-#include "core/graph/train/optimizer.h"
 #include "core/graph/train/training_graph.h"
 #include "core/plugin/load/plugin_registry.h"
 #include "tests/paths.h"

@@ -1,7 +1,6 @@
 // The models that come with the program.
 #include <algorithm>
 
-#include "core/graph/train/optimizer.h"
 #include "core/graph/train/training_graph.h"
 #include "tests/paths.h"
 #include "tests/plugins/importers/onnx/model_kit.h"

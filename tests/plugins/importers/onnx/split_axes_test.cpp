@@ -4,7 +4,6 @@
 
 #include "core/graph/ops/catalogue.h"
 #include "core/graph/rules/op_rule.h"
-#include "core/graph/train/optimizer.h"
 #include "core/graph/train/training_graph.h"
 #include "tests/paths.h"
 #include "tests/plugins/importers/onnx/model_kit.h"

@@ -1,0 +1,143 @@
+#include "core/graph/ops/elementwise_rules.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/graph/rules/shape_rules.h"
+
+namespace strato {
+namespace {
+
+constexpr double cheap = 1, costly = 10;
+
+OpRule unary(double flops, GradientRule gradient_rule) {
+  return {.family = OpFamily::Elementwise,
+          .flops = per_element(flops),
+          .batch = batch_aligned,
+          .gradient = std::move(gradient_rule)};
+}
+
+OpRule binary(double flops, Linearity linear, GradientRule gradient_rule) {
+  OpRule rule = unary(flops, std::move(gradient_rule));
+  rule.min_inputs = 2;
+  rule.shape = shape_broadcast;
+  rule.linear = linear;
+  rule.differentiable = inputs({0, 1});
+  return rule;
+}
+
+// Any number of operands: one less operation per element than operands.
+OpRule variadic(Linearity linear, GradientRule gradient_rule) {
+  OpRule rule = binary(1, linear, std::move(gradient_rule));
+  rule.min_inputs = 1;
+  rule.flops = [](const OpReader& op) {
+    return op.elements() * static_cast<double>(std::max<std::size_t>(2, op.input_count()) - 1);
+  };
+  rule.differentiable = all_inputs;
+  return rule;
+}
+
+OpRule predicate(std::size_t operands) {
+  OpRule rule = operands == 1 ? unary(1, nullptr) : binary(1, Linearity::None, nullptr);
+  rule.shape = [](const OpReader& op) -> TensorTypes {
+    return {{DataType::Bool, shape_broadcast(op)[0].shape}};
+  };
+  return rule;
+}
+
+// The gradient reads the mask, a byte per element, which the forward op keeps for it.
+OpRule dropout() {
+  OpRule rule = unary(2, [](GradientWriter& writer) {
+    const OpReader& forward = writer.forward();
+    const std::size_t mask =
+        forward.has_output(1) ? 1 : writer.save_output("mask", DataType::Bool, forward.in(0));
+    gradient({y(mask)})(writer);
+  });
+  rule.side_outputs = true;
+  return rule;
+}
+
+OpRule leaky() {  // the slope is the second input
+  OpRule rule = unary(2, gradients({{"GradInput", "grad_input", 0, {x(0), x(1)}},
+                                    {"GradWeight", "grad_weight", 1, {x(0)}}}));
+  rule.min_inputs = 2;
+  rule.differentiable = inputs({0, 1});
+  return rule;
+}
+
+OpRule linear(ShapeRule shape) {
+  OpRule rule = unary(cheap, gradient());
+  rule.shape = std::move(shape);
+  rule.linear = Linearity::Joint;
+  return rule;
+}
+
+TensorTypes cast_shape(const OpReader& op) {
+  using enum DataType;
+  // By ONNX's TensorProto.DataType.
+  constexpr std::array types = {F32,  F32, U8,  I8,  I16, I16, I32, I64, F32,
+                                Bool, F16, F64, I32, I64, F32, F32, BF16};
+  const auto to = static_cast<std::uint64_t>(op->integer("to", 1));
+  return {{to < types.size() ? types[to] : F32, op.in(0)}};
+}
+
+// The gradient reads operand and result to tell which operand was the largest, at each element.
+void extreme_gradient(GradientWriter& writer) {
+  for (std::size_t i = 0; i < writer.forward().input_count(); ++i) {
+    if (writer.wants(i)) writer.add("Grad", "grad", {x(i), y(0)}, {i});
+  }
+}
+
+OpRule where() {
+  OpRule rule = binary(1, Linearity::None,
+                       gradients({{"GradA", "grad_a", 1, {x(0)}}, {"GradB", "grad_b", 2, {x(0)}}}));
+  rule.min_inputs = 3;
+  rule.shape = [](const OpReader& op) -> TensorTypes {
+    return {{op.input(1).type, shape_broadcast(op)[0].shape}};
+  };
+  rule.differentiable = inputs({1, 2});
+  return rule;
+}
+
+}  // namespace
+
+OpRules elementwise_rules() {
+  using enum Linearity;
+  const GradientRule of_input = gradient({x(0)}), of_output = gradient({y(0)});
+  const GradientPart first = {"GradA", "grad_a", 0, {}, true}, second = {"GradB", "grad_b", 1, {}};
+  return {
+      {{"Abs", "Clip", "ThresholdedRelu"}, unary(cheap, of_input)},
+      {{"BitwiseNot", "Ceil", "Floor", "Round", "Sign"}, unary(cheap, nullptr)},
+      {{"Reciprocal", "Relu", "Sqrt"}, unary(cheap, of_output)},
+      {{"DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"}, unary(2, nullptr)},
+      {{"HardSigmoid", "Shrink", "Softsign"}, unary(2, of_input)},
+      {{"LeakyRelu"}, unary(2, of_output)},
+      {{"HardSwish"}, unary(3, of_input)},
+      {{"Acos",      "Acosh", "Asin", "Asinh", "Atan",     "Atanh", "BiasGelu",
+        "Celu",      "Cos",   "Cosh", "Erf",   "FastGelu", "Gelu",  "Log",
+        "QuickGelu", "Silu",  "Sin",  "Sinh",  "Softplus", "Swish"},
+       unary(costly, of_input)},
+      {{"Elu", "Exp", "Selu", "Sigmoid", "Tan", "Tanh"}, unary(costly, of_output)},
+      {{"Mish"}, unary(2 * costly, of_input)},
+      {{"CastLike", "Neg"}, linear(nullptr)},
+      {{"Cast"}, linear(cast_shape)},
+      {{"Dropout"}, dropout()},
+      {{"PRelu"}, leaky()},
+      {{"IsInf", "IsNaN", "Not"}, predicate(1)},
+      {{"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Or", "Xor"},
+       predicate(2)},
+      {{"BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}, binary(1, None, nullptr)},
+      {{"Add"}, binary(1, Joint, passed_gradient)},
+      {{"Sub"}, binary(1, Joint, gradients({first, second}))},
+      {{"Mul"}, binary(1, Each, operand_gradients({x(1)}, {x(0)}))},
+      {{"Div"}, binary(1, First, operand_gradients({x(1)}, {x(0), x(1)}))},
+      {{"Mod"}, binary(1, None, gradients({first}))},
+      {{"Pow"}, binary(10, None, operand_gradients({x(0), x(1)}, {x(0), x(1), y(0)}))},
+      {{"AddN", "Sum"}, variadic(Joint, passed_gradient)},
+      {{"Max", "Min"}, variadic(None, extreme_gradient)},
+      {{"Mean"}, variadic(Joint, gradient())},
+      {{"Where"}, where()},
+  };
+}
+
+}  // namespace strato

@@ -1,0 +1,274 @@
+#include "core/graph/ops/layout_rules.h"
+
+#include <algorithm>
+
+#include "core/graph/rules/shape_rules.h"
+
+namespace strato {
+namespace {
+
+// ---- views
+
+TensorTypes reshaped(const OpReader& op) {
+  auto shape = op.list("shape", 1);
+  if (!shape) return {};
+  double known = 1;
+  std::int64_t* open = nullptr;
+  for (std::size_t i = 0; i < shape->size(); ++i) {
+    std::int64_t& size = (*shape)[i];
+    if (size == 0 && op->integer("allowzero", 0) == 0)
+      size = extent(op.in(0), static_cast<std::int64_t>(i));
+    if (size == -1)
+      open = &size;
+    else
+      known *= static_cast<double>(size);
+  }
+  if (open) *open = known > 0 ? static_cast<std::int64_t>(product(op.in(0)) / known) : 0;
+  return typed_like_first(op, *shape);
+}
+
+TensorTypes flattened(const OpReader& op) {
+  const auto axis = static_cast<std::size_t>(std::max(0, op.axis("axis", 1, op.in(0).size())));
+  return typed_like_first(op, {static_cast<std::int64_t>(product(op.in(0), 0, axis)),
+                               static_cast<std::int64_t>(product(op.in(0), axis))});
+}
+
+bool names_axis(const std::vector<std::int64_t>& axes, std::size_t axis, std::size_t rank) {
+  return std::ranges::any_of(
+      axes, [&](std::int64_t named) { return wrap_axis(named, rank) == static_cast<int>(axis); });
+}
+
+TensorTypes squeezed(const OpReader& op) {
+  if (op.has_input(1) && !op.constant(1)) return {};
+  const Shape& in = op.in(0);
+  const auto axes = op.list("axes", 1).value_or(std::vector<std::int64_t>{});
+  Shape shape;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const bool dropped = axes.empty() ? in[i] == 1 : names_axis(axes, i, in.size());
+    if (!dropped) shape.push_back(in[i]);
+  }
+  return typed_like_first(op, shape);
+}
+
+TensorTypes unsqueezed(const OpReader& op) {
+  const auto axes = op.list("axes", 1);
+  if (!axes) return {};
+  const Shape& in = op.in(0);
+  const std::size_t rank = in.size() + axes->size();
+  Shape shape;
+  for (std::size_t i = 0, next = 0; i < rank; ++i)
+    shape.push_back(names_axis(*axes, i, rank) || next >= in.size() ? 1 : in[next++]);
+  return typed_like_first(op, shape);
+}
+
+OpRule view(ShapeRule shape, GradientRule gradient_rule) {
+  return {.family = OpFamily::View,
+          .shape = std::move(shape),
+          .batch = batch_reshaped,
+          .linear = Linearity::Joint,
+          .gradient = std::move(gradient_rule),
+          .unread = all_inputs,
+          .view = true};
+}
+
+// ---- moves
+
+TensorTypes transposed_shape(const OpReader& op) {
+  const auto permutation = op->integers("perm");
+  Shape shape(op.in(0).rbegin(), op.in(0).rend());
+  for (std::size_t i = 0; i < permutation.size() && i < shape.size(); ++i)
+    shape[i] = extent(op.in(0), permutation[i]);
+  return typed_like_first(op, shape);
+}
+
+BatchAnswer transposed_batch(BatchFlow& flow) {
+  const int axis = flow.axis(0), rank = static_cast<int>(flow.op.in(0).size());
+  if (axis < 0) return std::nullopt;
+  const auto permutation = flow.op->integers("perm");
+  if (permutation.empty()) return flow.on(rank - 1 - axis);
+  const auto found = std::ranges::find(permutation, axis);
+  return flow.on_if(found != permutation.end(), static_cast<int>(found - permutation.begin()));
+}
+
+TensorTypes concatenated_shape(const OpReader& op) {
+  Shape shape = op.in(0);
+  const int axis = op.axis("axis", 0, shape.size());
+  if (axis < 0 || axis >= static_cast<int>(shape.size())) return {};
+  for (std::size_t i = 1; i < op.input_count(); ++i)
+    shape[static_cast<std::size_t>(axis)] += extent(op.in(i), axis);
+  return typed_like_first(op, shape);
+}
+
+// All inputs carry the batch on the same axis, which is not the one that the op works along.
+BatchRule side_by_side(std::int64_t default_axis) {
+  return [default_axis](BatchFlow& flow) {
+    int axis = -1;
+    for (std::size_t i = 0; i < flow.op.input_count() && axis < 0; ++i) axis = flow.axis(i);
+    bool follows = axis >= 0 && axis != flow.op.axis("axis", default_axis, flow.op.in(0).size());
+    for (std::size_t i = 0; i < flow.op.input_count(); ++i) {
+      if (flow.op.has_input(i)) follows = flow.requires_batch(i, axis) && follows;
+    }
+    return flow.on_if(follows, axis);
+  };
+}
+
+TensorTypes expanded_shape(const OpReader& op) {
+  const auto shape = op.list("shape", 1);
+  return shape ? typed_like_first(op, broadcast_shape(op.in(0), *shape)) : TensorTypes{};
+}
+
+BatchAnswer expanded_batch(BatchFlow& flow) {
+  const Shape &in = flow.op.in(0), &out = flow.op.out();
+  if (flow.axis(0) < 0) return std::nullopt;
+  const int axis = flow.axis(0) + static_cast<int>(out.size()) - static_cast<int>(in.size());
+  return flow.on_if(extent(out, axis) == extent(in, flow.axis(0)), axis);
+}
+
+// All gradients read the output's gradient only; what is not the first input says where elements
+// go.
+OpRule movement(BatchRule batch, ShapeRule shape = nullptr, InputSet differentiable = inputs({0})) {
+  return {.family = OpFamily::DataMovement,
+          .shape = std::move(shape),
+          .batch = std::move(batch),
+          .linear = Linearity::Joint,
+          .gradient = gradient(),
+          .differentiable = differentiable};
+}
+
+OpRule partial_read() {
+  OpRule rule = movement(batch_kept());
+  rule.lookups = inputs({0});
+  return rule;
+}
+
+OpRule interpolation() {
+  OpRule rule = movement(batch_kept());
+  rule.flops = per_element(8);  // a weighted mean of four
+  return rule;
+}
+
+// ---- indexing
+
+// out = data[:axis] + indices + data[axis + 1:]
+TensorTypes gathered_shape(const OpReader& op) {
+  Shape shape = op.in(0);
+  const int axis = op.axis("axis", 0, shape.size());
+  if (axis < 0 || axis >= static_cast<int>(shape.size())) return {};
+  shape.erase(shape.begin() + axis);
+  shape.insert(shape.begin() + axis, op.in(1).begin(), op.in(1).end());
+  return typed_like_first(op, shape);
+}
+
+BatchAnswer gathered_batch(BatchFlow& flow) {
+  const int data = flow.axis(0), indices = flow.axis(1);
+  const int axis = flow.op.axis("axis", 0, flow.op.in(0).size());
+  if (data >= 0 && indices >= 0) return std::nullopt;
+  if (indices >= 0) return flow.on(axis + indices);
+  const int behind = data - 1 + static_cast<int>(flow.op.in(1).size());
+  return flow.on_if(data != axis, data < axis ? data : behind);
+}
+
+BatchAnswer gathered_nd_batch(BatchFlow& flow) {
+  const int data = flow.axis(0), indices = flow.axis(1);
+  const auto shared = static_cast<int>(flow.op->integer("batch_dims", 0));
+  const int index_rank = static_cast<int>(flow.op.in(1).size());
+  if (data >= 0 && data == indices && data < shared) return flow.on(data);
+  return flow.on_if(data < 0 && indices >= 0 && indices < index_rank - 1, indices);
+}
+
+OpRule lookup(OpFamily family, ShapeRule shape, BatchRule batch) {
+  return {.family = family,
+          .min_inputs = 2,
+          .shape = std::move(shape),
+          .batch = std::move(batch),
+          .linear = Linearity::First,
+          .gradient = gradients({{"Grad", "grad", 0, {x(1)}}}),
+          .lookups = inputs({0})};
+}
+
+// data, indices, updates
+OpRule scatter(BatchRule batch) {
+  return {.family = OpFamily::DataMovement,
+          .min_inputs = 3,
+          .batch = std::move(batch),
+          .gradient = gradients(
+              {{"GradData", "grad_data", 0, {x(1)}}, {"GradUpdates", "grad_updates", 2, {x(1)}}}),
+          .differentiable = inputs({0, 2})};
+}
+
+OpRule selection(std::size_t min_inputs, BatchRule batch, GradientRule gradient_rule,
+                 ShapeRule shape = nullptr) {
+  return {.family = OpFamily::DataMovement,
+          .min_inputs = min_inputs,
+          .shape = std::move(shape),
+          .flops = per_input_element(1),
+          .batch = std::move(batch),
+          .gradient = std::move(gradient_rule)};
+}
+
+// indices, depth, values: an axis more, as long as the depth says.
+TensorTypes one_hot_shape(const OpReader& op) {
+  const auto depth = op.constant(1);
+  Shape shape = op.in(0);
+  const int axis = op.axis("axis", -1, shape.size() + 1);
+  const bool within = axis >= 0 && axis <= static_cast<int>(shape.size());
+  if (!depth || depth->size() != 1 || depth->front() < 0 || !within) return {};
+  shape.insert(shape.begin() + axis, depth->front());
+  return {{op.input(2).type, shape}};
+}
+
+BatchAnswer one_hot_batch(BatchFlow& flow) {
+  const int axis = flow.axis(0), added = flow.op.axis("axis", -1, flow.op.in(0).size() + 1);
+  return flow.on_if(axis >= 0, axis < added ? axis : axis + 1);
+}
+
+// A column of places for each element that is not zero: at most for all.
+TensorTypes non_zero_shape(const OpReader& op) {
+  const auto elements = static_cast<std::int64_t>(product(op.in(0)));
+  return {{DataType::I64, {std::ssize(op.in(0)), elements}}};
+}
+
+}  // namespace
+
+OpRules layout_rules() {
+  return {
+      {{"Flatten"}, view(flattened, gradient())},
+      {{"Reshape"}, view(reshaped, gradient())},
+      {{"Squeeze"}, view(squeezed, gradient())},
+      {{"Unsqueeze"}, view(unsqueezed, gradient())},
+      {{"Identity", "NoOp"}, view(nullptr, passed_gradient)},
+
+      {{"Concat"}, movement(side_by_side(0), concatenated_shape, all_inputs)},
+      {{"DepthToSpace", "SpaceToDepth"}, movement(batch_kept(mixes_all_but_first))},
+      {{"Expand"}, movement(expanded_batch, expanded_shape)},
+      {{"Pad", "Tile"}, movement(batch_kept())},
+      {{"Split"}, movement(batch_kept(mixes_along("axis", 0)))},
+      {{"Transpose"}, movement(transposed_batch, transposed_shape)},
+      {{"Trilu"}, movement(batch_kept(mixes_last_two))},
+      {{"CenterCropPad", "Slice"}, partial_read()},
+      {{"Resize", "Upsample"}, interpolation()},
+      // Made from a shape or from nothing.
+      {{"BlackmanWindow", "Constant", "ConstantOfShape", "EyeLike", "HammingWindow", "HannWindow",
+        "MelWeightMatrix", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+        "RandomUniformLike", "Range", "Shape", "Size"},
+       {.family = OpFamily::DataMovement, .min_inputs = 0, .unread = all_inputs}},
+
+      {{"Gather"}, lookup(OpFamily::Embedding, gathered_shape, gathered_batch)},
+      {{"GatherElements"},
+       lookup(
+           OpFamily::DataMovement,
+           [](const OpReader& op) { return typed_like_first(op, op.in(1)); }, side_by_side(0))},
+      {{"GatherND"}, lookup(OpFamily::DataMovement, nullptr, gathered_nd_batch)},
+      {{"Scatter", "ScatterElements"}, scatter(side_by_side(0))},
+      {{"ScatterND"}, scatter(nullptr)},
+      {{"Compress"}, selection(2, nullptr, gradient({x(1)}))},
+      {{"NonMaxSuppression"}, selection(2, nullptr, nullptr)},
+      {{"NonZero"}, selection(1, nullptr, nullptr, non_zero_shape)},
+      {{"OneHot"}, selection(3, one_hot_batch, nullptr, one_hot_shape)},
+      {{"ReverseSequence"}, selection(2, side_by_side(-1), gradient({x(1)}))},
+      {{"TopK"}, selection(1, batch_kept(mixes_along("axis", -1)), gradient({y(1)}))},
+      {{"Unique"}, selection(1, nullptr, nullptr)},
+  };
+}
+
+}  // namespace strato

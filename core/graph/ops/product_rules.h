@@ -1,0 +1,12 @@
+// Products of matrices and convolutions. A multiply-add counts two FLOPs; a bias rides along in the
+// kernel and counts none. Convolutions have the samples on axis 0; weights are [out, in / groups,
+// window...] (transposed: [in, out / groups, window...]).
+#pragma once
+
+#include "core/graph/rules/op_rule.h"
+
+namespace strato {
+
+OpRules product_rules();
+
+}  // namespace strato

@@ -1,0 +1,10 @@
+// Sampling at places that other tensors give, signals, and small ops around them.
+#pragma once
+
+#include "core/graph/rules/op_rule.h"
+
+namespace strato {
+
+OpRules sampling_rules();
+
+}  // namespace strato

@@ -1,0 +1,231 @@
+#include "core/graph/rules/op_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace strato {
+
+BatchFlow::BatchFlow(OpReader reader, std::int64_t batch_size) : op(reader), batch(batch_size) {
+  for (std::size_t i = op.input_count(); i-- > 0;) {
+    if (axis(i) >= 0) blocks_ = op.input(i).batch.blocks;
+  }
+}
+
+int BatchFlow::axis(std::size_t i) const {
+  const BatchLayout& layout = op.input(i).batch;
+  return op.has_input(i) && layout.kind == BatchKind::Batched ? layout.axis : -1;
+}
+
+bool BatchFlow::requires_batch(std::size_t i, int wanted) {
+  const Shape& shape = op.in(i);
+  if (wanted >= static_cast<int>(shape.size()) || extent(shape, wanted) == 1)
+    return axis(i) < 0 || axis(i) == wanted;
+  if (axis(i) >= 0) return op.input(i).batch == on(wanted);
+  if (extent(shape, wanted) % (blocks_ * batch) == 0)
+    demands.push_back({op->inputs[i], on(wanted)});
+  return false;
+}
+
+BatchAnswer batch_aligned(BatchFlow& flow) {
+  Letters letters;
+  std::size_t rank = 0;
+  for (std::size_t i = 0; i < flow.op.input_count(); ++i)
+    rank = std::max(rank, flow.op.in(i).size());
+  for (std::size_t axis = 0; axis < rank; ++axis) letters.result += static_cast<char>('a' + axis);
+  for (std::size_t i = 0; i < flow.op.input_count(); ++i)
+    letters.operands.push_back(letters.result.substr(rank - flow.op.in(i).size()));
+  return batch_contracted(flow, letters);
+}
+
+BatchRule batch_kept(MixesAxis mixes) {
+  return [mixes = std::move(mixes)](BatchFlow& flow) -> BatchAnswer {
+    const OpReader& op = flow.op;
+    const int axis = flow.axis(0);
+    if (axis < 0 || (mixes && mixes(op, axis))) return std::nullopt;
+    for (std::size_t i = 1; i < op.input_count(); ++i) {
+      if (flow.axis(i) >= 0) return std::nullopt;
+    }
+    return flow.on_if(!op.has_output(0) || extent(op.out(), axis) == extent(op.in(0), axis), axis);
+  };
+}
+
+bool mixes_all_but_first(const OpReader&, int axis) { return axis != 0; }
+
+bool mixes_last_two(const OpReader& op, int axis) {
+  return axis + 2 >= static_cast<int>(op.in(0).size());
+}
+
+MixesAxis mixes_along(std::string_view attribute, std::int64_t fallback) {
+  return [=](const OpReader& op, int axis) {
+    return axis == op.axis(attribute, fallback, op.in(0).size());
+  };
+}
+
+MixesAxis mixes_from(std::string_view attribute, std::int64_t fallback) {
+  return [=](const OpReader& op, int axis) {
+    return axis >= op.axis(attribute, fallback, op.in(0).size());
+  };
+}
+
+BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters) {
+  char batch_letter = 0;
+  for (std::size_t i = 0; i < letters.operands.size() && batch_letter == 0; ++i) {
+    if (flow.axis(i) < 0) continue;
+    const auto at = static_cast<std::size_t>(flow.axis(i));
+    if (at >= letters.operands[i].size()) return std::nullopt;
+    batch_letter = letters.operands[i][at];
+  }
+  bool follows = batch_letter != 0;
+  for (std::size_t i = 0; i < letters.operands.size(); ++i) {
+    const std::size_t at = letters.operands[i].find(batch_letter);
+    const bool has = at != std::string::npos;
+    follows = (has ? flow.requires_batch(i, static_cast<int>(at)) : flow.axis(i) < 0) && follows;
+  }
+  if (!follows) return std::nullopt;
+  const std::size_t at = letters.result.find(batch_letter);
+  return at == std::string::npos ? partial() : flow.on(static_cast<int>(at));
+}
+
+namespace {
+
+std::string swapped_if(bool swap, std::string letters) {
+  if (swap && letters.size() >= 2) std::swap(letters.back(), letters[letters.size() - 2]);
+  return letters;
+}
+
+}  // namespace
+
+Letters matmul_letters(const OpReader& op) {
+  const std::size_t rank_a = op.in(0).size(), rank_b = op.in(1).size();
+  const std::size_t outer = std::max<std::size_t>({rank_a, rank_b, 2}) - 2;
+  std::string axes;
+  for (std::size_t i = 0; i < outer; ++i) axes += static_cast<char>('A' + i);
+  const auto operand = [&](std::size_t rank, std::string_view inner, bool swap) {
+    if (rank < 2) return std::string(rank, 'k');
+    return swapped_if(swap, axes.substr(outer - (rank - 2)) + std::string(inner));
+  };
+  Letters letters = {{operand(rank_a, "mk", op->integer("transA", 0) != 0),
+                      operand(rank_b, "kn", op->integer("transB", 0) != 0)},
+                     axes};
+  if (rank_a >= 2) letters.result += 'm';
+  if (rank_b >= 2) letters.result += 'n';
+  return letters;
+}
+
+Letters gemm_letters(const OpReader& op) {
+  const std::string bias = std::string("mn").substr(2 - std::min<std::size_t>(2, op.in(2).size()));
+  return {{op->integer("transA", 0) ? "km" : "mk", op->integer("transB", 0) ? "nk" : "kn", bias},
+          "mn"};
+}
+
+Letters einsum_letters(const OpReader& op) {
+  std::string equation = op->text("equation", "");
+  std::erase(equation, ' ');
+  const std::size_t arrow = equation.find("->");
+  const std::string left = equation.substr(0, arrow);
+  Letters letters = {{std::string()}, {}};
+  for (const char c : left) {
+    if (c == ',')
+      letters.operands.emplace_back();
+    else
+      letters.operands.back() += c;
+  }
+  if (arrow != std::string::npos) {
+    letters.result = equation.substr(arrow + 2);
+  } else {
+    for (char c = 'A'; c <= 'z'; ++c)
+      if (std::count(left.begin(), left.end(), c) == 1) letters.result += c;
+  }
+  return letters;
+}
+
+BatchAnswer batch_reshaped(BatchFlow& flow) {
+  const int axis = flow.axis(0);
+  if (axis < 0) return std::nullopt;
+  // The samples are in this many runs in memory, one after the other; some axis must hold one or
+  // several of them whole.
+  const Shape &in = flow.op.in(0), &out = flow.op.out();
+  const auto runs = static_cast<std::int64_t>(product(in, 0, static_cast<std::size_t>(axis))) *
+                    flow.op.input(0).batch.blocks;
+  BatchAnswer best;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto before = static_cast<std::int64_t>(product(out, 0, i));
+    if (before == 0 || runs % before != 0) continue;
+    const std::int64_t blocks = runs / before;
+    if (blocks == 0 || out[i] % (blocks * flow.batch) != 0) continue;
+    const bool same = out[i] == extent(in, axis);
+    if (!best || blocks < best->blocks || same)
+      best = BatchLayout{BatchKind::Batched, static_cast<int>(i), blocks};
+    if (blocks == 1 && same) break;  // tells axes apart in a batch of 1
+  }
+  return best;
+}
+
+std::vector<int> reduced_axes(const OpReader& op) {
+  const std::size_t rank = op.in(0).size();
+  const auto given = op.list("axes", 1).value_or(std::vector<std::int64_t>{});
+  const bool all = given.empty() && op->integer("noop_with_empty_axes", 0) == 0;
+  std::vector<int> axes;
+  for (int i = 0; i < static_cast<int>(rank); ++i) {
+    const auto names_it = [&](std::int64_t axis) { return wrap_axis(axis, rank) == i; };
+    if (all || std::ranges::any_of(given, names_it)) axes.push_back(i);
+  }
+  return axes;
+}
+
+BatchRule batch_reduced(bool sums) {
+  return [sums](BatchFlow& flow) -> BatchAnswer {
+    const int axis = flow.axis(0);
+    if (axis < 0) return std::nullopt;
+    const std::vector<int> axes = reduced_axes(flow.op);
+    if (std::ranges::binary_search(axes, axis)) return sums ? BatchAnswer(partial()) : std::nullopt;
+    const bool keeps = flow.op->integer("keepdims", 1) != 0;
+    const auto before = std::ranges::lower_bound(axes, axis) - axes.begin();
+    return flow.on(keeps ? axis : axis - static_cast<int>(before));
+  };
+}
+
+GradientRule gradient(std::vector<Saved> reads) {
+  return [reads = std::move(reads)](GradientWriter& writer) {
+    std::vector<std::size_t> wanted;
+    for (std::size_t i = 0; i < writer.forward().input_count(); ++i) {
+      if (writer.wants(i)) wanted.push_back(i);
+    }
+    writer.add("Grad", "grad", reads, wanted);
+  };
+}
+
+GradientRule gradients(std::vector<GradientPart> parts) {
+  return [parts = std::move(parts)](GradientWriter& writer) {
+    for (const GradientPart& part : parts) {
+      if (!writer.wants(part.input)) continue;
+      if (part.passes && writer.forward().in(part.input) == writer.forward().out())
+        writer.pass(part.input);
+      else
+        writer.add(part.type, part.name, part.reads, {part.input});
+    }
+  };
+}
+
+GradientRule operand_gradients(std::vector<Saved> a, std::vector<Saved> b) {
+  return gradients({{"GradA", "grad_a", 0, std::move(a)}, {"GradB", "grad_b", 1, std::move(b)}});
+}
+
+GradientRule layer_gradients() {
+  return gradients({{"GradInput", "grad_input", 0, {x(1)}},
+                    {"GradWeight", "grad_weight", 1, {x(0)}},
+                    {"GradBias", "grad_bias", 2, {}}});
+}
+
+void passed_gradient(GradientWriter& writer) {
+  for (std::size_t i = 0; i < writer.forward().input_count(); ++i) {
+    if (!writer.wants(i)) continue;
+    if (writer.forward().in(i) == writer.forward().out())
+      writer.pass(i);
+    else
+      writer.add("Grad", fmt::format("grad_{}", static_cast<char>('a' + i % 26)), {}, {i});
+  }
+}
+
+}  // namespace strato
