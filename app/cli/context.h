@@ -14,7 +14,7 @@
 #include "core/io/json.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/load/plugin_registry.h"
-#include "core/schedule/dag/fused_grouping.h"
+#include "core/schedule/dag/fusion.h"
 #include "core/search/api/problem.h"
 #include "core/store/workspace.h"
 #include "core/strategy/file/plan_file.h"

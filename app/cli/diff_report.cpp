@@ -6,7 +6,7 @@
 
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
-#include "core/compare/sentence.h"
+#include "core/compare/plan_matrix.h"
 
 namespace strato::cli {
 namespace {

@@ -25,6 +25,7 @@ struct PlanToCompare {
 template <class T>
 struct Pair {
   T from{}, to{};
+  T& of(bool second) { return second ? to : from; }
   friend bool operator==(const Pair&, const Pair&) = default;
 };
 
@@ -111,6 +112,7 @@ struct PlanComparison {
   bool same_decisions() const;  // for every op and variable
 };
 PlanComparison compare_plans(const PlanToCompare& from, const PlanToCompare& to);
+std::string sentence_of(const PlanComparison& comparison);  // what makes the difference
 
 // "+1.2 ms", "-340 us", "0 ns"
 std::string signed_time_text(Nanos time);

@@ -26,10 +26,7 @@ class Texts {
 };
 
 std::string split_text(const OpSplit& split, const Cluster& cluster) {
-  Decision devices;
-  devices.devices = split.parts;
-  devices.mode = Mode::ModelParallel;
-  const std::string text = describe(devices, cluster);
+  const std::string text = describe(Decision{Mode::ModelParallel, split.parts}, cluster);
   return fmt::format("split along axis {}{}", split.axis, text.substr(text.find(" on ")));
 }
 

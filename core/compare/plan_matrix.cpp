@@ -1,20 +1,17 @@
 #include "core/compare/plan_matrix.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "core/base/error.h"
-#include "core/compare/device_changes.h"
-#include "core/compare/group_changes.h"
-#include "core/compare/variable_changes.h"
+#include "core/base/quantity_text.h"
+#include "core/compare/changes.h"
 #include "core/search/run/problem_change.h"
-#include "core/sim/explain/path_pieces.h"
 
 namespace strato {
 namespace {
-
-using CauseTimes = std::map<std::pair<Reason, std::string>, MatrixCause>;
 
 MatrixPlan matrix_plan(const PlanToCompare& plan) {
   const Timeline& timeline = *plan.outcome.timeline;
@@ -37,48 +34,53 @@ Nanos spread_of(const std::vector<Nanos>& times) {
   return most - least;
 }
 
-void add_causes(const Timeline& timeline, const std::vector<PathPiece>& path, std::size_t plan,
-                std::size_t plans, CauseTimes& causes) {
-  for (const Cause& cause : step_causes(timeline, path, timeline, path)) {
-    MatrixCause& all = causes[{*cause.reason, cause.text}];
-    all.text = cause.text;
-    all.times.resize(plans);
-    all.times[plan] += cause.from;
+template <class Map>
+auto by_spread(Map map) {
+  std::vector<typename Map::mapped_type> rows;
+  for (auto& [key, row] : map) rows.push_back(std::move(row));
+  std::ranges::stable_sort(rows, std::greater(), [](const auto& row) { return row.spread(); });
+  return rows;
+}
+
+// The rows of the reference, by what names them in the comparison of each plan with it.
+template <class Key>
+class MatrixRows {
+ public:
+  explicit MatrixRows(std::size_t plans) : plans_(plans) {}
+
+  MatrixRow& add(Key key, std::size_t plan, const std::string& name, const std::string& decision,
+                 Nanos time, bool differs) {
+    MatrixRow& row = rows_[key];
+    row.name = name;
+    row.decisions.resize(plans_, "-");
+    row.times.resize(plans_);
+    row.decisions[plan] = decision;
+    row.times[plan] = time;
+    row.differs |= differs;
+    return row;
   }
-}
-
-std::vector<MatrixCause> sorted_causes(CauseTimes&& causes) {
-  std::vector<MatrixCause> result;
-  for (auto& [key, cause] : causes) result.push_back(std::move(cause));
-  std::ranges::stable_sort(
-      result, [](const MatrixCause& a, const MatrixCause& b) { return a.spread() > b.spread(); });
-  return result;
-}
-
-// Rows of the reference: `key` names them in the comparison of each plan with it.
-template <class Key>
-using MatrixRows = std::map<Key, MatrixRow>;
-
-template <class Key>
-MatrixRow& row_of(MatrixRows<Key>& rows, Key key, const std::string& name, std::size_t plans) {
-  MatrixRow& row = rows[key];
-  if (!row.decisions.empty()) return row;
-  row.name = name;
-  row.decisions.assign(plans, "-");
-  row.times.resize(plans);
-  return row;
-}
-
-template <class Key>
-std::vector<MatrixRow> sorted(MatrixRows<Key>&& rows) {
-  std::vector<MatrixRow> result;
-  for (auto& [key, row] : rows) {
-    row.differs |= std::set(row.decisions.begin(), row.decisions.end()).size() > 1;
-    result.push_back(std::move(row));
+  std::vector<MatrixRow> sorted() {
+    for (auto& [key, row] : rows_)
+      row.differs |= std::ranges::adjacent_find(row.decisions, std::ranges::not_equal_to()) !=
+                     row.decisions.end();
+    return by_spread(std::move(rows_));
   }
-  std::ranges::stable_sort(
-      result, [](const MatrixRow& a, const MatrixRow& b) { return a.spread() > b.spread(); });
-  return result;
+
+ private:
+  std::size_t plans_;
+  std::map<Key, MatrixRow> rows_;
+};
+
+std::string percent_more(double above) {
+  return above < 0.0005 ? "as long" : percent_text(above) + " longer";
+}
+
+std::string named_fastest(const PlanFigures& fastest, std::size_t plans, std::size_t fitting) {
+  if (plans == 1) return "There is one plan, " + fastest.label;
+  if (fitting == 1) return fastest.label + " is the only plan that fits";
+  const bool all = fitting == 0 || fitting == plans;
+  return fmt::format("{} is the fastest of {} plans{}", fastest.label, all ? plans : fitting,
+                     all ? "" : " that fit");
 }
 
 }  // namespace
@@ -109,9 +111,9 @@ PlanMatrix compare_many(std::span<const PlanToCompare> plans) {
   const PlanToCompare& reference = plans.back();
   const std::vector<PathPiece> reference_path = path_pieces(*reference.outcome.timeline);
   PlanMatrix matrix;
-  CauseTimes causes;
-  MatrixRows<GroupId> groups;
-  MatrixRows<OpId> variables;
+  std::map<std::pair<Reason, std::string>, MatrixCause> causes;
+  MatrixRows<GroupId> groups(plans.size());
+  MatrixRows<OpId> variables(plans.size());
   for (std::size_t p = 0; p < plans.size(); ++p) {
     const PlanToCompare& plan = plans[p];
     const OpMatch match = match_ops(*plan.problem.graph, *reference.problem.graph);
@@ -120,28 +122,60 @@ PlanMatrix compare_many(std::span<const PlanToCompare> plans) {
     matrix.same_model &= match.same_graph;
     matrix.same_cluster &= plan.problem.cluster->digest() == reference.problem.cluster->digest();
     const Pair<std::vector<PathPiece>> paths{path_pieces(*plan.outcome.timeline), reference_path};
-    add_causes(*plan.outcome.timeline, paths.from, p, plans.size(), causes);
-    for (const GroupChange& change : group_changes(plan, reference, match, paths)) {
-      if (!change.group.valid()) continue;
-      MatrixRow& row = row_of(groups, change.group, change.name, plans.size());
-      row.group = change.group;
-      row.decisions[p] = change.decision.from;
-      row.times[p] = change.on_path.from;
-      row.differs |= change.differs;
+    for (const Cause& cause :
+         step_causes(*plan.outcome.timeline, paths.from, *plan.outcome.timeline, paths.from)) {
+      MatrixCause& all = causes[{*cause.reason, cause.text}];
+      all.text = cause.text;
+      all.times.resize(plans.size());
+      all.times[p] += cause.from;
     }
-    for (const VariableChange& change : variable_changes(plan, reference, match)) {
-      if (!change.update.valid()) continue;
-      MatrixRow& row = row_of(variables, change.update, change.name, plans.size());
-      row.update = change.update;
-      row.decisions[p] = change.synchronised.from;
-      row.times[p] = change.communication.from;
-      row.differs |= change.differs;
-    }
+    for (const GroupChange& each : group_changes(plan, reference, match, paths))
+      if (each.group.valid())
+        groups.add(each.group, p, each.name, each.decision.from, each.on_path.from, each.differs)
+            .group = each.group;
+    for (const VariableChange& each : variable_changes(plan, reference, match))
+      if (each.update.valid())
+        variables
+            .add(each.update, p, each.name, each.synchronised.from, each.communication.from,
+                 each.differs)
+            .update = each.update;
   }
-  matrix.causes = sorted_causes(std::move(causes));
-  matrix.groups = sorted(std::move(groups));
-  matrix.variables = sorted(std::move(variables));
+  matrix.causes = by_spread(std::move(causes));
+  matrix.groups = groups.sorted();
+  matrix.variables = variables.sorted();
   return matrix;
+}
+
+// The others in the order of their times; those that do not fit are told apart.
+std::string sentence_of(const PlanMatrix& matrix) {
+  const std::size_t best = matrix.best();
+  const MatrixPlan& fastest = matrix.plans[best];
+  std::vector<std::size_t> others;
+  std::string too_large;
+  std::size_t fitting = 0;
+  bool same_batch = true;
+  for (std::size_t p = 0; p < matrix.plans.size(); ++p) {
+    const PlanFigures& figures = matrix.plans[p].figures;
+    same_batch &= figures.batch == fastest.figures.batch;
+    fitting += figures.fits ? 1 : 0;
+    if (p != best && figures.fits == fastest.figures.fits) others.push_back(p);
+    if (!figures.fits)
+      too_large += fmt::format(" {} does not fit into memory: {}.", figures.label, figures.why_not);
+  }
+  std::ranges::stable_sort(others, {}, [&](std::size_t p) { return matrix.above_best(p); });
+  const bool none_fits = fitting == 0;
+  std::string text = named_fastest(fastest.figures, matrix.plans.size(), fitting);
+  text += fmt::format(": {} a step", time_text(fastest.figures.step_time));
+  text += same_batch ? std::string(".") : fmt::format(" of {} samples.", fastest.figures.batch);
+  for (std::size_t i = 0; i < others.size(); ++i)
+    text += fmt::format("{} {}{} {}",
+                        i > 0        ? ","
+                        : same_batch ? ""
+                                     : " By the sample,",
+                        matrix.plans[others[i]].figures.label, i == 0 ? " takes" : "",
+                        percent_more(matrix.above_best(others[i])));
+  if (!others.empty()) text += ".";
+  return text + (none_fits ? " None of them fits into memory." : too_large);
 }
 
 }  // namespace strato

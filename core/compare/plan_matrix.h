@@ -51,5 +51,8 @@ struct PlanMatrix {
 };
 // Takes at least one plan; the last one is the reference, whose groups and variables are the rows.
 PlanMatrix compare_many(std::span<const PlanToCompare> plans);
+// "heft is the fastest of 3 plans: 182 ms a step. mcts takes 12 % longer, data parallel 31 %." Of
+// other batches: by sample.
+std::string sentence_of(const PlanMatrix& matrix);
 
 }  // namespace strato

@@ -1,6 +1,7 @@
 // The parts of a report as an HTML page: text made safe for HTML, and tables.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,10 @@ std::string escaped(std::string_view text);
 // none count as one. The text is not escaped.
 std::string shortened(std::string_view text, std::size_t most);
 
-// The document as far as the heading in its body; `title` is plain text. It ends with page_end().
-std::string page_begin(std::string_view title);
-std::string page_end();
+// A whole document; `title` is plain text.
+std::string page(std::string_view title, std::string_view body);
 std::string section(std::string_view title, const std::string& content);
+std::string note(std::string_view text);  // a paragraph of plain text
 
 // "<td>" of plain text; right-aligned when it is a figure.
 std::string cell(std::string_view text);
@@ -27,6 +28,7 @@ std::string figure(std::string_view text);
 class Table {
  public:
   explicit Table(const std::vector<std::string>& headings);
+  void row(std::initializer_list<std::string> cells);
   void row(std::string_view cells) { text_ += "<tr>" + std::string(cells) + "</tr>\n"; }
   void best_row(std::string_view cells) {  // in thick letters
     text_ += "<tr class=\"best\">" + std::string(cells) + "</tr>\n";

@@ -117,20 +117,10 @@ const char* label_of(Paint paint) {
 }
 
 Paint paint_of(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::Compute:
-      return Paint::Compute;
-    case TaskKind::Update:
-      return Paint::Update;
-    case TaskKind::Split:
-    case TaskKind::Concat:
-    case TaskKind::Sum:
-      return Paint::Reshuffle;
-    case TaskKind::Transfer:
-      return Paint::Transfer;
-    default:
-      return Paint::Collective;
-  }
+  if (kind == TaskKind::Compute) return Paint::Compute;
+  if (kind == TaskKind::Update) return Paint::Update;
+  if (kind == TaskKind::Transfer) return Paint::Transfer;
+  return is_communication(kind) ? Paint::Collective : Paint::Reshuffle;
 }
 
 std::string timeline_key() {

@@ -26,24 +26,9 @@ bool is_still_there(int handle, const std::filesystem::path& file) {
 }
 
 // The files that this program holds: people look for another one in vain then.
-class OwnLocks {
- public:
-  void add(const std::filesystem::path& file) {
-    const std::lock_guard lock(mutex_);
-    files_.insert(file);
-  }
-  void remove(const std::filesystem::path& file) {
-    const std::lock_guard lock(mutex_);
-    files_.erase(file);
-  }
-  bool have(const std::filesystem::path& file) const {
-    const std::lock_guard lock(mutex_);
-    return files_.contains(file);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::set<std::filesystem::path> files_;
+struct OwnLocks {
+  std::mutex mutex;
+  std::set<std::filesystem::path> files;
 };
 
 OwnLocks& own_locks() {
@@ -51,15 +36,15 @@ OwnLocks& own_locks() {
   return locks;
 }
 
-InputError held_by_somebody(const std::filesystem::path& workspace, const std::string& place,
-                            bool own) {
-  if (!own) {
-    return InputError(workspace.string(), place, "is being searched or changed by another program",
-                      "stop it there first, or wait until it is done");
-  }
-  return InputError(workspace.string(), place,
-                    "is being searched or changed by this program itself",
-                    "stop it in the queue of searches, or wait until it is done");
+[[noreturn]] void fail_held(const std::filesystem::path& workspace, const std::string& place,
+                            const std::filesystem::path& file) {
+  const std::lock_guard lock(own_locks().mutex);
+  if (own_locks().files.contains(file))
+    throw InputError(workspace.string(), place,
+                     "is being searched or changed by this program itself",
+                     "stop it in the queue of searches, or wait until it is done");
+  throw InputError(workspace.string(), place, "is being searched or changed by another program",
+                   "stop it there first, or wait until it is done");
 }
 
 }  // namespace
@@ -75,21 +60,23 @@ RunLock::RunLock(const std::filesystem::path& workspace, RunRow run)
                        "check that its folder may be written to");
     }
     const bool locked = ::flock(handle_, LOCK_EX | LOCK_NB) == 0;
-    const bool interrupted = !locked && errno == EINTR;
+    const bool held = !locked && errno != EINTR;
     if (locked && is_still_there(handle_, file_)) {
-      own_locks().add(file_);
+      const std::lock_guard lock(own_locks().mutex);
+      own_locks().files.insert(file_);
       return;
     }
     ::close(handle_);
     handle_ = -1;
-    if (!locked && !interrupted) {
-      throw held_by_somebody(workspace, place, own_locks().have(file_));
-    }
+    if (held) fail_held(workspace, place, file_);
   }
 }
 
 RunLock::~RunLock() {
-  own_locks().remove(file_);
+  {
+    const std::lock_guard lock(own_locks().mutex);
+    own_locks().files.erase(file_);
+  }
   ::unlink(file_.c_str());
   ::close(handle_);
 }

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "core/store/table/rows.h"
+#include "core/store/stored.h"
 
 namespace strato {
 

@@ -12,14 +12,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/store/table/annotation_table.h"
-#include "core/store/table/launch_table.h"
-#include "core/store/table/problem_table.h"
-#include "core/store/table/queue_table.h"
-#include "core/store/table/run_table.h"
-#include "core/store/table/setting_table.h"
-#include "core/store/table/strategy_table.h"
-#include "core/store/table/training_table.h"
+#include "core/store/tables.h"
 
 namespace strato {
 
@@ -34,22 +27,22 @@ class Workspace {
   const std::filesystem::path& file() const;
 
   // Its tables, which live as long as it does, also when it moves.
-  ProblemTable& problems();
-  const ProblemTable& problems() const;
-  StrategyTable& strategies();
-  const StrategyTable& strategies() const;
-  RunTable& runs();
-  const RunTable& runs() const;
-  TrainingTable& trainings();
-  const TrainingTable& trainings() const;
-  LaunchTable& launches();
-  const LaunchTable& launches() const;
-  QueueTable& queue();
-  const QueueTable& queue() const;
-  AnnotationTable& annotations();
-  const AnnotationTable& annotations() const;
-  SettingTable& settings();
-  const SettingTable& settings() const;
+  ProblemTable& problems() { return tables_->problems; }
+  const ProblemTable& problems() const { return tables_->problems; }
+  StrategyTable& strategies() { return tables_->strategies; }
+  const StrategyTable& strategies() const { return tables_->strategies; }
+  RunTable& runs() { return tables_->runs; }
+  const RunTable& runs() const { return tables_->runs; }
+  TrainingTable& trainings() { return tables_->trainings; }
+  const TrainingTable& trainings() const { return tables_->trainings; }
+  LaunchTable& launches() { return tables_->launches; }
+  const LaunchTable& launches() const { return tables_->launches; }
+  QueueTable& queue() { return tables_->queue; }
+  const QueueTable& queue() const { return tables_->queue; }
+  AnnotationTable& annotations() { return tables_->annotations; }
+  const AnnotationTable& annotations() const { return tables_->annotations; }
+  SettingTable& settings() { return tables_->settings; }
+  const SettingTable& settings() const { return tables_->settings; }
 
   // These put a value into the table of its type, as that table says.
   ModelRow add(const StoredModel& model) { return problems().add(model); }
@@ -70,7 +63,17 @@ class Workspace {
   void read_at_one_moment(const std::function<void()>& read) const;
 
  private:
-  struct Tables;
+  struct Tables {
+    std::unique_ptr<store::Connection> connection;
+    ProblemTable problems{*connection};
+    StrategyTable strategies{*connection};
+    RunTable runs{*connection};
+    TrainingTable trainings{*connection};
+    LaunchTable launches{*connection};
+    QueueTable queue{*connection};
+    AnnotationTable annotations{*connection};
+    SettingTable settings{*connection};
+  };
   std::unique_ptr<Tables> tables_;
 };
 

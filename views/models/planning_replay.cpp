@@ -63,7 +63,7 @@ void PlanningReplay::check() const {
     for (const auto& candidate : step.candidates)
       require(candidate.device.valid(), "a candidate is no device");
   }
-  for (const PlanningSteps::Edge& edge : steps_->edges)
+  for (const DagLink& edge : steps_->edges)
     require(is_node(edge.from) && is_node(edge.to), "an edge leads to a node that there is not");
   if (places == 0) return;
   require(fusion.cost.size() == places + 1 && fusion.before.size() == places + 1,
@@ -115,7 +115,7 @@ void PlanningReplay::index_steps() {
 // A node is ready from the step after the last of its predecessors.
 void PlanningReplay::find_ready() {
   ready_from_.assign(steps_->nodes.size(), 0);
-  for (const PlanningSteps::Edge& edge : steps_->edges) {
+  for (const DagLink& edge : steps_->edges) {
     const std::size_t from = step_of_[at(edge.from)];
     std::size_t& ready = ready_from_[at(edge.to)];
     ready = std::max(ready, from == kNever ? kNever : from + 1);

@@ -10,7 +10,7 @@
 #include "core/cost/model/measured_cost_model.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/load/plugin_registry.h"
-#include "core/schedule/dag/fused_grouping.h"
+#include "core/schedule/dag/fusion.h"
 #include "core/search/api/evaluator.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/store/workspace.h"

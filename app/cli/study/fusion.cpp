@@ -2,6 +2,7 @@
 
 #include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/fusion.h"
+#include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
 
 namespace strato::cli {

@@ -17,12 +17,6 @@ constexpr std::size_t kMostLabel = 44;  // characters beside a bar
 using html::cell;
 using html::figure;
 
-std::string joined(std::initializer_list<std::string> cells) {
-  std::string text;
-  for (const std::string& each : cells) text += each;
-  return text;
-}
-
 // --- the waterfall ---
 
 struct Bar {
@@ -73,12 +67,12 @@ std::string waterfall_svg(const PlanComparison& comparison) {
 std::string plans_table(const PlanComparison& comparison) {
   html::Table table({"Plan", "Step time", "Samples/s", "Memory", "Model", "Cluster"});
   for (const PlanFigures* plan : {&comparison.plans.from, &comparison.plans.to})
-    table.row(joined(
-        {cell(plan->label), figure(time_text(plan->step_time)),
-         figure(significant_text(plan->samples_per_second())),
-         plan->fits ? cell("fits")
-                    : "<td class=\"bad\">does not fit: " + html::escaped(plan->why_not) + "</td>",
-         cell(plan->model), cell(plan->cluster)}));
+    table.row({cell(plan->label), figure(time_text(plan->step_time)),
+               figure(significant_text(plan->samples_per_second())),
+               plan->fits
+                   ? cell("fits")
+                   : "<td class=\"bad\">does not fit: " + html::escaped(plan->why_not) + "</td>",
+               cell(plan->model), cell(plan->cluster)});
   return table.text();
 }
 
@@ -87,10 +81,9 @@ std::string differing_rows(const std::vector<Row>& rows, html::Table table, Add&
   std::size_t differ = 0;
   for (const Row& row : rows)
     if (row.differs && ++differ <= kRows) add(table, row);
-  if (differ == 0) return "<p class=\"note\">Nothing differs.</p>\n";
-  std::string text = table.text();
-  if (differ > kRows) text += fmt::format("<p class=\"note\">and {} more</p>\n", differ - kRows);
-  return text;
+  if (differ == 0) return html::note("Nothing differs.");
+  return table.text() +
+         (differ > kRows ? html::note(fmt::format("and {} more", differ - kRows)) : "");
 }
 
 std::string groups_table(const PlanComparison& comparison) {
@@ -99,9 +92,9 @@ std::string groups_table(const PlanComparison& comparison) {
       html::Table({"Op group", "Ops", comparison.plans.from.label, comparison.plans.to.label,
                    "On the critical path", "Busy"}),
       [](html::Table& table, const GroupChange& row) {
-        table.row(joined({cell(row.name), figure(std::to_string(row.ops)), cell(row.decision.from),
-                          cell(row.decision.to), figure(signed_time_text(row.change())),
-                          figure(signed_time_text(row.busy.to - row.busy.from))}));
+        table.row({cell(row.name), figure(fmt::to_string(row.ops)), cell(row.decision.from),
+                   cell(row.decision.to), figure(signed_time_text(row.change())),
+                   figure(signed_time_text(row.busy.to - row.busy.from))});
       });
 }
 
@@ -111,10 +104,9 @@ std::string variables_table(const PlanComparison& comparison) {
       html::Table({"Variable", "Size", comparison.plans.from.label, comparison.plans.to.label,
                    "Communication"}),
       [](html::Table& table, const VariableChange& row) {
-        table.row(
-            joined({cell(row.name), figure(bytes_text(row.bytes)), cell(row.synchronised.from),
-                    cell(row.synchronised.to),
-                    figure(signed_time_text(row.communication.to - row.communication.from))}));
+        table.row({cell(row.name), figure(bytes_text(row.bytes)), cell(row.synchronised.from),
+                   cell(row.synchronised.to),
+                   figure(signed_time_text(row.communication.to - row.communication.from))});
       });
 }
 
@@ -130,20 +122,20 @@ std::string devices_table(const PlanComparison& comparison) {
   };
   const Nanos from = comparison.plans.from.step_time, to = comparison.plans.to.step_time;
   for (const DeviceChange& row : comparison.devices)
-    table.row(joined({cell(row.name), memory(row.use.from), memory(row.use.to),
-                      share(row.use.from, &DeviceUse::compute_busy, from),
-                      share(row.use.to, &DeviceUse::compute_busy, to),
-                      share(row.use.from, &DeviceUse::communication_busy, from),
-                      share(row.use.to, &DeviceUse::communication_busy, to)}));
+    table.row({cell(row.name), memory(row.use.from), memory(row.use.to),
+               share(row.use.from, &DeviceUse::compute_busy, from),
+               share(row.use.to, &DeviceUse::compute_busy, to),
+               share(row.use.from, &DeviceUse::communication_busy, from),
+               share(row.use.to, &DeviceUse::communication_busy, to)});
   return table.text();
 }
 
 std::string traffic_table(const PlanComparison& comparison) {
   html::Table table({"Sent", "Where", "Bytes", "then", "Messages", "then"});
   for (const TrafficChange& row : comparison.traffic)
-    table.row(joined({cell(row.what), cell(row.where), figure(bytes_text(row.bytes.from)),
-                      figure(bytes_text(row.bytes.to)), figure(std::to_string(row.messages.from)),
-                      figure(std::to_string(row.messages.to))}));
+    table.row({cell(row.what), cell(row.where), figure(bytes_text(row.bytes.from)),
+               figure(bytes_text(row.bytes.to)), figure(fmt::to_string(row.messages.from)),
+               figure(fmt::to_string(row.messages.to))});
   return table.text();
 }
 
@@ -152,10 +144,9 @@ std::string price_section(const PlanComparison& comparison) {
   html::Table table({"Plan", "An hour", "Of machines used", "A step", "A million samples"});
   const auto add = [&](const PlanFigures& plan, const std::optional<PlanPrice>& price) {
     if (price)
-      table.row(
-          joined({cell(plan.label), figure(price_text(price->per_hour)),
-                  figure(price_text(price->used_per_hour)), figure(price_text(price->per_step)),
-                  figure(price_text(price->per_million_samples))}));
+      table.row({cell(plan.label), figure(price_text(price->per_hour)),
+                 figure(price_text(price->used_per_hour)), figure(price_text(price->per_step)),
+                 figure(price_text(price->per_million_samples))});
   };
   add(comparison.plans.from, comparison.price.from);
   add(comparison.plans.to, comparison.price.to);
@@ -175,14 +166,14 @@ std::string notes(const PlanComparison& comparison) {
 std::string comparison_html(const PlanComparison& comparison) {
   const std::string title =
       fmt::format("{} and {}", comparison.plans.from.label, comparison.plans.to.label);
-  return html::page_begin(title) + "<p>" + html::escaped(comparison.sentence) + "</p>\n" +
-         plans_table(comparison) + notes(comparison) +
-         html::section("From step to step", waterfall_svg(comparison)) +
-         html::section("Op groups that differ", groups_table(comparison)) +
-         html::section("Variables that differ", variables_table(comparison)) +
-         html::section("Devices", devices_table(comparison)) +
-         html::section("What is sent", traffic_table(comparison)) + price_section(comparison) +
-         "<p class=\"note\">Simulated by Stratoscope.</p>\n" + html::page_end();
+  return html::page(title, "<p>" + html::escaped(comparison.sentence) + "</p>\n" +
+                               plans_table(comparison) + notes(comparison) +
+                               html::section("From step to step", waterfall_svg(comparison)) +
+                               html::section("Op groups that differ", groups_table(comparison)) +
+                               html::section("Variables that differ", variables_table(comparison)) +
+                               html::section("Devices", devices_table(comparison)) +
+                               html::section("What is sent", traffic_table(comparison)) +
+                               price_section(comparison) + html::note("Simulated by Stratoscope."));
 }
 
 }  // namespace strato

@@ -1,13 +1,14 @@
 #include "core/compare/page/plans_html.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/compare/sentence.h"
+#include "core/compare/plan_matrix.h"
 #include "core/report/markup.h"
 #include "core/report/timeline_svg.h"
 
@@ -25,13 +26,14 @@ class PlansPage {
       : plans_(plans), matrix_(compare_many(plans)), best_(matrix_.best()) {}
 
   std::string write() const {
-    return html::page_begin(title()) + "<p>" + html::escaped(sentence_of(matrix_)) + "</p>\n" +
-           figures() + notes() + html::section("Beside the fastest", differences()) +
-           html::section("Where the step goes", causes()) +
-           html::section("Timelines", timelines()) + html::section("Devices", devices()) +
-           html::section("Op groups that differ", rows(matrix_.groups, "Op group")) +
-           html::section("Variables that differ", rows(matrix_.variables, "Variable")) + prices() +
-           "<p class=\"note\">Simulated by Stratoscope.</p>\n" + html::page_end();
+    return html::page(
+        title(), "<p>" + html::escaped(sentence_of(matrix_)) + "</p>\n" + figures() + notes() +
+                     html::section("Beside the fastest", differences()) +
+                     html::section("Where the step goes", causes()) +
+                     html::section("Timelines", timelines()) + html::section("Devices", devices()) +
+                     html::section("Op groups that differ", rows(matrix_.groups, "Op group")) +
+                     html::section("Variables that differ", rows(matrix_.variables, "Variable")) +
+                     prices() + html::note("Simulated by Stratoscope."));
   }
 
  private:
@@ -78,22 +80,19 @@ class PlansPage {
     std::string text;
     for (const MatrixPlan& plan : matrix_.plans)
       if (plan.unmatched_ops > 0)
-        text +=
-            "<p class=\"note\">" +
-            html::escaped(fmt::format("{}: {} ops are not in the model of {}.", plan.figures.label,
-                                      plan.unmatched_ops, matrix_.plans.back().figures.label)) +
-            "</p>\n";
+        text += html::note(fmt::format("{}: {} ops are not in the model of {}.", plan.figures.label,
+                                       plan.unmatched_ops, matrix_.plans.back().figures.label));
     return text;
   }
 
   // Why each is slower, in a sentence.
   std::string differences() const {
-    if (plans_.size() == 1) return "<p class=\"note\">There is one plan.</p>\n";
+    if (plans_.size() == 1) return html::note("There is one plan.");
     html::Table table({"Plan", "Beside " + matrix_.plans[best_].figures.label});
     for (std::size_t p = 0; p < plans_.size(); ++p)
       if (p != best_)
-        table.row(html::cell(plans_[p].label) +
-                  html::cell(compare_plans(plans_[best_], plans_[p]).sentence));
+        table.row({html::cell(plans_[p].label),
+                   html::cell(compare_plans(plans_[best_], plans_[p]).sentence)});
     return table.text();
   }
 
@@ -104,9 +103,10 @@ class PlansPage {
     std::vector<Nanos> steps;
     for (const MatrixPlan& plan : matrix_.plans) steps.push_back(plan.figures.step_time);
     table.best_row(html::cell("the step") + times(steps));
-    return "<p class=\"note\">Along the critical path of each plan: what would have to be shorter "
-           "for "
-           "its step to be shorter. The largest difference is first.</p>\n" +
+    return html::note(
+               "Along the critical path of each plan: what would have to be shorter for its step "
+               "to "
+               "be shorter. The largest difference is first.") +
            table.text();
   }
 
@@ -141,11 +141,8 @@ class PlansPage {
       }
     }
     html::Table table(columns("Memory at its peak, and how long it computes"));
-    for (const std::string& name : names) {
-      std::string row = html::cell(name);
-      for (const std::string& cell : cells.at(name)) row += cell;
-      table.row(row);
-    }
+    for (const std::string& name : names)
+      table.row(fmt::format("{}{}", html::cell(name), fmt::join(cells.at(name), "")));
     return table.text();
   }
 
@@ -168,14 +165,12 @@ class PlansPage {
                  html::escaped(time_text(row.times[p])) + "</small></td>";
       table.row(cells);
     }
-    if (differ == 0) return "<p class=\"note\">Nothing differs.</p>\n";
-    std::string text =
-        "<p class=\"note\">With the time that it takes of the critical path, or, of a "
-        "variable, that its messages take.</p>\n" +
-        table.text();
-    if (differ > kMostRows)
-      text += fmt::format("<p class=\"note\">and {} more</p>\n", differ - kMostRows);
-    return text;
+    if (differ == 0) return html::note("Nothing differs.");
+    return html::note(
+               "With the time that it takes of the critical path, or, of a variable, that its "
+               "messages take.") +
+           table.text() +
+           (differ > kMostRows ? html::note(fmt::format("and {} more", differ - kMostRows)) : "");
   }
 
   std::string prices() const {
@@ -184,10 +179,10 @@ class PlansPage {
     for (const MatrixPlan& plan : matrix_.plans) {
       if (!plan.price) continue;
       any = true;
-      table.row(html::cell(plan.figures.label) + html::figure(price_text(plan.price->per_hour)) +
-                html::figure(price_text(plan.price->used_per_hour)) +
-                html::figure(price_text(plan.price->per_step)) +
-                html::figure(price_text(plan.price->per_million_samples)));
+      table.row({html::cell(plan.figures.label), html::figure(price_text(plan.price->per_hour)),
+                 html::figure(price_text(plan.price->used_per_hour)),
+                 html::figure(price_text(plan.price->per_step)),
+                 html::figure(price_text(plan.price->per_million_samples))});
     }
     return any ? html::section("Price", table.text()) : std::string();
   }

@@ -8,6 +8,17 @@
 
 namespace strato {
 
+void merge_links(std::vector<DagLink>& links) {
+  std::size_t kept = 0;
+  for (const DagLink& link : links) {
+    if (kept > 0 && links[kept - 1].from == link.from && links[kept - 1].to == link.to)
+      links[kept - 1].bytes += link.bytes;
+    else
+      links[kept++] = link;
+  }
+  links.resize(kept);
+}
+
 DagBuilder::DagBuilder(std::size_t gpu_types) { dag_.gpu_types_ = gpu_types; }
 
 NodeIndex DagBuilder::add_node(std::span<const Nanos> times, Bytes memory,
@@ -32,7 +43,7 @@ namespace {
 template <class Item, class Key>
 std::vector<std::int32_t> begins(const std::vector<Item>& items, std::size_t keys, Key key) {
   std::vector<std::int32_t> begin(keys + 1, 0);
-  for (const Item& item : items) ++begin[static_cast<std::size_t>(key(item)) + 1];
+  for (const Item& item : items) ++begin[at(key(item)) + 1];
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   return begin;
 }
@@ -41,8 +52,7 @@ template <class Item, class Key>
 void sort_by(std::vector<Item>& items, std::size_t keys, Key key) {  // stable, linear
   std::vector<std::int32_t> next = begins(items, keys, key);
   std::vector<Item> sorted(items.size());
-  for (const Item& item : items)
-    sorted[static_cast<std::size_t>(next[static_cast<std::size_t>(key(item))]++)] = item;
+  for (const Item& item : items) sorted[static_cast<std::size_t>(next[at(key(item))]++)] = item;
   items = std::move(sorted);
 }
 
@@ -50,70 +60,59 @@ void sort_by(std::vector<Item>& items, std::size_t keys, Key key) {  // stable, 
 
 Dag DagBuilder::build() && {
   const std::size_t nodes = dag_.size();
-  for (const RawEdge& edge : edges_)
-    CHECK(static_cast<std::size_t>(edge.to) < nodes, "an edge to a node that is not there");
-  sort_by(edges_, nodes, [](const RawEdge& edge) { return edge.to; });
-  sort_by(edges_, nodes, [](const RawEdge& edge) { return edge.from; });
-  std::size_t kept = 0;
-  for (const RawEdge& edge : edges_) {
-    if (kept > 0 && edges_[kept - 1].from == edge.from && edges_[kept - 1].to == edge.to)
-      edges_[kept - 1].bytes += edge.bytes;
-    else
-      edges_[kept++] = edge;
-  }
-  edges_.resize(kept);
-  dag_.successor_begin_ = begins(edges_, nodes, [](const RawEdge& edge) { return edge.from; });
-  dag_.predecessor_begin_ = begins(edges_, nodes, [](const RawEdge& edge) { return edge.to; });
-  dag_.predecessors_.resize(kept);
+  for (const DagLink& edge : edges_)
+    CHECK(at(edge.to) < nodes, "an edge to a node that is not there");
+  sort_by(edges_, nodes, [](const DagLink& edge) { return edge.to; });
+  sort_by(edges_, nodes, [](const DagLink& edge) { return edge.from; });
+  merge_links(edges_);
+  dag_.successor_begin_ = begins(edges_, nodes, [](const DagLink& edge) { return edge.from; });
+  dag_.predecessor_begin_ = begins(edges_, nodes, [](const DagLink& edge) { return edge.to; });
+  dag_.predecessors_.resize(edges_.size());
   std::vector<std::int32_t> next = dag_.predecessor_begin_;
-  for (std::size_t i = 0; i < kept; ++i) {
+  for (std::size_t i = 0; i < edges_.size(); ++i) {
     const auto index = static_cast<std::int32_t>(i);
     dag_.bytes_.push_back(edges_[i].bytes);
     dag_.successors_.push_back({edges_[i].to, index});
-    std::int32_t& at = next[static_cast<std::size_t>(edges_[i].to)];
-    dag_.predecessors_[static_cast<std::size_t>(at++)] = {edges_[i].from, index};
+    dag_.predecessors_[at(next[at(edges_[i].to)]++)] = {edges_[i].from, index};
   }
   return std::move(dag_);
 }
 
 namespace {
 
-// The facts that contract() collects of a cluster.
-struct Clusters {
-  std::vector<Nanos> time;  // cluster x GPU type
-  std::vector<Bytes> memory;
-  std::vector<char> filled;
-};
-
 std::size_t cluster_count(std::span<const std::int32_t> cluster_of) {
-  return cluster_of.empty() ? 0 : static_cast<std::size_t>(std::ranges::max(cluster_of)) + 1;
+  return cluster_of.empty() ? 0 : at(std::ranges::max(cluster_of)) + 1;
 }
 
-Clusters add_up(const Dag& dag, std::span<const std::int32_t> cluster_of) {
-  const std::size_t count = cluster_count(cluster_of), types = dag.gpu_type_count();
-  Clusters clusters{std::vector<Nanos>(count * types), std::vector<Bytes>(count),
-                    std::vector<char>(count, false)};
+// Adds up the times and memory of the clusters' nodes.
+void add_clusters(const Dag& dag, std::span<const std::int32_t> cluster_of,
+                  std::span<const std::int32_t> colocation, DagBuilder& builder) {
+  const std::size_t types = dag.gpu_type_count();
+  std::vector<Nanos> times(colocation.size() * types);
+  std::vector<Bytes> memory(colocation.size());
+  std::vector<char> filled(colocation.size(), false);
   for (std::size_t i = 0; i < dag.size(); ++i) {
     const auto node = static_cast<NodeIndex>(i);
-    const auto cluster = static_cast<std::size_t>(cluster_of[i]);
-    clusters.filled[cluster] = true;
-    clusters.memory[cluster] += dag.memory(node);
+    const std::size_t cluster = at(cluster_of[i]);
+    filled[cluster] = true;
+    memory[cluster] += dag.memory(node);
     for (std::size_t t = 0; t < types; ++t)
-      clusters.time[cluster * types + t] += dag.time(node, GpuTypeId(t));
+      times[cluster * types + t] += dag.time(node, GpuTypeId(t));
   }
-  CHECK(std::ranges::find(clusters.filled, char(false)) == clusters.filled.end(),
+  CHECK(std::ranges::find(filled, char(false)) == filled.end(),
         "clusters are numbered without gaps");
-  return clusters;
+  for (std::size_t c = 0; c < memory.size(); ++c)
+    builder.add_node(std::span(times).subspan(c * types, types), memory[c], colocation[c]);
 }
 
 // Clusters that hold nodes of one group belong together.
 std::vector<std::int32_t> colocation_of(const Dag& dag, std::span<const std::int32_t> cluster_of) {
   DisjointSets sets(cluster_count(cluster_of));
-  std::vector<std::int32_t> first(static_cast<std::size_t>(dag.colocation_count()), -1);
+  std::vector<std::int32_t> first(at(dag.colocation_count()), -1);
   for (std::size_t i = 0; i < dag.size(); ++i) {
     const std::int32_t group = dag.colocation(static_cast<NodeIndex>(i));
     if (group < 0) continue;
-    std::int32_t& cluster = first[static_cast<std::size_t>(group)];
+    std::int32_t& cluster = first[at(group)];
     if (cluster < 0) cluster = cluster_of[i];
     sets.join(cluster, cluster_of[i]);
   }
@@ -125,16 +124,11 @@ std::vector<std::int32_t> colocation_of(const Dag& dag, std::span<const std::int
 Dag contract(const Dag& dag, std::span<const std::int32_t> cluster_of) {
   CHECK(cluster_of.size() == dag.size(), "one cluster for each node");
   CHECK(cluster_of.empty() || std::ranges::min(cluster_of) >= 0, "clusters are numbered from 0");
-  const Clusters clusters = add_up(dag, cluster_of);
-  const std::vector<std::int32_t> colocation = colocation_of(dag, cluster_of);
-  const std::size_t types = dag.gpu_type_count();
-  DagBuilder builder(types);
-  for (std::size_t c = 0; c < clusters.memory.size(); ++c)
-    builder.add_node(std::span(clusters.time).subspan(c * types, types), clusters.memory[c],
-                     colocation[c]);
+  DagBuilder builder(dag.gpu_type_count());
+  add_clusters(dag, cluster_of, colocation_of(dag, cluster_of), builder);
   for (std::size_t i = 0; i < dag.size(); ++i) {
     for (const DagEdge& edge : dag.successors(static_cast<NodeIndex>(i))) {
-      const std::int32_t to = cluster_of[static_cast<std::size_t>(edge.node)];
+      const std::int32_t to = cluster_of[at(edge.node)];
       if (to != cluster_of[i]) builder.add_edge(cluster_of[i], to, dag.bytes(edge.edge));
     }
   }

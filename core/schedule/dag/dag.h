@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/at.h"
 #include "core/base/units.h"
 #include "core/cluster/value/cluster.h"
 
@@ -19,6 +20,13 @@ struct DagEdge {
   std::int32_t edge;  // index of the edge: the same seen from both ends
 };
 
+struct DagLink {  // an edge by both its ends
+  NodeIndex from, to;
+  Bytes bytes;
+};
+// Several between two nodes, side by side, become one with the sum of their bytes.
+void merge_links(std::vector<DagLink>& links);
+
 // Nodes are in a topological order: every edge goes to a larger index.
 class Dag {
  public:
@@ -30,18 +38,16 @@ class Dag {
   std::span<const DagEdge> predecessors(NodeIndex node) const {  // ascending by node
     return row(predecessors_, predecessor_begin_, node);
   }
-  Bytes bytes(std::int32_t edge) const { return bytes_[static_cast<std::size_t>(edge)]; }
+  Bytes bytes(std::int32_t edge) const { return bytes_[at(edge)]; }
   Nanos time(NodeIndex node, GpuTypeId gpu) const {
-    return time_[static_cast<std::size_t>(node) * gpu_types_ + gpu.index()];
+    return time_[at(node) * gpu_types_ + gpu.index()];
   }
   // Returns the bytes that the node takes of its device's memory for as long as the step lasts:
   // parameters with gradients and optimizer state, and activations that the backward pass reads.
-  Bytes memory(NodeIndex node) const { return memory_[static_cast<std::size_t>(node)]; }
+  Bytes memory(NodeIndex node) const { return memory_[at(node)]; }
   // Nodes with the same number, 0 or more, have to be on one device (a parameter, all that read it
   // and its update: Celeritas 6.1). -1: free.
-  std::int32_t colocation(NodeIndex node) const {
-    return colocation_[static_cast<std::size_t>(node)];
-  }
+  std::int32_t colocation(NodeIndex node) const { return colocation_[at(node)]; }
   std::int32_t colocation_count() const { return colocation_count_; }
   std::size_t gpu_type_count() const { return gpu_types_; }
 
@@ -49,8 +55,7 @@ class Dag {
   friend class DagBuilder;
   static std::span<const DagEdge> row(const std::vector<DagEdge>& edges,
                                       const std::vector<std::int32_t>& begin, NodeIndex node) {
-    const auto at = static_cast<std::size_t>(node);
-    return {edges.data() + begin[at], edges.data() + begin[at + 1]};
+    return {edges.data() + begin[at(node)], edges.data() + begin[at(node) + 1]};
   }
 
   std::size_t gpu_types_ = 0;
@@ -73,12 +78,8 @@ class DagBuilder {
   Dag build() &&;
 
  private:
-  struct RawEdge {
-    NodeIndex from, to;
-    Bytes bytes;
-  };
   Dag dag_;
-  std::vector<RawEdge> edges_;
+  std::vector<DagLink> edges_;
 };
 
 // One node per cluster: times, memory and bytes between clusters add up. `cluster_of` numbers

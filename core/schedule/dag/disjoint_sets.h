@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "core/base/at.h"
+
 namespace strato {
 
 class DisjointSets {
@@ -15,23 +17,19 @@ class DisjointSets {
   }
   void join(std::int32_t a, std::int32_t b) {
     a = root(a), b = root(b);
-    parent_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);  // roots are the smallest
+    parent_[at(std::max(a, b))] = std::min(a, b);  // roots are the smallest
   }
   std::int32_t root(std::int32_t of) {
-    const auto parent = [&](std::int32_t i) -> std::int32_t& {
-      return parent_[static_cast<std::size_t>(i)];
-    };
-    while (parent(of) != of) of = parent(of) = parent(parent(of));
+    while (parent_[at(of)] != of) of = parent_[at(of)] = parent_[at(parent_[at(of)])];
     return of;
   }
   // The number of everyone's set, in the order of their first members; -1: alone.
   std::vector<std::int32_t> numbered() {
     std::vector<std::int32_t> size(parent_.size(), 0), number(parent_.size(), -1);
-    for (std::size_t i = 0; i < parent_.size(); ++i)
-      ++size[static_cast<std::size_t>(root(static_cast<std::int32_t>(i)))];
+    for (const std::int32_t parent : parent_) ++size[at(root(parent))];
     std::int32_t next = 0;
     for (std::size_t i = 0; i < parent_.size(); ++i) {
-      const auto first = static_cast<std::size_t>(root(static_cast<std::int32_t>(i)));
+      const std::size_t first = at(root(parent_[i]));
       if (size[first] < 2) continue;
       number[i] = first == i ? next++ : number[first];
     }

@@ -9,27 +9,12 @@ namespace {
 
 constexpr int kPlaceBits = 28;  // of a key: what was added at one place
 
-std::vector<DagEdit::Edge> merged(std::vector<DagEdit::Edge> edges) {
-  std::ranges::sort(edges, {},
-                    [](const DagEdit::Edge& edge) { return std::pair(edge.from, edge.to); });
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    if (kept > 0 && edges[kept - 1].from == edges[i].from && edges[kept - 1].to == edges[i].to) {
-      edges[kept - 1].bytes += edges[i].bytes;
-    } else {
-      edges[kept++] = edges[i];
-    }
-  }
-  edges.resize(kept);
-  return edges;
-}
-
 }  // namespace
 
 EditableDag::EditableDag(const Dag& dag, PairTimes& transfers)
     : transfers_(transfers),
       gpu_types_(dag.gpu_type_count()),
-      group_memory_(static_cast<std::size_t>(dag.colocation_count())) {
+      group_memory_(at(dag.colocation_count())) {
   nodes_.resize(dag.size());
   pool_.reserve(2 * dag.edge_count());
   times_.reserve(dag.size() * gpu_types_);
@@ -39,8 +24,7 @@ EditableDag::EditableDag(const Dag& dag, PairTimes& transfers)
   const auto stored = [&](std::span<const DagEdge> edges) {
     const Range range{static_cast<std::int32_t>(pool_.size()),
                       static_cast<std::int32_t>(edges.size())};
-    for (const DagEdge& edge : edges)
-      pool_.push_back({edge.node, row_of_edge[static_cast<std::size_t>(edge.edge)]});
+    for (const DagEdge& edge : edges) pool_.push_back({edge.node, row_of_edge[at(edge.edge)]});
     return range;
   };
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -50,8 +34,7 @@ EditableDag::EditableDag(const Dag& dag, PairTimes& transfers)
     nodes_[i].colocation = dag.colocation(node);
     nodes_[i].successors = stored(dag.successors(node));
     nodes_[i].predecessors = stored(dag.predecessors(node));
-    if (dag.colocation(node) >= 0)
-      group_memory_[static_cast<std::size_t>(dag.colocation(node))] += dag.memory(node);
+    if (dag.colocation(node) >= 0) group_memory_[at(dag.colocation(node))] += dag.memory(node);
     for (std::size_t type = 0; type < gpu_types_; ++type)
       times_.push_back(dag.time(node, GpuTypeId(type)));
   }
@@ -68,7 +51,7 @@ void EditableDag::add_nodes(const DagEdit& edit) {
   for (const DagEdit::Node& added : edit.added) {
     CHECK(added.times.size() == gpu_types_, "one time a GPU type");
     CHECK(nodes_.size() < std::size_t{1} << kPlaceBits, "too many nodes were added");
-    const std::uint64_t place = at(added.place).key >> kPlaceBits;
+    const std::uint64_t place = state(added.place).key >> kPlaceBits;
     Node node;
     node.key = (place << kPlaceBits) + nodes_.size();
     node.memory = added.memory;
@@ -77,38 +60,41 @@ void EditableDag::add_nodes(const DagEdit& edit) {
   }
 }
 
-// `edges`: those that come at this node.
-void EditableDag::rewrite(NodeIndex node, std::span<const DagEdit::Edge> edges) {
+// `ends`: of the links that come at this node.
+void EditableDag::rewrite(NodeIndex node, std::span<const LinkEnd> ends) {
   const auto rewritten = [&](Range range, bool forward) {
     scratch_.clear();
     for (const Half& half : row(range))
       if (has(half.node)) scratch_.push_back(half);
-    for (const DagEdit::Edge& edge : edges)
+    for (const auto& [end, edge] : ends)
       if ((forward ? edge.from : edge.to) == node)
         scratch_.push_back({forward ? edge.to : edge.from, transfers_.row(edge.bytes)});
     return store(scratch_);
   };
-  at(node).successors = rewritten(at(node).successors, true);
-  at(node).predecessors = rewritten(at(node).predecessors, false);
+  state(node).successors = rewritten(state(node).successors, true);
+  state(node).predecessors = rewritten(state(node).predecessors, false);
 }
 
 void EditableDag::apply(const DagEdit& edit, std::vector<NodeIndex>& touched) {
   const std::size_t old_size = nodes_.size();
   history_.push_back({old_size, pool_.size(), {}});
-  const auto is_new = [&](NodeIndex node) { return static_cast<std::size_t>(node) >= old_size; };
+  const auto is_new = [&](NodeIndex node) { return at(node) >= old_size; };
   std::vector<NodeIndex> affected;
   for (const NodeIndex node : edit.removed) {
     CHECK(has(node), "a node is removed once");
     for (const Half& half : successors(node)) affected.push_back(half.node);
     for (const Half& half : predecessors(node)) affected.push_back(half.node);
-    history_.back().before.emplace_back(node, at(node));
-    at(node).alive = false;
-    if (at(node).colocation >= 0)
-      group_memory_[static_cast<std::size_t>(at(node).colocation)] -= at(node).memory;
+    history_.back().before.emplace_back(node, state(node));
+    state(node).alive = false;
+    if (state(node).colocation >= 0)
+      group_memory_[at(state(node).colocation)] -= state(node).memory;
   }
   add_nodes(edit);
-  std::vector<std::pair<NodeIndex, DagEdit::Edge>> ends;  // each edge at both its nodes
-  for (const DagEdit::Edge& edge : merged(edit.edges)) {
+  std::vector<LinkEnd> ends;  // each link at both its nodes
+  std::vector<DagLink> links = edit.edges;
+  std::ranges::sort(links, {}, [](const DagLink& link) { return std::pair(link.from, link.to); });
+  merge_links(links);
+  for (const DagLink& edge : links) {
     CHECK(is_new(edge.from) || is_new(edge.to), "an edge of an added node");
     CHECK(has(edge.from) && has(edge.to) && key(edge.from) < key(edge.to), "an edge goes forward");
     ends.emplace_back(edge.from, edge);
@@ -116,23 +102,18 @@ void EditableDag::apply(const DagEdit& edit, std::vector<NodeIndex>& touched) {
     affected.push_back(edge.from);
     affected.push_back(edge.to);
   }
-  std::ranges::stable_sort(ends, {}, &std::pair<NodeIndex, DagEdit::Edge>::first);
+  std::ranges::stable_sort(ends, {}, &LinkEnd::first);
   std::ranges::sort(affected);
   affected.erase(std::unique(affected.begin(), affected.end()), affected.end());
   touched.clear();
-  std::vector<DagEdit::Edge> edges;
   for (const NodeIndex node : affected) {
     if (!has(node)) continue;
     if (!is_new(node)) {
-      history_.back().before.emplace_back(node, at(node));
+      history_.back().before.emplace_back(node, state(node));
       touched.push_back(node);
     }
-    edges.clear();
-    for (auto end =
-             std::ranges::lower_bound(ends, node, {}, &std::pair<NodeIndex, DagEdit::Edge>::first);
-         end != ends.end() && end->first == node; ++end)
-      edges.push_back(end->second);
-    rewrite(node, edges);
+    const auto ours = std::ranges::equal_range(ends, node, {}, &LinkEnd::first);
+    rewrite(node, {ours.begin(), ours.end()});
   }
 }
 
@@ -140,9 +121,9 @@ void EditableDag::undo() {
   CHECK(!history_.empty(), "nothing to undo");
   const Undo& last = history_.back();
   for (const auto& [node, before] : last.before) {
-    if (!at(node).alive && before.colocation >= 0)
-      group_memory_[static_cast<std::size_t>(before.colocation)] += before.memory;
-    at(node) = before;
+    if (!state(node).alive && before.colocation >= 0)
+      group_memory_[at(before.colocation)] += before.memory;
+    state(node) = before;
   }
   nodes_.resize(last.nodes);
   times_.resize(last.nodes * gpu_types_);
@@ -150,21 +131,25 @@ void EditableDag::undo() {
   history_.pop_back();
 }
 
-Dag EditableDag::dag(std::vector<NodeIndex>* numbers) const {
+std::vector<NodeIndex> EditableDag::nodes() const {
   std::vector<NodeIndex> alive;
   for (std::size_t i = 0; i < size(); ++i)
     if (nodes_[i].alive) alive.push_back(static_cast<NodeIndex>(i));
   std::ranges::sort(alive, {}, [&](NodeIndex node) { return key(node); });
+  return alive;
+}
+
+Dag EditableDag::dag(std::vector<NodeIndex>* numbers) const {
+  std::vector<NodeIndex> alive = nodes();
   std::vector<NodeIndex> number_of(size(), -1);
   DagBuilder builder(gpu_types_);
   for (const NodeIndex node : alive)
-    number_of[static_cast<std::size_t>(node)] = builder.add_node(
-        std::span(times_).subspan(static_cast<std::size_t>(node) * gpu_types_, gpu_types_),
-        memory(node), colocation(node));
+    number_of[at(node)] =
+        builder.add_node(std::span(times_).subspan(at(node) * gpu_types_, gpu_types_), memory(node),
+                         colocation(node));
   for (const NodeIndex node : alive)
     for (const Half& half : successors(node))
-      builder.add_edge(number_of[static_cast<std::size_t>(node)],
-                       number_of[static_cast<std::size_t>(half.node)], transfers_.bytes(half.row));
+      builder.add_edge(number_of[at(node)], number_of[at(half.node)], transfers_.bytes(half.row));
   if (numbers) *numbers = std::move(alive);
   return std::move(builder).build();
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/schedule/dag/dag.h"
-#include "core/schedule/dag/pair_times.h"
+#include "core/schedule/dag/transfer_times.h"
 
 namespace strato {
 
@@ -21,13 +21,11 @@ struct DagEdit {
     // are to be replaced, not added ones.
     NodeIndex place = 0;
   };
-  struct Edge {
-    NodeIndex from, to;  // at least one end is added; added nodes are size(), size() + 1, ...
-    Bytes bytes;
-  };
   std::vector<NodeIndex> removed;
-  std::vector<Node> added;
-  std::vector<Edge> edges;  // several between two nodes are one with the sum of their bytes
+  std::vector<Node> added;  // they are size(), size() + 1, ...
+  // At least one end of each is added; several between two nodes are one with the sum of their
+  // bytes.
+  std::vector<DagLink> edges;
 };
 
 class EditableDag {
@@ -40,26 +38,25 @@ class EditableDag {
   EditableDag(const Dag& dag, PairTimes& transfers);
 
   std::size_t size() const { return nodes_.size(); }  // with removed ones
-  bool has(NodeIndex node) const { return at(node).alive; }
-  std::span<const Half> successors(NodeIndex node) const { return row(at(node).successors); }
-  std::span<const Half> predecessors(NodeIndex node) const { return row(at(node).predecessors); }
+  bool has(NodeIndex node) const { return state(node).alive; }
+  std::span<const Half> successors(NodeIndex node) const { return row(state(node).successors); }
+  std::span<const Half> predecessors(NodeIndex node) const { return row(state(node).predecessors); }
   Nanos time(NodeIndex node, GpuTypeId gpu) const {
-    return times_[static_cast<std::size_t>(node) * gpu_types_ + gpu.index()];
+    return times_[at(node) * gpu_types_ + gpu.index()];
   }
-  Bytes memory(NodeIndex node) const { return at(node).memory; }
-  std::int32_t colocation(NodeIndex node) const { return at(node).colocation; }
-  Bytes group_memory(std::int32_t colocation) const {
-    return group_memory_[static_cast<std::size_t>(colocation)];
-  }
+  Bytes memory(NodeIndex node) const { return state(node).memory; }
+  std::int32_t colocation(NodeIndex node) const { return state(node).colocation; }
+  Bytes group_memory(std::int32_t colocation) const { return group_memory_[at(colocation)]; }
   std::size_t group_count() const { return group_memory_.size(); }
   // Every edge goes to a node with a larger key.
-  std::uint64_t key(NodeIndex node) const { return at(node).key; }
+  std::uint64_t key(NodeIndex node) const { return state(node).key; }
 
   // Fills `touched` with nodes, not added ones, that have other neighbours than before. Edits are
   // undone last first.
   void apply(const DagEdit& edit, std::vector<NodeIndex>& touched);
   void undo();
 
+  std::vector<NodeIndex> nodes() const;  // those that are there, by key
   // The dag as it is now; `numbers`: of its nodes here.
   Dag dag(std::vector<NodeIndex>* numbers = nullptr) const;
 
@@ -74,18 +71,19 @@ class EditableDag {
     std::int32_t colocation = -1;
     bool alive = true;
   };
+  using LinkEnd = std::pair<NodeIndex, DagLink>;  // a link at one of its nodes
   struct Undo {
     std::size_t nodes, pool;
     std::vector<std::pair<NodeIndex, Node>> before;
   };
-  const Node& at(NodeIndex node) const { return nodes_[static_cast<std::size_t>(node)]; }
-  Node& at(NodeIndex node) { return nodes_[static_cast<std::size_t>(node)]; }
+  const Node& state(NodeIndex node) const { return nodes_[at(node)]; }
+  Node& state(NodeIndex node) { return nodes_[at(node)]; }
   std::span<const Half> row(Range range) const {
-    return {pool_.data() + range.begin, static_cast<std::size_t>(range.count)};
+    return {pool_.data() + range.begin, at(range.count)};
   }
   Range store(std::span<const Half> halves);
   void add_nodes(const DagEdit& edit);
-  void rewrite(NodeIndex node, std::span<const DagEdit::Edge> edges);
+  void rewrite(NodeIndex node, std::span<const LinkEnd> ends);
 
   PairTimes& transfers_;
   std::size_t gpu_types_;

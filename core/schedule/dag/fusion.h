@@ -1,15 +1,19 @@
 // Optimal Operation Fusion (Celeritas 5.1.3, Algorithm 1): a sequence of nodes in a topological
 // order is cut into clusters of consecutive nodes, such that as little communication time as can be
 // is left between clusters (Kernighan 1971). Clusters of consecutive nodes never make a cycle
-// (Lemma 2). Deterministic; no recursion; time: nodes * range + edges.
+// (Lemma 2). Deterministic; no recursion; time: nodes * range + edges. And op groups by fusion: a
+// grouping for any planner, beside METIS.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/schedule/dag/dag.h"
-#include "core/schedule/dag/levels.h"
+#include "core/search/api/problem.h"
 
 namespace strato {
 
@@ -52,5 +56,20 @@ Fusion fuse(const Dag& dag, std::span<const Nanos> edge_times, std::vector<NodeI
 // twice as much).
 Fusion fuse_colocated(const Dag& dag, std::span<const Nanos> edge_times,
                       const std::vector<NodeIndex>& sequence, const FusionLimits& limits);
+
+enum class GroupingMethod : std::uint8_t { Metis, Fusion };
+std::string_view name_of(GroupingMethod method);             // "metis", "fusion"
+GroupingMethod grouping_method_from(std::string_view name);  // throws InputError
+
+// The clusters of fuse_colocated(), those with ops of one co-location group together in one group:
+// a parameter, what reads it and its update never part. At most `max_groups` (1 or more): R
+// grows until there are no more, and M, the paper's at first, where that is not enough. The
+// problem's own grouping is not looked at.
+Grouping group_by_fusion(const Problem& problem, int max_groups);
+
+// make_problem() in groups of this method; `options.grouping.max_groups` holds for both.
+Problem make_problem(const Graph& model, std::shared_ptr<const Cluster> cluster,
+                     ProblemOptions options, GroupingMethod method,
+                     std::vector<std::string>* warnings);
 
 }  // namespace strato

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/base/error.h"
+#include "core/base/at.h"
 #include "core/search/evaluate/baselines.h"
 
 namespace strato {
@@ -31,7 +31,7 @@ class LayerFinder {
     Layers layers;
     std::vector<std::int32_t> number(layer_.size(), -1);
     for (std::int32_t& layer : layer_) {
-      std::int32_t& mine = number[static_cast<std::size_t>(layer)];
+      std::int32_t& mine = number[at(layer)];
       if (mine < 0) mine = layers.count++;
       layers.of_op.push_back(mine);
     }
@@ -48,8 +48,7 @@ class LayerFinder {
         reads_parameter = true;
         std::int32_t& first = first_reader_[input.index()];
         if (first < 0) first = static_cast<std::int32_t>(op);
-        if (shared < 0 && first != static_cast<std::int32_t>(op))
-          shared = layer_[static_cast<std::size_t>(first)];
+        if (shared < 0 && first != static_cast<std::int32_t>(op)) shared = layer_[at(first)];
       } else if (const OpId producer = graph_.tensor(input).producer; producer.valid()) {
         before = std::max(before, layer_[producer.index()]);
       }
@@ -91,12 +90,11 @@ struct Sequence {
 
 Sequence sequence_of(const Problem& problem, const Layers& layers) {
   const Graph& graph = *problem.graph;
-  const auto count = static_cast<std::size_t>(layers.count);
+  const std::size_t count = at(layers.count);
   Sequence sequence{std::vector<double>(count + 1, 0), std::vector<double>(count + 2, 0)};
   const std::vector<Nanos> times = mean_op_times(graph, *problem.cluster, *problem.cost);
   for (std::size_t i = 0; i < times.size(); ++i)
-    sequence.work_before[static_cast<std::size_t>(layers.of_op[i]) + 1] +=
-        static_cast<double>(times[i].value);
+    sequence.work_before[at(layers.of_op[i]) + 1] += static_cast<double>(times[i].value);
   std::partial_sum(sequence.work_before.begin(), sequence.work_before.end(),
                    sequence.work_before.begin());
   std::vector<double>& bytes = sequence.bytes_across;
@@ -109,10 +107,9 @@ Sequence sequence_of(const Problem& problem, const Layers& layers) {
       low = std::min(low, layers.of_op[reader.index()]);
       high = std::max(high, layers.of_op[reader.index()]);
     }
-    bytes[static_cast<std::size_t>(low) + 1] +=
-        static_cast<double>(graph.tensor(TensorId(t)).bytes().value);
-    bytes[static_cast<std::size_t>(high) + 1] -=
-        static_cast<double>(graph.tensor(TensorId(t)).bytes().value);
+    const auto size = static_cast<double>(graph.tensor(TensorId(t)).bytes().value);
+    bytes[at(low) + 1] += size;
+    bytes[at(high) + 1] -= size;
   }
   std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());
   return sequence;
@@ -139,7 +136,7 @@ std::size_t best_cut(const Sequence& sequence, std::size_t first, std::size_t la
 // The device of each layer, in blocks.
 std::vector<DeviceId> in_blocks(const Problem& problem, const Layers& layers) {
   constexpr double kSlack = 0.2;  // of a device's share: how far a person moves a cut to save bytes
-  const auto count = static_cast<std::size_t>(layers.count);
+  const std::size_t count = at(layers.count);
   const std::vector<DeviceId> devices = devices_for(problem, count);
   const auto times = graph_times(problem);
   std::vector<double> speed;
@@ -196,7 +193,7 @@ std::vector<DeviceId> round_robin(const Problem& problem, const Layers& layers) 
   const Graph& graph = *problem.graph;
   enum Kind : char { Little, Much, Embedding, Recurrent };
   const Sequence sequence = sequence_of(problem, layers);
-  std::vector<Kind> kind(static_cast<std::size_t>(layers.count), Little);
+  std::vector<Kind> kind(at(layers.count), Little);
   for (std::size_t l = 0; l < kind.size(); ++l)
     if (sequence.work_before[l + 1] - sequence.work_before[l] >=
         kMuch * sequence.work_before.back())
@@ -204,7 +201,7 @@ std::vector<DeviceId> round_robin(const Problem& problem, const Layers& layers) 
   const std::vector<char> recurrent = recurrent_ops(graph);
   for (std::size_t i = 0; i < graph.op_count(); ++i) {
     if (!is_forward(graph.op(OpId(i)))) continue;
-    Kind& mine = kind[static_cast<std::size_t>(layers.of_op[i])];
+    Kind& mine = kind[at(layers.of_op[i])];
     if (graph.op(OpId(i)).family == OpFamily::Embedding) mine = std::max(mine, Embedding);
     if (recurrent[i]) mine = Recurrent;
   }
@@ -245,8 +242,7 @@ std::vector<DeviceId> expert_devices(const Problem& problem) {
   const std::vector<DeviceId> of_layer =
       is_recurrent(problem) ? round_robin(problem, layers) : in_blocks(problem, layers);
   std::vector<DeviceId> result;
-  for (const std::int32_t layer : layers.of_op)
-    result.push_back(of_layer[static_cast<std::size_t>(layer)]);
+  for (const std::int32_t layer : layers.of_op) result.push_back(of_layer[at(layer)]);
   return result;
 }
 

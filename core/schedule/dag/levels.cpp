@@ -1,14 +1,23 @@
 #include "core/schedule/dag/levels.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/schedule/dag/transfer_times.h"
-#include "core/sim/explain/critical_path.h"
 
 namespace strato {
 namespace {
+
+template <class OfNode, class OfEdge>
+Weights weights_of(const Dag& dag, OfNode of_node, OfEdge of_edge) {
+  Weights weights;
+  for (std::size_t i = 0; i < dag.size(); ++i)
+    weights.node.push_back(of_node(static_cast<NodeIndex>(i)));
+  for (std::size_t e = 0; e < dag.edge_count(); ++e)
+    weights.edge.push_back(of_edge(static_cast<std::int32_t>(e)));
+  return weights;
+}
 
 void check(const Dag& dag, const Weights& weights) {
   CHECK(weights.node.size() == dag.size() && weights.edge.size() == dag.edge_count(),
@@ -61,32 +70,26 @@ std::vector<NodeIndex> depth_first(const Dag& dag, Sort worst_first) {
 }  // namespace
 
 Weights longest_weights(const Dag& dag, const TransferTimes& transfers) {
-  Weights weights{std::vector<Nanos>(dag.size()), std::vector<Nanos>(dag.edge_count())};
-  for (std::size_t i = 0; i < dag.size(); ++i)
+  const auto longest = [&](NodeIndex node) {
+    Nanos time;
     for (std::size_t t = 0; t < dag.gpu_type_count(); ++t)
-      weights.node[i] =
-          std::max(weights.node[i], dag.time(static_cast<NodeIndex>(i), GpuTypeId(t)));
-  for (std::size_t e = 0; e < dag.edge_count(); ++e)
-    weights.edge[e] = transfers.longest(static_cast<std::int32_t>(e));
-  return weights;
+      time = std::max(time, dag.time(node, GpuTypeId(t)));
+    return time;
+  };
+  return weights_of(dag, longest, [&](std::int32_t edge) { return transfers.longest(edge); });
 }
 
 Weights mean_weights(const Dag& dag, const Cluster& cluster, const TransferTimes& transfers) {
   CHECK(dag.gpu_type_count() == cluster.gpu_types().size(), "times for each GPU type");
   std::vector<std::int64_t> devices(dag.gpu_type_count(), 0);
   for (const Device& device : cluster.devices()) ++devices[device.type.index()];
-  Weights weights{std::vector<Nanos>(dag.size()), std::vector<Nanos>(dag.edge_count())};
-  for (std::size_t i = 0; i < dag.size(); ++i) {
+  const auto mean = [&](NodeIndex node) {
     __int128 sum = 0;
     for (std::size_t t = 0; t < devices.size(); ++t)
-      sum += static_cast<__int128>(dag.time(static_cast<NodeIndex>(i), GpuTypeId(t)).value) *
-             devices[t];
-    weights.node[i] =
-        Nanos(static_cast<std::int64_t>(sum / static_cast<__int128>(cluster.device_count())));
-  }
-  for (std::size_t e = 0; e < dag.edge_count(); ++e)
-    weights.edge[e] = transfers.mean(static_cast<std::int32_t>(e));
-  return weights;
+      sum += static_cast<__int128>(dag.time(node, GpuTypeId(t)).value) * devices[t];
+    return Nanos(static_cast<std::int64_t>(sum / static_cast<__int128>(cluster.device_count())));
+  };
+  return weights_of(dag, mean, [&](std::int32_t edge) { return transfers.mean(edge); });
 }
 
 std::vector<Nanos> t_levels(const Dag& dag, const Weights& weights) {
@@ -112,9 +115,9 @@ std::vector<Nanos> b_levels(const Dag& dag, const Weights& weights) {
 
 double communication_to_computing(const Weights& weights) {
   const auto sum = [](const std::vector<Nanos>& times) {
-    double result = 0;
-    for (const Nanos time : times) result += static_cast<double>(time.value);
-    return result;
+    return std::accumulate(times.begin(), times.end(), 0.0, [](double sum, Nanos time) {
+      return sum + static_cast<double>(time.value);
+    });
   };
   const double computing = sum(weights.node);
   return computing > 0 ? sum(weights.edge) / computing : 0;
@@ -122,18 +125,13 @@ double communication_to_computing(const Weights& weights) {
 
 std::vector<NodeIndex> critical_path(const Dag& dag, std::span<const Nanos> b_levels) {
   CHECK(b_levels.size() == dag.size(), "levels of another dag");
+  if (dag.size() == 0) return {};
   const auto level = [&](NodeIndex node) { return b_levels[at(node)]; };
-  std::vector<NodeIndex> path;
-  if (dag.size() == 0) return path;
-  path.push_back(std::ranges::max(sources(dag), [&](NodeIndex a, NodeIndex b) {
-    return level(a) != level(b) ? level(a) < level(b) : a > b;
-  }));
-  while (!dag.successors(path.back()).empty()) {
-    const auto next = dag.successors(path.back());
-    path.push_back(std::ranges::max_element(  // the first of the largest
-                       next, {}, [&](const DagEdge& edge) { return level(edge.node); })
-                       ->node);
-  }
+  const auto level_at = [&](const DagEdge& edge) { return level(edge.node); };
+  std::vector<NodeIndex> path = sources(dag);  // max_element: the first of the largest
+  path = {*std::ranges::max_element(path, {}, level)};
+  while (!dag.successors(path.back()).empty())
+    path.push_back(std::ranges::max_element(dag.successors(path.back()), {}, level_at)->node);
   return path;
 }
 

@@ -169,20 +169,15 @@ std::vector<PlanningSteps::Step> Dpos::steps() const {
 }
 
 Schedule Dpos::schedule() const {
-  std::vector<NodeIndex> alive;
-  for (std::size_t i = 0; i < dag_.size(); ++i)
-    if (dag_.has(static_cast<NodeIndex>(i))) alive.push_back(static_cast<NodeIndex>(i));
-  std::ranges::sort(alive, {}, [&](NodeIndex node) { return dag_.key(node); });
   Schedule schedule;
   schedule.memory.resize(cluster_.device_count());
-  for (const NodeIndex node : alive) {
+  for (const NodeIndex node : dag_.nodes()) {
     schedule.device.push_back(device(node));
     schedule.start.push_back(start(node));
     schedule.finish.push_back(finish(node));
     schedule.memory[device(node).index()] += dag_.memory(node);
   }
   schedule.makespan = makespan();
-  schedule.fits = true;
   for (std::size_t d = 0; d < schedule.memory.size(); ++d)
     schedule.fits = schedule.fits && schedule.memory[d] <= cluster_.gpu(DeviceId(d)).memory;
   return schedule;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/schedule/dag/editable_dag.h"
-#include "core/schedule/dag/pair_times.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/dpos_order.h"
 #include "core/schedule/list/dpos_placer.h"
 #include "core/schedule/list/schedule.h"
@@ -107,7 +107,7 @@ class Dpos {
     std::vector<Choice> choices;          // ascending
   };
 
-  const PlacedNode& placed(NodeIndex node) const { return placed_[static_cast<std::size_t>(node)]; }
+  const PlacedNode& placed(NodeIndex node) const { return placed_[at(node)]; }
   OrderRevision revise(const DagEdit& edit);
   void limit_restart(const DagEdit& edit, OrderRevision& revision) const;
   PartialSchedule resume(const Run& run, std::span<const PlacedNode> placed) const;

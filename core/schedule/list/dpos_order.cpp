@@ -5,8 +5,6 @@
 #include <queue>
 #include <utility>
 
-#include "core/base/at.h"
-
 namespace strato {
 
 DposOrder::DposOrder(const EditableDag& dag, const PairTimes& transfers, const Cluster& cluster,
@@ -108,7 +106,7 @@ std::vector<NodeIndex> DposOrder::moved_nodes(OrderRevision& revision) const {
   revision.place = order_.size();
   for (const NodeIndex node : revision.reranked) {
     const std::int32_t old = place_[at(node)];
-    if (old >= 0) revision.place = std::min(revision.place, static_cast<std::size_t>(old));
+    if (old >= 0) revision.place = std::min(revision.place, at(old));
     if (dag_.has(node)) moved.push_back(node);
   }
   std::ranges::sort(moved,
@@ -156,7 +154,7 @@ void DposOrder::find_path(OrderRevision& revision) {
   if (entry >= 0) revision.path = path_from(entry);
   const auto limit = [&](NodeIndex node) {
     const std::int32_t old = place_[at(node)];
-    if (old >= 0) revision.restart = std::min(revision.restart, static_cast<std::size_t>(old));
+    if (old >= 0) revision.restart = std::min(revision.restart, at(old));
   };
   for (const NodeIndex node : revision.path) on_path_[at(node)] |= 2;
   for (const NodeIndex node : path_)

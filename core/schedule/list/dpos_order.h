@@ -8,7 +8,7 @@
 
 #include "core/cluster/value/cluster.h"
 #include "core/schedule/dag/editable_dag.h"
-#include "core/schedule/dag/pair_times.h"
+#include "core/schedule/dag/transfer_times.h"
 
 namespace strato {
 
@@ -31,11 +31,11 @@ class DposOrder {
   DposOrder(const EditableDag& dag, const PairTimes& transfers, const Cluster& cluster,
             std::span<const DeviceId> devices, bool follows_path);
 
-  Nanos rank(NodeIndex node) const { return rank_[static_cast<std::size_t>(node)]; }
+  Nanos rank(NodeIndex node) const { return rank_[at(node)]; }
   std::span<const NodeIndex> order() const { return order_; }  // by descending rank
   std::span<const NodeIndex> path() const { return path_; }
   // On the critical path, of a revision that is neither taken nor discarded in its dag.
-  bool is_on_path(NodeIndex node) const { return on_path_[static_cast<std::size_t>(node)] != 0; }
+  bool is_on_path(NodeIndex node) const { return on_path_[at(node)] != 0; }
 
   // For an edit that the dag has just applied; ranks are those after it.
   OrderRevision revise(const DagEdit& edit, std::size_t old_size, std::vector<NodeIndex> touched);

@@ -36,19 +36,14 @@ DeviceId DposPlacer::choose_path_device(std::span<const NodeIndex> remaining,
     groups.clear();
     for (const NodeIndex node : remaining) {
       const std::int32_t group = dag_.colocation(node);
-      if (group >= 0) {
-        const DeviceId demanded = group_at[at(group)];
-        if (demanded.valid() && demanded != device) continue;
-        if (demanded.valid() || std::ranges::find(groups, group) != groups.end()) {
-          sum += static_cast<std::uint64_t>(time(node, device).value);
-          ++count;
-          continue;
-        }
+      const DeviceId demanded = group < 0 ? DeviceId() : group_at[at(group)];
+      if (demanded.valid() && demanded != device) continue;
+      if (!demanded.valid() && (group < 0 || std::ranges::find(groups, group) == groups.end())) {
+        const Bytes bytes = need(node, group_at);
+        if (bytes > left) break;
+        left -= bytes;
+        if (group >= 0) groups.push_back(group);
       }
-      const Bytes bytes = need(node, group_at);
-      if (bytes > left) break;
-      left -= bytes;
-      if (group >= 0) groups.push_back(group);
       sum += static_cast<std::uint64_t>(time(node, device).value);
       ++count;
     }

@@ -6,7 +6,7 @@
 
 #include "core/cluster/value/cluster.h"
 #include "core/schedule/dag/editable_dag.h"
-#include "core/schedule/dag/pair_times.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/idle_gaps.h"
 #include "core/schedule/list/steps.h"
 

@@ -1,15 +1,33 @@
 #include "core/schedule/list/placement.h"
 
-#include <algorithm>
-#include <numeric>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "core/base/at.h"
 #include "core/base/error.h"
 
 namespace strato {
 namespace {
 
-std::vector<Nanos> op_times(const Problem& problem) {
-  return mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
+constexpr std::array kParts = {1.0, 0.85, 0.7, 0.55, 0.4};
+
+std::shared_ptr<PlanningSteps> steps_of_ops(const Problem& problem, const Dag& dag,
+                                            const std::string& algorithm) {
+  auto steps = std::make_shared<PlanningSteps>();
+  steps->algorithm = algorithm;
+  for (std::size_t i = 0; i < dag.size(); ++i) {
+    const auto node = static_cast<NodeIndex>(i);
+    steps->nodes.push_back({OpId(i)});
+    steps->names.push_back(problem.graph->op(OpId(i)).name);
+    for (const DagEdge& edge : dag.successors(node))
+      steps->edges.push_back({node, edge.node, dag.bytes(edge.edge)});
+  }
+  return steps;
 }
 
 }  // namespace
@@ -33,22 +51,19 @@ Strategy strategy_by_ops(const Problem& problem, std::span<const std::int32_t> c
     for (std::size_t i = 0; i < ops; ++i)
       group_of[i] =
           static_cast<std::int32_t>(std::ranges::lower_bound(parts, part[i]) - parts.begin());
-    strategy.grouping =
-        std::make_shared<const Grouping>(*problem.graph, group_of, op_times(problem));
+    strategy.grouping = std::make_shared<const Grouping>(
+        *problem.graph, group_of, mean_op_times(*problem.graph, *problem.cluster, *problem.cost));
   }
   const Grouping& grouping = divided ? *strategy.grouping : *problem.grouping;
   for (const OpGroup& group : grouping.groups())
-    strategy.groups.emplace_back(
-        choices[static_cast<std::size_t>(choice_of[group.ops.front().index()])]);
+    strategy.groups.emplace_back(choices[at(choice_of[group.ops.front().index()])]);
   return strategy;
 }
 
 Strategy strategy_of(const Problem& problem, const Schedule& schedule,
                      std::span<const NodeIndex> node_of, bool with_order) {
   const std::size_t ops = problem.graph->op_count();
-  const auto node = [&](std::size_t op) {
-    return node_of.empty() ? op : static_cast<std::size_t>(node_of[op]);
-  };
+  const auto node = [&](std::size_t op) { return node_of.empty() ? op : at(node_of[op]); };
   std::vector<Decision> choices;
   for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
     choices.push_back(decision_on_device(DeviceId(d)));
@@ -63,6 +78,51 @@ Strategy strategy_of(const Problem& problem, const Schedule& schedule,
   for (std::size_t place = 0; place < ops; ++place)
     strategy.priorities[by_start[place]] = static_cast<std::int32_t>(place);
   return strategy;
+}
+
+OptionTable ListPlannerSettings::option_table(std::string paper_help) {
+  return {{"order", with_order, "ops run in the order of the schedule; false: first in, first out"},
+          {"variant", paper, {"default", "paper"}, std::move(paper_help)}};
+}
+
+PlanResult plan_by_schedule(const Problem& problem, const Dag& dag, Evaluator& evaluator,
+                            const PlannerOptions& options, Observer& observer,
+                            const std::stop_token& stop, const ListPlannerSettings& settings,
+                            const MakeSchedule& make) {
+  PlanResult result;
+  for (const double part : kParts) {
+    std::shared_ptr<PlanningSteps> steps;
+    if (options.record_steps) steps = steps_of_ops(problem, dag, settings.algorithm);
+    const Schedule schedule = make(part, steps.get());
+    Strategy strategy = strategy_of(problem, schedule, {}, settings.with_order);
+    const Score score = evaluator.evaluate(strategy);
+    const bool first = result.evaluations++ == 0;
+    if (first || score.better_than(result.score)) {
+      result.strategy = std::move(strategy);
+      result.score = score;
+      result.steps = std::move(steps);
+      result.facts = {{"scheduled makespan", fmt::format("{} ns", schedule.makespan.value)}};
+      if (part < 1)
+        result.facts.push_back({"memory planned with", fmt::format("{:.0f} %", part * 100)});
+      observer.on_improvement(result.strategy, score,
+                              {result.evaluations, result.evaluations, 0, score});
+    }
+    // A need beyond what the devices hold gets no smaller by planning with less of them.
+    if (result.score.feasible || settings.paper || !schedule.fits || stop.stop_requested()) break;
+  }
+  return result;
+}
+
+std::vector<PlanningSteps::Candidate> candidates_of(const Scheduling& scheduling, NodeIndex node,
+                                                    const Cluster& cluster) {
+  std::vector<PlanningSteps::Candidate> candidates;
+  for (std::size_t d = 0; d < cluster.device_count(); ++d) {
+    const DeviceId device(d);
+    candidates.push_back({device, scheduling.earliest_start(node, device),
+                          scheduling.earliest_finish(node, device),
+                          scheduling.has_room(node, device)});
+  }
+  return candidates;
 }
 
 }  // namespace strato

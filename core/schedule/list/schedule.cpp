@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/schedule/dag/transfer_times.h"
 
 namespace strato {
 
@@ -15,7 +14,7 @@ Scheduling::Scheduling(const Dag& dag, const TransferTimes& transfers, const Clu
       options_(options),
       compute_(cluster.device_count()),
       communication_(cluster.device_count()),
-      group_at_(static_cast<std::size_t>(dag.colocation_count())),
+      group_at_(at(dag.colocation_count())),
       group_memory_(group_at_.size()) {
   CHECK(cluster.device_count() > 0, "a cluster without devices");
   schedule_.device.resize(dag.size());
@@ -35,8 +34,8 @@ Scheduling::Scheduling(const Dag& dag, const TransferTimes& transfers, const Clu
 
 std::optional<DeviceId> Scheduling::demanded(NodeIndex node) const {
   const std::int32_t group = dag_.colocation(node);
-  if (group < 0 || !group_at_[at(group)].valid()) return std::nullopt;
-  return group_at_[at(group)];
+  const DeviceId there = group < 0 ? DeviceId() : group_at_[at(group)];
+  return there.valid() ? std::optional(there) : std::nullopt;
 }
 
 bool Scheduling::has_room(NodeIndex node, DeviceId device) const {

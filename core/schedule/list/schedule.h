@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/at.h"
 #include "core/schedule/dag/dag.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/idle_gaps.h"
@@ -86,7 +87,6 @@ class Scheduling {
     DeviceId from;
     Nanos ready, duration, start;
   };
-  static std::size_t at(NodeIndex node) { return static_cast<std::size_t>(node); }
   Nanos time_on(NodeIndex node, DeviceId device) const {
     return dag_.time(node, type_[device.index()]);
   }

@@ -1,32 +1,22 @@
 #include "core/schedule/list/steps.h"
 
-#include "core/base/error.h"
+#include <array>
 
 namespace strato {
 
 std::string sentence(PlanningSteps::Why why) {
-  using Why = PlanningSteps::Why;
-  switch (why) {
-    case Why::EarliestFinish:
-      return "finishes first here";
-    case Why::EarliestStart:
-      return "starts first here";
-    case Why::CriticalPath:
-      return "is on the critical path, which has this device";
-    case Why::WithPrevious:
-      return "stays with the node before it";
-    case Why::WorthMoving:
-      return "waits less here than sending its result back costs";
-    case Why::FavouriteParent:
-      return "follows its favourite parent";
-    case Why::Colocated:
-      return "has to be with a node that shares its parameters";
-    case Why::NextInOrder:
-      return "is next in the order, and this device has room";
-    case Why::BestEffort:
-      return "fits nowhere; this device has the most memory left";
-  }
-  CHECK(false, "no such reason");
+  constexpr std::array kSentences = {
+      "finishes first here",
+      "starts first here",
+      "is on the critical path, which has this device",
+      "stays with the node before it",
+      "waits less here than sending its result back costs",
+      "follows its favourite parent",
+      "has to be with a node that shares its parameters",
+      "is next in the order, and this device has room",
+      "fits nowhere; this device has the most memory left",
+  };
+  return kSentences[static_cast<std::size_t>(why)];
 }
 
 }  // namespace strato

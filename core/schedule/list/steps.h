@@ -18,11 +18,7 @@ struct PlanningSteps {
   std::string algorithm;                 // for people: "DPOS (FastT 5.1, Algorithm 1)"
   std::vector<std::vector<OpId>> nodes;  // the ops of every node that is scheduled
   std::vector<std::string> names;        // of the nodes
-  struct Edge {
-    NodeIndex from, to;
-    Bytes bytes;
-  };
-  std::vector<Edge> edges;
+  std::vector<DagLink> edges;
 
   struct Ranking {
     std::string name;              // "upward rank", "t-level + b-level"

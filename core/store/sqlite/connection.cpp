@@ -2,12 +2,16 @@
 
 #include <sqlite3.h>
 
-#include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/io/compression.h"
 #include "core/store/sqlite/database_file.h"
 
 namespace strato::store {
 namespace {
+
+constexpr std::size_t kPackAbove = 1024;  // below this, compression saves less than a page
+constexpr int kPlain = 0, kZstd = 1;      // codecs
+constexpr std::int64_t kLargest = std::int64_t{1} << 31;  // no value of ours comes near: damage is
 
 struct Binder {
   SQLite::Statement& statement;
@@ -22,7 +26,8 @@ struct Binder {
   }
 };
 
-SQLite::Statement bound(const SQLite::Database& database, const char* sql, Arguments arguments) {
+SQLite::Statement bound(const SQLite::Database& database, const std::string& sql,
+                        Arguments arguments) {
   SQLite::Statement statement(database, sql);
   int index = 0;
   for (const Argument& argument : arguments)
@@ -32,24 +37,35 @@ SQLite::Statement bound(const SQLite::Database& database, const char* sql, Argum
 
 }  // namespace
 
+Packed pack(std::string_view value) {
+  const auto size = static_cast<std::int64_t>(value.size());
+  if (value.size() > kPackAbove) {
+    std::string smaller = compressed(value);
+    if (smaller.size() < value.size()) return {kZstd, size, std::move(smaller)};
+  }
+  return {kPlain, size, std::string(value)};
+}
+
+bool ResultRow::is_null(int column) const { return statement_.isColumnNull(column); }
 std::int64_t ResultRow::integer(int column) const {
   return statement_.getColumn(column).getInt64();
 }
 double ResultRow::real(int column) const { return statement_.getColumn(column).getDouble(); }
 std::string ResultRow::text(int column) const { return statement_.getColumn(column).getString(); }
-std::optional<std::int64_t> ResultRow::optional_integer(int column) const {
-  if (statement_.isColumnNull(column)) return std::nullopt;
-  return integer(column);
-}
-std::optional<double> ResultRow::optional_real(int column) const {
-  if (statement_.isColumnNull(column)) return std::nullopt;
-  return real(column);
-}
+
 std::string ResultRow::unpacked(int first) const {
-  const SQLite::Column bytes = statement_.getColumn(first + 2);
-  return unpack(
-      statement_.getColumn(first).getInt(), integer(first + 1),
-      {static_cast<const char*>(bytes.getBlob()), static_cast<std::size_t>(bytes.getBytes())});
+  const auto codec = integer(first), size = integer(first + 1);
+  const SQLite::Column column = statement_.getColumn(first + 2);
+  const std::string_view bytes(static_cast<const char*>(column.getBlob()),
+                               static_cast<std::size_t>(column.getBytes()));
+  std::optional<std::string> value;
+  if (codec == kPlain) value = bytes;
+  if (codec == kZstd && size >= 0 && size <= kLargest)
+    value = decompressed(bytes, static_cast<std::size_t>(size));
+  if (!value || static_cast<std::int64_t>(value->size()) != size)
+    throw InputError("", "", "has a value that is damaged",
+                     "restore a copy, or choose a new workspace");
+  return std::move(*value);
 }
 
 Connection::Connection(const std::filesystem::path& file, bool read_only)
@@ -64,18 +80,18 @@ std::int64_t Connection::data_version() const {
   });
 }
 
-std::int64_t Connection::insert(const char* sql, Arguments arguments) {
+std::int64_t Connection::insert(const std::string& sql, Arguments arguments) {
   return guarded(file_, [&] {
     bound(*database_, sql, arguments).exec();
     return database_->getLastInsertRowid();
   });
 }
 
-int Connection::execute(const char* sql, Arguments arguments) {
+int Connection::execute(const std::string& sql, Arguments arguments) {
   return guarded(file_, [&] { return bound(*database_, sql, arguments).exec(); });
 }
 
-void Connection::each(const char* sql, Arguments arguments,
+void Connection::each(const std::string& sql, Arguments arguments,
                       const std::function<void(const ResultRow&)>& read) const {
   guarded(file_, [&] {
     SQLite::Statement statement = bound(*database_, sql, arguments);
@@ -90,7 +106,7 @@ void Connection::each(const char* sql, Arguments arguments,
   });
 }
 
-void Connection::write(const std::function<void()>& body) {
+void Connection::in_transaction(const std::function<void()>& body) {
   guarded(file_, [&] {
     SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
     body();

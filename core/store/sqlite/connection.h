@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/store/sqlite/packed.h"
+#include "core/base/digest.h"
 
 namespace SQLite {
 class Database;
@@ -23,6 +23,14 @@ class Statement;
 }  // namespace SQLite
 
 namespace strato::store {
+
+// A value as it lies in a row of the file, plain or compressed with zstd.
+struct Packed {
+  int codec = 0;
+  std::int64_t size = 0;  // unpacked
+  std::string bytes;
+};
+Packed pack(std::string_view value);
 
 // What stands for a "?" of a statement. It borrows texts and bytes.
 class Argument {
@@ -55,20 +63,36 @@ class ResultRow {
  public:
   explicit ResultRow(SQLite::Statement& statement) : statement_(statement) {}
 
-  std::int64_t integer(int column) const;
-  double real(int column) const;
   std::string text(int column) const;
-  std::optional<std::int64_t> optional_integer(int column) const;
-  std::optional<double> optional_real(int column) const;
-  template <class E>
-  E enumerated(int column) const {
-    return static_cast<E>(integer(column));
+  // Integers, enumerations, booleans, double, std::string, Digest (from its hexadecimal text), and
+  // std::optional of these.
+  template <class T>
+  T get(int column) const {
+    if constexpr (std::is_same_v<T, std::string>)
+      return text(column);
+    else if constexpr (std::is_same_v<T, Digest>)
+      return Digest::from_hex(text(column));
+    else if constexpr (std::is_same_v<T, double>)
+      return real(column);
+    else if constexpr (requires { typename T::value_type; })
+      return is_null(column) ? T() : T(get<typename T::value_type>(column));
+    else
+      return static_cast<T>(integer(column));
+  }
+  template <class... Fields>
+  void read(Fields&... fields) const {  // the first columns, in their order
+    int column = 0;
+    ((fields = get<Fields>(column++)), ...);
   }
   // The value in columns codec, size, bytes, which start at `first`. Throws InputError when it is
   // damaged.
   std::string unpacked(int first) const;
 
  private:
+  bool is_null(int column) const;
+  std::int64_t integer(int column) const;
+  double real(int column) const;
+
   SQLite::Statement& statement_;
 };
 
@@ -84,18 +108,18 @@ class Connection {
   // Changes whenever any connection has written.
   std::int64_t data_version() const;
 
-  std::int64_t insert(const char* sql, Arguments arguments);  // the new row
-  int execute(const char* sql, Arguments arguments);          // how many rows it changed
-  void each(const char* sql, Arguments arguments,
+  std::int64_t insert(const std::string& sql, Arguments arguments);  // the new row
+  int execute(const std::string& sql, Arguments arguments);          // how many rows it changed
+  void each(const std::string& sql, Arguments arguments,
             const std::function<void(const ResultRow&)>& read) const;
   template <class Read>
-  auto rows(const char* sql, Arguments arguments, Read read) const {
+  auto rows(const std::string& sql, Arguments arguments, Read read) const {
     std::vector<std::invoke_result_t<Read, const ResultRow&>> result;
     each(sql, arguments, [&](const ResultRow& row) { result.push_back(read(row)); });
     return result;
   }
   template <class Read>
-  auto first(const char* sql, Arguments arguments, Read read) const {  // nothing: no row
+  auto first(const std::string& sql, Arguments arguments, Read read) const {  // nothing: no row
     std::optional<std::invoke_result_t<Read, const ResultRow&>> result;
     each(sql, arguments, [&](const ResultRow& row) {
       if (!result) result = read(row);
@@ -105,7 +129,16 @@ class Connection {
 
   // Runs `body` in one transaction that takes the write lock at once, so that writers queue and
   // never clash; what it throws takes everything back.
-  void write(const std::function<void()>& body);
+  template <class Body>
+  auto write(Body body) {
+    if constexpr (std::is_void_v<std::invoke_result_t<Body>>) {
+      in_transaction(body);
+    } else {
+      std::invoke_result_t<Body> result{};
+      in_transaction([&] { result = body(); });
+      return result;
+    }
+  }
   // What `read` reads is all of one moment.
   void read_at_one_moment(const std::function<void()>& read) const;
 
@@ -115,6 +148,8 @@ class Connection {
   [[noreturn]] void fail_missing(const std::string& what) const;
 
  private:
+  void in_transaction(const std::function<void()>& body);
+
   std::filesystem::path file_;
   std::unique_ptr<SQLite::Database> database_;
 };

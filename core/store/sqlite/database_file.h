@@ -11,9 +11,14 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/store/sqlite/schema.h"
-
 namespace strato::store {
+
+// Brings a file from schema version `to - 1` to `to`. Entries ascend by one from 1.
+struct Migration {
+  int to;
+  const char* sql;
+};
+std::span<const Migration> migrations();
 
 // "STRT": marks the file as ours, also for file(1).
 inline constexpr int kApplicationId = 0x53545254;

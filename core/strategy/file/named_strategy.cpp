@@ -2,19 +2,16 @@
 
 #include <algorithm>
 
-#include "core/strategy/file/variable_names.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {
 namespace {
 
 bool is_permutation(std::span<const std::int32_t> priorities) {
-  std::vector<bool> seen(priorities.size());
-  for (const std::int32_t priority : priorities) {
-    if (priority < 0 || static_cast<std::size_t>(priority) >= seen.size()) return false;
-    if (seen[static_cast<std::size_t>(priority)]) return false;
-    seen[static_cast<std::size_t>(priority)] = true;
-  }
+  std::vector<std::int32_t> sorted(priorities.begin(), priorities.end());
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    if (sorted[i] != static_cast<std::int32_t>(i)) return false;
   return true;
 }
 
@@ -33,11 +30,51 @@ NamedOrder name_order(std::span<const std::int32_t> priorities, const Graph& gra
   return order;
 }
 
+std::vector<std::string> names_of(std::span<const DeviceId> devices, const Cluster& cluster) {
+  std::vector<std::string> names;
+  for (const DeviceId device : devices) names.push_back(cluster.device(device).name);
+  return names;
+}
+
+NamedShares name_shares(std::span<const DeviceShare> shares, const Cluster& cluster) {
+  NamedShares named;
+  for (const DeviceShare& share : shares)
+    named.emplace_back(cluster.device(share.device).name, share.weight);
+  return named;
+}
+
+std::vector<std::string> names_of(std::span<const OpId> ops, const Graph& graph) {
+  std::vector<std::string> names;
+  for (const OpId op : ops) names.push_back(graph.op(op).name);
+  return names;
+}
+
+std::vector<NamedVariable> name_variables(std::span<const VariableSync> variables,
+                                          const Graph& graph, const Cluster& cluster) {
+  std::vector<NamedVariable> named;
+  for (const VariableSync& variable : variables) {
+    NamedVariable& entry = named.emplace_back();
+    entry.variable = graph.tensor(parameter_of(graph, variable.update)).name;
+    entry.axis = variable.axis;
+    entry.staleness = variable.staleness;
+    entry.partition = variable.partition;
+    for (const SyncPart& part : variable.parts) {
+      NamedPart& to = entry.parts.emplace_back();
+      to.synchroniser = part.synchroniser;
+      to.encoding = part.encoding;
+      to.merge_group = part.merge_group;
+      if (part.server.valid()) to.server = cluster.device(part.server).name;
+      to.stations = names_of(part.stations, cluster);
+      to.sequence = names_of(part.sequence, cluster);
+    }
+  }
+  return named;
+}
+
 }  // namespace
 
 bool NamedStrategy::names_ops() const {
-  return std::any_of(groups.begin(), groups.end(),
-                     [](const auto& group) { return !group.ops.empty(); });
+  return std::ranges::any_of(groups, [](const NamedGroup& group) { return !group.ops.empty(); });
 }
 
 NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const Grouping& grouping,
@@ -47,27 +84,20 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
   NamedStrategy named;
   for (std::size_t i = 0; i < grouping.size(); ++i) {
     const OpGroup& group = grouping.group(GroupId(i));
-    NamedGroup entry;
+    NamedGroup& entry = named.groups.emplace_back();
     entry.name = group.name;
     entry.renamed = grouping.is_renamed(GroupId(i));
-    for (const OpId op : group.ops) entry.ops.push_back(graph.op(op).name);
+    entry.ops = names_of(group.ops, graph);
     if (const std::optional<Decision>& decision = strategy.groups[GroupId(i)]) {
       entry.mode = decision->mode;
-      for (const DeviceShare& share : decision->devices) {
-        entry.devices.emplace_back(cluster.device(share.device).name, share.weight);
-      }
+      entry.devices = name_shares(decision->devices, cluster);
     }
-    named.groups.push_back(std::move(entry));
   }
   named.bucket = strategy.bucket;
-  for (const OpId op : strategy.duplicated) named.duplicated.push_back(graph.op(op).name);
-  for (const OpSplit& split : strategy.splits) {
-    NamedSplit& entry = named.splits.emplace_back();
-    entry.op = graph.op(split.op).name;
-    entry.axis = split.axis;
-    for (const DeviceShare& part : split.parts)
-      entry.devices.emplace_back(cluster.device(part.device).name, part.weight);
-  }
+  named.duplicated = names_of(strategy.duplicated, graph);
+  for (const OpSplit& split : strategy.splits)
+    named.splits.push_back(
+        {graph.op(split.op).name, split.axis, name_shares(split.parts, cluster)});
   named.variables = name_variables(strategy.variables, graph, cluster);
   if (!strategy.priorities.empty()) named.order = name_order(strategy.priorities, graph);
   return named;

@@ -11,11 +11,12 @@
 
 namespace strato {
 
+using NamedShares = std::vector<std::pair<std::string, std::int32_t>>;  // device and weight
+
 struct NamedGroup {
   std::string name;
-  std::optional<Mode> mode;  // nothing: undecided
-  std::vector<std::pair<std::string, std::int32_t>>
-      devices;                   // name and weight; empty when undecided
+  std::optional<Mode> mode;      // nothing: undecided
+  NamedShares devices;           // empty when undecided
   std::vector<std::string> ops;  // empty: the op group called `name`
   bool renamed = false;          // `name` was given by a person
   friend bool operator==(const NamedGroup&, const NamedGroup&) = default;
@@ -30,7 +31,7 @@ struct NamedOrder {
 struct NamedSplit {
   std::string op;
   int axis = 0;
-  std::vector<std::pair<std::string, std::int32_t>> devices;  // name and weight
+  NamedShares devices;
   friend bool operator==(const NamedSplit&, const NamedSplit&) = default;
 };
 

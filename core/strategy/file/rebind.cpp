@@ -3,57 +3,52 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
-#include <unordered_map>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/graph/axes/split_axes.h"
-#include "core/strategy/file/variable_names.h"
-#include "core/strategy/value/variable_check.h"
+#include "core/strategy/file/variable_binder.h"
 
 namespace strato {
 namespace {
 
 constexpr std::int32_t kNone = -1;
 
-using OpsByName = std::unordered_map<std::string_view, std::size_t>;  // looked up, never walked
-OpsByName ops_by_name(const Graph& graph) {
-  OpsByName ops;
-  for (std::size_t i = 0; i < graph.op_count(); ++i) ops.emplace(graph.op(OpId(i)).name, i);
-  return ops;
+// Calls take(item, op) for the items of a list whose op is in the graph, and tells in a line of the
+// others. Returns how many there were.
+template <class Items, class NameOf, class Take>
+std::size_t bind_ops(std::string_view list, const Items& items, NameOf name_of, const Graph& graph,
+                     std::vector<std::string>& unmatched, Take take) {
+  std::vector<std::string_view> missing;
+  for (const auto& item : items) {
+    const std::string& name = std::invoke(name_of, item);
+    if (const OpId op = graph.find_op(name); op.valid())
+      take(item, op);
+    else
+      missing.push_back(name);
+  }
+  if (!missing.empty())
+    unmatched.push_back(fmt::format("{}: {} of its {} ops are not in the model, such as \"{}\"",
+                                    list, missing.size(), items.size(), missing.front()));
+  return items.size() - missing.size();
 }
 
 // Returns, for every op of the graph, the file's group that names it. Reports names that the graph
 // lacks.
 std::vector<std::int32_t> file_groups_of_ops(const NamedStrategy& named, const Graph& graph,
                                              std::vector<std::string>& unmatched) {
-  const OpsByName ops = ops_by_name(graph);
   std::vector<std::int32_t> result(graph.op_count(), kNone);
-  for (std::size_t group = 0; group < named.groups.size(); ++group) {
-    std::vector<std::string> missing;
-    for (const std::string& name : named.groups[group].ops) {
-      const auto found = ops.find(name);
-      if (found == ops.end()) {
-        missing.push_back(name);
-      } else {
-        result[found->second] = static_cast<std::int32_t>(group);
-      }
-    }
-    if (missing.empty()) continue;
-    unmatched.push_back(fmt::format(
-        "group \"{}\": {} of its {} ops are not in the model, such as \"{}\"",
-        named.groups[group].name, missing.size(), named.groups[group].ops.size(), missing.front()));
+  std::int32_t index = 0;
+  for (const NamedGroup& group : named.groups) {
+    bind_ops(fmt::format("group \"{}\"", group.name), group.ops, std::identity(), graph, unmatched,
+             [&](const std::string&, OpId op) { result[op.index()] = index; });
+    ++index;
   }
   return result;
-}
-
-void report_missing(std::string_view list, std::span<const std::string_view> missing,
-                    std::size_t all, std::vector<std::string>& unmatched) {
-  if (missing.empty()) return;
-  unmatched.push_back(fmt::format("{}: {} of its {} ops are not in the model, such as \"{}\"", list,
-                                  missing.size(), all, missing.front()));
 }
 
 class Binder {
@@ -78,15 +73,13 @@ class Binder {
     for (const NamedGroup& group : named_.groups) {
       decisions_.push_back(decide(group));
       if (!group.mode || decisions_.back()) continue;
-      result_.unmatched.push_back(fmt::format(
-          "group \"{}\": none of its devices is in the cluster, left undecided", group.name));
+      say("group \"{}\": none of its devices is in the cluster, left undecided", group.name);
     }
   }
 
   // Devices that are named go before those that their device group stands for. Reports each name
   // that the cluster lacks once.
-  std::vector<DeviceShare> bind_shares(
-      std::span<const std::pair<std::string, std::int32_t>> devices) {
+  std::vector<DeviceShare> bind_shares(const NamedShares& devices) {
     std::map<DeviceId, std::int32_t> weights;
     for (const auto& [name, weight] : devices) {
       if (const DeviceId device = cluster_.find_device(name); device.valid())
@@ -98,8 +91,7 @@ class Binder {
         for (const DeviceId device : cluster_.groups()[all].devices)
           weights.emplace(device, weight);
       } else if (missing_devices_.insert(name).second) {
-        result_.unmatched.push_back(
-            fmt::format("device \"{}\" is not in the cluster, dropped", name));
+        say("device \"{}\" is not in the cluster, dropped", name);
       }
     }
     std::vector<DeviceShare> shares;
@@ -108,33 +100,24 @@ class Binder {
   }
 
   void bind_splits() {
-    const OpsByName ops = ops_by_name(graph_);
-    std::vector<std::string_view> missing;
-    for (const NamedSplit& named : named_.splits) {
-      const auto found = ops.find(named.op);
-      if (found == ops.end()) {
-        missing.push_back(named.op);
-        continue;
-      }
-      OpSplit split{OpId(found->second), named.axis, bind_shares(named.devices)};
-      if (!is_possible(split, named.op)) continue;
-      result_.strategy.splits.push_back(std::move(split));
-    }
-    std::ranges::sort(result_.strategy.splits, {}, &OpSplit::op);
-    report_missing("splits", missing, named_.splits.size(), result_.unmatched);
+    std::vector<OpSplit>& splits = result_.strategy.splits;
+    bind_ops("splits", named_.splits, &NamedSplit::op, graph_, result_.unmatched,
+             [&](const NamedSplit& named, OpId op) {
+               OpSplit split{op, named.axis, bind_shares(named.devices)};
+               if (is_possible(split, named.op)) splits.push_back(std::move(split));
+             });
+    std::ranges::sort(splits, {}, &OpSplit::op);
   }
 
   bool is_possible(const OpSplit& split, const std::string& name) {
     const std::vector<SplitAxis> axes = split_axes(graph_, split.op);
-    const bool divides = std::ranges::find(axes, split.axis, &SplitAxis::axis) != axes.end();
-    if (!divides) {
-      result_.unmatched.push_back(
-          fmt::format("split of \"{}\": axis {} does not divide it, dropped", name, split.axis));
-    } else if (split.parts.size() < 2) {
-      result_.unmatched.push_back(fmt::format(
-          "split of \"{}\": fewer than two of its devices are in the cluster, dropped", name));
-    }
-    return divides && split.parts.size() >= 2;
+    std::string problem;
+    if (std::ranges::find(axes, split.axis, &SplitAxis::axis) == axes.end())
+      problem = fmt::format("axis {} does not divide it", split.axis);
+    else if (split.parts.size() < 2)
+      problem = "fewer than two of its devices are in the cluster";
+    if (!problem.empty()) say("split of \"{}\": {}, dropped", name, problem);
+    return problem.empty();
   }
 
   std::optional<Decision> decide(const NamedGroup& group) {
@@ -147,18 +130,15 @@ class Binder {
   void bind_group(GroupId id) {
     const OpGroup& group = grouping_.group(id);
     const std::map<std::int32_t, std::int64_t> time = time_by_file_group(group);
-    std::int32_t best = kNone;
-    for (const auto& [file_group, nanos] : time) {
-      if (best == kNone || nanos > time.at(best)) best = file_group;
-    }
-    if (best == kNone) best = group_called(group.name);
+    const auto longest =
+        std::ranges::max_element(time, {}, [](const auto& entry) { return entry.second; });
+    const std::int32_t best = longest != time.end() ? longest->first : group_called(group.name);
     if (best == kNone) {
-      result_.unmatched.push_back(
-          fmt::format("group \"{}\" is not in the file, left undecided", group.name));
+      say("group \"{}\" is not in the file, left undecided", group.name);
       return;
     }
     matched_.insert(best);
-    result_.strategy.groups[id] = decisions_[static_cast<std::size_t>(best)];
+    result_.strategy.groups[id] = decisions_[at(best)];
     report_mixture(group, time, best);
   }
 
@@ -174,34 +154,36 @@ class Binder {
   }
 
   std::int32_t group_called(const std::string& name) const {
-    for (std::size_t i = 0; i < named_.groups.size(); ++i) {
-      if (named_.groups[i].ops.empty() && named_.groups[i].name == name) {
-        return static_cast<std::int32_t>(i);
-      }
-    }
-    return kNone;
+    const auto found = std::ranges::find_if(named_.groups, [&](const NamedGroup& group) {
+      return group.ops.empty() && group.name == name;
+    });
+    return found == named_.groups.end() ? kNone
+                                        : static_cast<std::int32_t>(found - named_.groups.begin());
   }
 
   void report_mixture(const OpGroup& group, const std::map<std::int32_t, std::int64_t>& time,
                       std::int32_t best) {
-    const auto& chosen = decisions_[static_cast<std::size_t>(best)];
-    const auto other = std::count_if(time.begin(), time.end(), [&](const auto& entry) {
-      matched_.insert(entry.first);
-      return decisions_[static_cast<std::size_t>(entry.first)] != chosen;
-    });
-    if (other == 0) return;
-    result_.unmatched.push_back(
-        fmt::format("group \"{}\" has ops of {} groups of the file, takes the decision of \"{}\"",
-                    group.name, time.size(), named_.groups[static_cast<std::size_t>(best)].name));
+    bool mixed = false;
+    for (const auto& [file_group, nanos] : time) {
+      matched_.insert(file_group);
+      mixed |= decisions_[at(file_group)] != decisions_[at(best)];
+    }
+    if (mixed)
+      say("group \"{}\" has ops of {} groups of the file, takes the decision of \"{}\"", group.name,
+          time.size(), named_.groups[at(best)].name);
   }
 
   void report_groups_without_match() {
     for (std::size_t i = 0; i < named_.groups.size(); ++i) {
       const NamedGroup& group = named_.groups[i];
       if (!group.ops.empty() || matched_.contains(static_cast<std::int32_t>(i))) continue;
-      result_.unmatched.push_back(fmt::format(
-          "group \"{}\" of the file lists no ops and no op group has its name", group.name));
+      say("group \"{}\" of the file lists no ops and no op group has its name", group.name);
     }
+  }
+
+  template <class... Values>
+  void say(fmt::format_string<Values...> text, Values&&... values) {
+    result_.unmatched.push_back(fmt::format(text, std::forward<Values>(values)...));
   }
 
   const NamedStrategy& named_;
@@ -216,40 +198,14 @@ class Binder {
   Rebound result_;
 };
 
-std::vector<OpId> bind_ops(std::string_view list, std::span<const std::string> names,
-                           const Graph& graph, std::vector<std::string>& unmatched) {
-  const OpsByName known = ops_by_name(graph);
-  std::vector<OpId> ops;
-  std::vector<std::string_view> missing;
-  for (const std::string& name : names) {
-    const auto found = known.find(name);
-    if (found == known.end()) {
-      missing.push_back(name);
-    } else {
-      ops.push_back(OpId(found->second));
-    }
-  }
-  std::sort(ops.begin(), ops.end());
-  report_missing(list, missing, names.size(), unmatched);
-  return ops;
-}
-
 // The priorities of all ops; none when the graph has none of the order's ops.
 std::vector<std::int32_t> bind_order(const NamedOrder& order, const Graph& graph,
                                      std::vector<std::string>& unmatched) {
-  const OpsByName ops = ops_by_name(graph);
   std::vector<std::int32_t> priorities(graph.op_count(), order.others);
-  std::vector<std::string_view> missing;
-  for (const auto& [name, priority] : order.ops) {
-    const auto found = ops.find(name);
-    if (found == ops.end()) {
-      missing.push_back(name);
-    } else {
-      priorities[found->second] = priority;
-    }
-  }
-  report_missing("order", missing, order.ops.size(), unmatched);
-  if (!missing.empty() && missing.size() == order.ops.size()) priorities.clear();
+  const std::size_t found = bind_ops(
+      "order", order.ops, [](const auto& op) -> const std::string& { return op.first; }, graph,
+      unmatched, [&](const auto& named, OpId op) { priorities[op.index()] = named.second; });
+  if (found == 0 && !order.ops.empty()) priorities.clear();
   return priorities;
 }
 
@@ -269,28 +225,24 @@ std::int32_t neighbours_group(const Graph& graph, const Op& op,
 
 // The same sets of ops, whatever their order and names.
 bool divide_alike(const Grouping& a, const Grouping& b) {
-  if (a.size() != b.size()) return false;
-  for (const OpGroup& group : a.groups()) {
-    const GroupId other = b.group_of(group.ops.front());
-    if (b.group(other).ops != group.ops) return false;
-  }
-  return true;
+  return a.size() == b.size() && std::ranges::all_of(a.groups(), [&](const OpGroup& group) {
+           return b.group(b.group_of(group.ops.front())).ops == group.ops;
+         });
 }
 
 // Names that a person gave to groups that are there as they were. One that is taken by now is left.
 Grouping with_names(const Grouping& grouping, const NamedStrategy& named, const Graph& graph) {
-  const OpsByName ops = ops_by_name(graph);
   Grouping result = grouping;
   for (const NamedGroup& group : named.groups) {
     if (!group.renamed || group.ops.empty() || group.name.empty()) continue;
-    const auto first = ops.find(group.ops.front());
-    if (first == ops.end()) continue;
-    const GroupId id = grouping.group_of(OpId(first->second));
-    if (grouping.group(id).ops.size() != group.ops.size()) continue;
-    const bool same = std::ranges::all_of(group.ops, [&](const std::string& name) {
-      const auto op = ops.find(name);
-      return op != ops.end() && grouping.group_of(OpId(op->second)) == id;
-    });
+    const OpId first = graph.find_op(group.ops.front());
+    if (!first.valid()) continue;
+    const GroupId id = grouping.group_of(first);
+    const bool same = grouping.group(id).ops.size() == group.ops.size() &&
+                      std::ranges::all_of(group.ops, [&](const std::string& name) {
+                        const OpId op = graph.find_op(name);
+                        return op.valid() && grouping.group_of(op) == id;
+                      });
     try {
       if (same) result = result.renamed(id, group.name);
     } catch (const InputError&) {
@@ -311,7 +263,9 @@ Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grou
   CHECK(op_times.empty() || op_times.size() == graph.op_count(), "one time for each op");
   Rebound result = Binder(named, graph, grouping, cluster, op_times).bind();
   result.strategy.bucket = named.bucket;
-  result.strategy.duplicated = bind_ops("duplicated", named.duplicated, graph, result.unmatched);
+  bind_ops("duplicated", named.duplicated, std::identity(), graph, result.unmatched,
+           [&](const std::string&, OpId op) { result.strategy.duplicated.push_back(op); });
+  std::ranges::sort(result.strategy.duplicated);
   bind_variables(named.variables, graph, grouping, cluster, result.strategy, result.unmatched);
   if (named.order) result.strategy.priorities = bind_order(*named.order, graph, result.unmatched);
   return result;
@@ -327,10 +281,9 @@ RestoredGrouping restore_grouping(const NamedStrategy& named, const Graph& graph
     if (group_of[i] != kNone) continue;
     group_of[i] = neighbours_group(graph, graph.op(OpId(i)), group_of);
     if (group_of[i] == kNone) group_of[i] = extra;
-    if (++unknown == 1) {
+    if (++unknown == 1)
       result.unmatched.push_back(
           fmt::format("op \"{}\" is not in the file", graph.op(OpId(i)).name));
-    }
   }
   if (unknown > 1) result.unmatched.back() += fmt::format(", nor are {} more", unknown - 1);
   result.grouping = Grouping(graph, group_of, op_times);

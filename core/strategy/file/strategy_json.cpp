@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/strategy/file/variable_json.h"
+#include "core/strategy/value/variable_check.h"
 
 namespace strato {
 namespace {
@@ -15,20 +15,33 @@ namespace {
 constexpr std::int64_t kMaxWeight = 1'000'000;
 constexpr std::int64_t kMaxAxis = 63;
 
-using NamedShares = std::vector<std::pair<std::string, std::int32_t>>;
+// A word that `from` knows.
+template <class From>
+auto read_word(const JsonView& view, From from, const char* problem, const char* remedy) {
+  const std::string word = view.string();
+  if (const auto known = from(word)) return *known;
+  view.fail(fmt::format("\"{}\" {}", word.substr(0, 64), problem), remedy);
+}
 
-Mode read_mode(const JsonView& view) {
-  const std::string name = view.string();
-  if (const auto mode = mode_from(name)) return *mode;
-  view.fail(fmt::format("\"{}\" is not a mode", name.substr(0, 64)),
-            "modes: replicate-allreduce, replicate-ps, duplicate, model-parallel");
+using Names = std::unordered_set<std::string>;
+
+std::string read_once(const JsonView& view, Names& seen, const char* remedy) {
+  std::string name = view.string();
+  if (!seen.insert(name).second) view.fail(fmt::format("\"{}\" is there twice", name), remedy);
+  return name;
+}
+
+std::vector<std::string> read_names(const JsonView& view, const char* remedy) {
+  Names seen;
+  std::vector<std::string> names;
+  for (const JsonView& item : view.items()) names.push_back(read_once(item, seen, remedy));
+  return names;
 }
 
 NamedShares read_devices(const JsonView& view) {
   NamedShares devices;
-  for (const auto& [name, weight] : view.members()) {
+  for (const auto& [name, weight] : view.members())
     devices.emplace_back(name, static_cast<std::int32_t>(weight.integer(1, kMaxWeight)));
-  }
   if (devices.empty()) view.fail("names no device", "give at least one: {\"v100:0\": 1}");
   return devices;
 }
@@ -44,7 +57,9 @@ NamedGroup read_group(const JsonView& view) {
   NamedGroup group;
   group.name = view.at("name").string();
   if (const auto renamed = view.find("renamed")) group.renamed = renamed->boolean();
-  if (const auto mode = view.find("mode")) group.mode = read_mode(*mode);
+  if (const auto mode = view.find("mode"))
+    group.mode = read_word(*mode, mode_from, "is not a mode",
+                           "modes: replicate-allreduce, replicate-ps, duplicate, model-parallel");
   if (const auto devices = view.find("devices")) group.devices = read_devices(*devices);
   if (group.mode && group.devices.empty()) view.fail("has a mode and no \"devices\"", "add them");
   if (!group.mode && !group.devices.empty()) view.fail("has devices and no \"mode\"", "add it");
@@ -67,20 +82,14 @@ Json groups_to_json(const NamedStrategy& strategy) {
 }
 
 void read_groups(const JsonView& groups, NamedStrategy& strategy) {
-  std::unordered_set<std::string> names, ops;
+  Names names, ops;
   for (const JsonView& view : groups.items()) {
-    NamedGroup group = read_group(view);
-    if (!names.insert(group.name).second) {
+    NamedGroup& group = strategy.groups.emplace_back(read_group(view));
+    if (!names.insert(group.name).second)
       view.at("name").fail(fmt::format("repeats \"{}\"", group.name), "name each group once");
-    }
-    if (const auto list = view.find("ops")) {
-      for (const JsonView& op : list->items()) {
-        group.ops.push_back(op.string());
-        if (ops.insert(group.ops.back()).second) continue;
-        op.fail(fmt::format("\"{}\" is there twice", group.ops.back()), "put each op in one group");
-      }
-    }
-    strategy.groups.push_back(std::move(group));
+    if (const auto list = view.find("ops"))
+      for (const JsonView& op : list->items())
+        group.ops.push_back(read_once(op, ops, "put each op in one group"));
   }
 }
 
@@ -94,63 +103,42 @@ bool is_list(const NamedOrder& order) {
 Json order_to_json(const NamedOrder& order) {
   const bool list = is_list(order);
   Json json = list ? Json::array() : Json::object();
-  for (const auto& [name, priority] : order.ops) {
-    if (list) {
+  for (const auto& [name, priority] : order.ops)
+    if (list)
       json.push_back(name);
-    } else {
+    else
       json[name] = priority;
-    }
-  }
   return json;
-}
-
-std::vector<std::string> read_ops(const JsonView& view) {
-  std::vector<std::string> ops;
-  std::unordered_set<std::string> seen;
-  for (const JsonView& item : view.items()) {
-    ops.push_back(item.string());
-    if (!seen.insert(ops.back()).second)
-      item.fail(fmt::format("\"{}\" is there twice", ops.back()), "name each op once");
-  }
-  return ops;
 }
 
 Json splits_to_json(std::span<const NamedSplit> splits) {
   Json json = Json::array();
-  for (const NamedSplit& split : splits) {
+  for (const NamedSplit& split : splits)
     json.push_back(
         {{"op", split.op}, {"axis", split.axis}, {"devices", devices_to_json(split.devices)}});
-  }
   return json;
 }
 
 std::vector<NamedSplit> read_splits(const JsonView& view) {
   std::vector<NamedSplit> splits;
-  std::unordered_set<std::string> seen;
+  Names seen;
   for (const JsonView& item : view.items()) {
     item.allow_only({"op", "axis", "devices", "note"});
-    NamedSplit split;
-    split.op = item.at("op").string();
+    NamedSplit& split = splits.emplace_back();
     split.axis = static_cast<int>(item.at("axis").integer(0, kMaxAxis));
     split.devices = read_devices(item.at("devices"));
-    if (!seen.insert(split.op).second)
-      item.at("op").fail(fmt::format("\"{}\" is there twice", split.op), "split each op once");
-    splits.push_back(std::move(split));
+    split.op = read_once(item.at("op"), seen, "split each op once");
   }
   return splits;
-}
-
-void read_order_list(const JsonView& view, NamedOrder& order) {
-  for (std::string& name : read_ops(view))
-    order.ops.emplace_back(std::move(name), static_cast<std::int32_t>(order.ops.size()));
-  order.others = static_cast<std::int32_t>(order.ops.size());
 }
 
 NamedOrder read_order(const JsonView& view) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   NamedOrder order;
   if (view.is_array()) {
-    read_order_list(view, order);
+    for (std::string& name : read_names(view, "name each op once"))
+      order.ops.emplace_back(std::move(name), static_cast<std::int32_t>(order.ops.size()));
+    order.others = static_cast<std::int32_t>(order.ops.size());
   } else if (view.is_object()) {
     for (const auto& [name, priority] : view.members())
       order.ops.emplace_back(name, static_cast<std::int32_t>(priority.integer(-kMost, kMost)));
@@ -159,6 +147,110 @@ NamedOrder read_order(const JsonView& view) {
               "give op names in the order in which they run, or a priority for each: {\"op\": 1}");
   }
   return order;
+}
+
+// --- how variables are synchronised ---
+
+constexpr const char* kOneDevice = "name each device once";
+
+void read_ps(const JsonView& view, NamedPart& part) {
+  view.allow_only({"sync", "encoding", "server", "stations", "note"});
+  part.server = view.at("server").string();
+  if (part.server.empty()) view.at("server").fail("is empty", "name a device: \"v100:0\"");
+  if (const auto stations = view.find("stations"))
+    part.stations = read_names(*stations, kOneDevice);
+}
+
+void read_reduction(const JsonView& view, NamedPart& part) {
+  constexpr std::int64_t kMost = 1'000'000'000;
+  view.allow_only({"sync", "encoding", "merge_group", "sequence", "note"});
+  if (const auto group = view.find("merge_group"))
+    part.merge_group = static_cast<std::int32_t>(group->integer(0, kMost));
+  if (const auto sequence = view.find("sequence"))
+    part.sequence = read_names(*sequence, kOneDevice);
+}
+
+NamedPart read_part(const JsonView& view) {
+  NamedPart part;
+  part.synchroniser = read_word(view.at("sync"), synchroniser_from, "is no way to synchronise",
+                                "take \"allreduce\" or \"ps\"");
+  if (const auto encoding = view.find("encoding"))
+    part.encoding =
+        read_word(*encoding, encoding_from, "is not an encoding",
+                  "encodings: none, sparse-rows, half, top-k, sufficient-factors, low-rank");
+  part.synchroniser == Synchroniser::Ps ? read_ps(view, part) : read_reduction(view, part);
+  return part;
+}
+
+void read_partition(const JsonView& view, NamedVariable& variable) {
+  constexpr std::int64_t kMostParts = 1 << 20;
+  constexpr std::size_t kMostAxes = 64;
+  for (const JsonView& item : view.items())
+    variable.partition.push_back(static_cast<std::int32_t>(item.integer(1, kMostParts)));
+  if (variable.partition.empty() || variable.partition.size() > kMostAxes)
+    view.fail(fmt::format("has {} axes", variable.partition.size()),
+              "give a number of parts for each axis of the variable");
+}
+
+// One along a single axis is what it would be with "axis".
+void check_partition(const JsonView& item, NamedVariable& variable) {
+  if (item.find("axis"))
+    item.at("partition").fail("is there beside \"axis\"", "leave one of them out");
+  const auto there = static_cast<std::int64_t>(variable.parts.size());
+  if (const std::int64_t parts = part_count(variable.partition); parts != there)
+    item.at("parts").fail(fmt::format("are {}, the partition is into {}", there, parts),
+                          "give as many parts as the partition makes, row by row");
+  VariableSync divided{OpId(), 0, std::vector<SyncPart>(variable.parts.size())};
+  divide(divided, std::move(variable.partition));
+  variable.axis = divided.axis;
+  variable.partition = std::move(divided.partition);
+}
+
+Json to_json(const NamedPart& part) {
+  Json json = {{"sync", name_of(part.synchroniser)}};
+  if (!part.server.empty()) json["server"] = part.server;
+  if (!part.stations.empty()) json["stations"] = part.stations;
+  if (part.encoding != Encoding::None) json["encoding"] = name_of(part.encoding);
+  if (part.merge_group >= 0) json["merge_group"] = part.merge_group;
+  if (!part.sequence.empty()) json["sequence"] = part.sequence;
+  return json;
+}
+
+Json variables_to_json(std::span<const NamedVariable> variables) {
+  Json list = Json::array();
+  for (const NamedVariable& variable : variables) {
+    Json parts = Json::array();
+    for (const NamedPart& part : variable.parts) parts.push_back(to_json(part));
+    Json json = {{"variable", variable.variable}};
+    if (variable.axis != 0) json["axis"] = variable.axis;
+    if (!variable.partition.empty()) json["partition"] = variable.partition;
+    if (variable.staleness != 0) json["staleness"] = variable.staleness;
+    json["parts"] = std::move(parts);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+std::vector<NamedVariable> read_variables(const JsonView& view) {
+  constexpr std::int64_t kMostSteps = 1'000'000'000;
+  std::vector<NamedVariable> variables;
+  Names seen;
+  for (const JsonView& item : view.items()) {
+    item.allow_only({"variable", "axis", "partition", "parts", "staleness", "note"});
+    NamedVariable& variable = variables.emplace_back();
+    variable.variable = item.at("variable").string();
+    if (const auto axis = item.find("axis"))
+      variable.axis = static_cast<int>(axis->integer(0, kMaxAxis));
+    if (const auto partition = item.find("partition")) read_partition(*partition, variable);
+    if (const auto staleness = item.find("staleness"))
+      variable.staleness = static_cast<int>(staleness->integer(0, kMostSteps));
+    for (const JsonView& part : item.at("parts").items()) variable.parts.push_back(read_part(part));
+    if (variable.parts.empty())
+      item.at("parts").fail("is empty", "give at least one part, or leave the variable out");
+    if (item.find("partition")) check_partition(item, variable);
+    read_once(item.at("variable"), seen, "give each variable one entry");
+  }
+  return variables;
 }
 
 }  // namespace
@@ -176,7 +268,8 @@ NamedStrategy strategy_from_json(const JsonView& root) {
   NamedStrategy strategy;
   if (const auto bucket = root.find("bucket_bytes")) strategy.bucket = Bytes(bucket->integer(0));
   read_groups(root.at("groups"), strategy);
-  if (const auto ops = root.find("duplicated")) strategy.duplicated = read_ops(*ops);
+  if (const auto ops = root.find("duplicated"))
+    strategy.duplicated = read_names(*ops, "name each op once");
   if (const auto splits = root.find("splits")) strategy.splits = read_splits(*splits);
   if (const auto list = root.find("variables")) strategy.variables = read_variables(*list);
   if (const auto order = root.find("order")) strategy.order = read_order(*order);

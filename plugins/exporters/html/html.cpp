@@ -39,8 +39,7 @@ class Report {
 
   std::string write() {
     const std::string title = graph_.name() + " on " + cluster_.name();
-    text_ = page_begin(title);
-    text_ += fmt::format(
+    text_ = fmt::format(
         "<p class=\"note\">One training step of batch {} with {} ops on {} devices, "
         "simulated.</p>\n",
         graph_.batch(), graph_.op_count(), cluster_.device_count());
@@ -52,7 +51,7 @@ class Report {
     devices();
     groups();
     exceptions();
-    return text_ + page_end();
+    return page(title, text_);
   }
 
  private:

@@ -2,7 +2,7 @@
 
 #include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/transfer_times.h"
-#include "core/schedule/list/plan_by_schedule.h"
+#include "core/schedule/list/placement.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/baselines/heft_schedule.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
-#include "core/schedule/list/plan_by_schedule.h"
+#include "core/schedule/list/placement.h"
 #include "core/sim/explain/critical_path.h"
 
 namespace strato::heft {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/quantity_text.h"
-#include "core/compare/sentence.h"
+#include "core/compare/plan_matrix.h"
 #include "core/report/markup.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "core/schedule/dag/transfer_times.h"
-#include "core/schedule/list/schedule_check.h"
 #include "tests/core/schedule/dpos_cases.h"
+#include "tests/core/schedule/schedule_check.h"
 
 namespace strato {
 namespace {

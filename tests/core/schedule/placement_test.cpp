@@ -6,9 +6,9 @@
 #include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
-#include "core/schedule/list/schedule_check.h"
 #include "core/search/api/evaluator.h"
 #include "core/search/evaluate/outcome.h"
+#include "tests/core/schedule/schedule_check.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

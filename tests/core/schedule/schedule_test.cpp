@@ -5,8 +5,8 @@
 #include "core/base/error.h"
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
-#include "core/schedule/list/schedule_check.h"
 #include "tests/core/schedule/dag_cases.h"
+#include "tests/core/schedule/schedule_check.h"
 
 namespace strato {
 namespace {

@@ -1,10 +1,9 @@
 // Tags and notes: what is a tag, the round trip, files of before, and what goes with a run.
-#include "core/store/table/annotation.h"
-
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/store/sqlite/database_file.h"
+#include "core/store/stored.h"
 #include "core/store/workspace.h"
 #include "tests/core/store/temporary_folder.h"
 

@@ -15,7 +15,7 @@ class ConnectionTest : public ::testing::Test {
  protected:
   std::int64_t count() const {
     return *connection_.first("SELECT count(*) FROM setting", {},
-                              [](const ResultRow& row) { return row.integer(0); });
+                              [](const ResultRow& row) { return row.get<std::int64_t>(0); });
   }
   void put(const std::string& key) {
     connection_.insert("INSERT INTO setting (key, value) VALUES (?, ?)",
@@ -41,13 +41,13 @@ TEST_F(ConnectionTest, ValuesOfEveryTypeComeBack) {
       connection_.first("SELECT ?, ?, ?, ?, ?, ?",
                         {7, 0.5, std::string("a\0b", 3), none, std::optional(2.5), Kind::Second},
                         [](const ResultRow& row) {
-                          EXPECT_EQ(row.integer(0), 7);
-                          EXPECT_EQ(row.real(1), 0.5);
+                          EXPECT_EQ(row.get<std::int64_t>(0), 7);
+                          EXPECT_EQ(row.get<double>(1), 0.5);
                           EXPECT_EQ(row.text(2), std::string("a\0b", 3));
-                          EXPECT_FALSE(row.optional_integer(3));
-                          EXPECT_FALSE(row.optional_real(3));
-                          EXPECT_EQ(row.optional_real(4), 2.5);
-                          EXPECT_EQ(row.enumerated<Kind>(5), Kind::Second);
+                          EXPECT_FALSE(row.get<std::optional<std::int64_t>>(3));
+                          EXPECT_FALSE(row.get<std::optional<double>>(3));
+                          EXPECT_EQ(row.get<std::optional<double>>(4), 2.5);
+                          EXPECT_EQ(row.get<Kind>(5), Kind::Second);
                           return true;
                         });
   EXPECT_TRUE(read);

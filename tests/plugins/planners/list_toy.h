@@ -11,7 +11,7 @@
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule.h"
-#include "core/schedule/list/schedule_check.h"
+#include "tests/core/schedule/schedule_check.h"
 #include "tests/core/search/toy.h"
 
 namespace strato::toy {

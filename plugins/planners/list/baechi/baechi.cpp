@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/transfer_times.h"
-#include "core/schedule/list/plan_by_schedule.h"
+#include "core/schedule/list/placement.h"
 #include "core/search/tree/search_tree.h"
 #include "core/sim/explain/critical_path.h"
 #include "plugins/planners/list/baechi/earliest_task_first.h"

@@ -8,7 +8,7 @@
 #include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/schedule/dag/transfer_times.h"
-#include "core/schedule/list/plan_by_schedule.h"
+#include "core/schedule/list/placement.h"
 #include "plugins/planners/list/baechi/device_queue.h"
 
 namespace strato::baechi {

@@ -6,7 +6,7 @@
 
 #include "core/base/quantity_text.h"
 #include "core/schedule/dag/transfer_times.h"
-#include "core/schedule/list/plan_by_schedule.h"
+#include "core/schedule/list/placement.h"
 
 namespace strato::celeritas {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "core/schedule/list/schedule_check.h"
 #include "plugins/planners/list/baechi/earliest_task_first.h"
+#include "tests/core/schedule/schedule_check.h"
 #include "tests/plugins/planners/list_toy.h"
 
 namespace strato {

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/build/graph_builder.h"
-#include "core/schedule/dag/fused_grouping.h"
+#include "core/schedule/dag/fusion.h"
 #include "core/schedule/list/steps.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"

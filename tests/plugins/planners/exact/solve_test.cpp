@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "core/schedule/dag/transfer_times.h"
-#include "core/schedule/list/schedule_check.h"
 #include "plugins/planners/search/exact/formulation.h"
 #include "plugins/planners/search/exact/list_schedules.h"
+#include "tests/core/schedule/schedule_check.h"
 #include "tests/plugins/planners/exact/kit.h"
 
 namespace strato::exact {

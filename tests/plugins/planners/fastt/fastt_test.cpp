@@ -7,12 +7,12 @@
 #include "core/base/error.h"
 #include "core/graph/build/graph_builder.h"
 #include "core/schedule/dag/transfer_times.h"
-#include "core/schedule/list/schedule_check.h"
 #include "core/schedule/list/steps.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
 #include "plugins/planners/list/fastt/bound.h"
 #include "plugins/planners/list/fastt/translate.h"
+#include "tests/core/schedule/schedule_check.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {

@@ -1,4 +1,4 @@
-#include "core/strategy/file/variable_names.h"
+#include "core/strategy/file/variable_binder.h"
 
 #include <fmt/format.h>
 
@@ -73,20 +73,22 @@ class VariableBinder {
     if (part.synchroniser == Synchroniser::Ps) part.server = cluster_.find_device(named.server);
     bind_stations(named, part);
     bind_sequence(named, update, part);
-    if (part.encoding == Encoding::SparseRows && looked_up_rows(graph_, update) == 0) {
+    if (const char* objection = objection_to(part.encoding, update)) {
       part.encoding = Encoding::None;
-      say("it is not only looked up, its rows are not sent as sparse ones");
-    }
-    if (part.encoding == Encoding::SufficientFactors && gradient_products(graph_, update).empty()) {
-      part.encoding = Encoding::None;
-      say("its gradient is no matrix product, factors of it are not sent");
-    }
-    if (part.encoding == Encoding::LowRank &&
-        !is_matrix(graph_.tensor(parameter_of(graph_, update)))) {
-      part.encoding = Encoding::None;
-      say("it is no matrix, it is not sent with a low rank");
+      say(objection);
     }
     return part;
+  }
+
+  // Says why the variable's gradient cannot be sent so; null: it can.
+  const char* objection_to(Encoding encoding, OpId update) const {
+    if (encoding == Encoding::SparseRows && looked_up_rows(graph_, update) == 0)
+      return "it is not only looked up, its rows are not sent as sparse ones";
+    if (encoding == Encoding::SufficientFactors && gradient_products(graph_, update).empty())
+      return "its gradient is no matrix product, factors of it are not sent";
+    if (encoding == Encoding::LowRank && !is_matrix(graph_.tensor(parameter_of(graph_, update))))
+      return "it is no matrix, it is not sent with a low rank";
+    return nullptr;
   }
 
   void bind_stations(const NamedPart& named, SyncPart& part) {
@@ -136,35 +138,7 @@ class VariableBinder {
   std::string place_;
 };
 
-std::vector<std::string> names_of(std::span<const DeviceId> devices, const Cluster& cluster) {
-  std::vector<std::string> names;
-  for (const DeviceId device : devices) names.push_back(cluster.device(device).name);
-  return names;
-}
-
 }  // namespace
-
-std::vector<NamedVariable> name_variables(std::span<const VariableSync> variables,
-                                          const Graph& graph, const Cluster& cluster) {
-  std::vector<NamedVariable> named;
-  for (const VariableSync& variable : variables) {
-    NamedVariable& entry = named.emplace_back();
-    entry.variable = graph.tensor(parameter_of(graph, variable.update)).name;
-    entry.axis = variable.axis;
-    entry.staleness = variable.staleness;
-    entry.partition = variable.partition;
-    for (const SyncPart& part : variable.parts) {
-      NamedPart& to = entry.parts.emplace_back();
-      to.synchroniser = part.synchroniser;
-      to.encoding = part.encoding;
-      to.merge_group = part.merge_group;
-      if (part.server.valid()) to.server = cluster.device(part.server).name;
-      to.stations = names_of(part.stations, cluster);
-      to.sequence = names_of(part.sequence, cluster);
-    }
-  }
-  return named;
-}
 
 void bind_variables(std::span<const NamedVariable> named, const Graph& graph,
                     const Grouping& grouping, const Cluster& cluster, Strategy& strategy,

@@ -1,4 +1,5 @@
-#include "core/store/sqlite/schema.h"
+// The tables of a workspace file, version by version.
+#include "core/store/sqlite/database_file.h"
 
 namespace strato::store {
 namespace {

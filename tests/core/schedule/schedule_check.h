@@ -1,14 +1,15 @@
-#include "core/schedule/list/schedule_check.h"
+// Tells by times and places alone whether a schedule is valid: the schedulers' independent check.
+#pragma once
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <string>
 
-#include "core/schedule/dag/transfer_times.h"
+#include "core/base/at.h"
+#include "core/schedule/list/schedule.h"
 
 namespace strato {
-namespace {
 
 class ScheduleCheck {
  public:
@@ -110,10 +111,11 @@ class ScheduleCheck {
   const Cluster& cluster_;
 };
 
-}  // namespace
-
-std::string problem_with(const Schedule& schedule, const Dag& dag, const TransferTimes& transfers,
-                         const Cluster& cluster) {
+// Empty when the schedule is valid: every node once on an existing device for its time, no two that
+// take time overlapping on one, no node before its inputs can be there, co-location kept, makespan
+// and memory right. Otherwise what is wrong first. Knows nothing of how it was made.
+inline std::string problem_with(const Schedule& schedule, const Dag& dag,
+                                const TransferTimes& transfers, const Cluster& cluster) {
   return ScheduleCheck(schedule, dag, transfers, cluster).run();
 }
 

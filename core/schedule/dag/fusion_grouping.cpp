@@ -1,13 +1,11 @@
-#include "core/schedule/dag/fused_grouping.h"
-
+// Op groups by operation fusion.
 #include <algorithm>
-#include <string>
-#include <vector>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/fusion.h"
-#include "core/schedule/dag/transfer_times.h"
+#include "core/schedule/dag/levels.h"
 
 namespace strato {
 namespace {
@@ -31,15 +29,14 @@ class FusedGroups {
     const Fusion fusion = fuse_colocated(dag_, edge_times_, sequence_, limits);
     const Dag coarse = contract(dag_, fusion.cluster_of);
     // Numbers: co-location groups first, then what is alone.
-    Groups groups;
-    groups.count = coarse.colocation_count();
-    std::vector<std::int32_t> group_of_cluster(coarse.size());
+    Groups groups{{}, coarse.colocation_count()};
+    std::vector<std::int32_t> group_of_cluster;
     for (std::size_t c = 0; c < coarse.size(); ++c) {
       const std::int32_t together = coarse.colocation(static_cast<NodeIndex>(c));
-      group_of_cluster[c] = together >= 0 ? together : groups.count++;
+      group_of_cluster.push_back(together >= 0 ? together : groups.count++);
     }
-    for (std::int32_t cluster : fusion.cluster_of)
-      groups.group_of.push_back(group_of_cluster[static_cast<std::size_t>(cluster)]);
+    for (const std::int32_t cluster : fusion.cluster_of)
+      groups.group_of.push_back(group_of_cluster[at(cluster)]);
     return groups;
   }
 

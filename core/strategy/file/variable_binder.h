@@ -1,15 +1,13 @@
-// Synchronised variables from ids to names and back. Private to this folder.
+// Binds synchronised variables by their names. Private to this folder.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/strategy/file/named_strategy.h"
 
 namespace strato {
-
-std::vector<NamedVariable> name_variables(std::span<const VariableSync> variables,
-                                          const Graph& graph, const Cluster& cluster);
 
 // Binds them in `strategy`, whose groups are bound. A variable that does not fit is left out, with
 // a word in `unmatched`; the others are valid.

@@ -1,11 +1,10 @@
 // Memory and time of devices, what is sent over which links, and what it all costs.
-#include "core/compare/device_changes.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "core/cluster/spec/price.h"
+#include "core/compare/changes.h"
 
 namespace strato {
 namespace {
@@ -13,19 +12,12 @@ namespace {
 constexpr const char* kInMachines = "in machines";
 constexpr const char* kBetweenMachines = "between machines";
 
-void fill_device(const Timeline& timeline, DeviceId device, std::optional<DeviceUse>& use,
-                 Nanos& idle) {
-  use = timeline.devices[device];
-  idle = timeline.step_time - use->compute_busy;
-}
-
 // The names tell, as the cluster's reader makes them: "v100:0>fabric", "host>v100:0"; "v100>net",
 // "network", "v100>p100". No machine's name has a colon.
-bool is_in_machine(const Link& link) { return link.name.find(':') != std::string::npos; }
-
 std::vector<bool> in_machine(const Cluster& cluster) {
   std::vector<bool> result;
-  for (const Link& link : cluster.links()) result.push_back(is_in_machine(link));
+  for (const Link& link : cluster.links())
+    result.push_back(link.name.find(':') != std::string::npos);
   return result;
 }
 
@@ -36,8 +28,7 @@ std::string what_is_sent(const Program& program, const Task& task) {
 
 using TrafficMap = std::map<std::pair<std::string, std::string>, TrafficChange>;
 
-template <class Get>
-void add_traffic(const Timeline& timeline, TrafficMap& traffic, Get&& side) {
+void add_traffic(const Timeline& timeline, bool second, TrafficMap& traffic) {
   const Program& program = *timeline.program;
   const std::vector<bool> inside = in_machine(*program.cluster);
   const std::size_t streams = 2 * program.cluster->device_count();
@@ -54,9 +45,9 @@ void add_traffic(const Timeline& timeline, TrafficMap& traffic, Get&& side) {
     change.where = where;
     change.inside = !out;
     const TaskTimes& times = timeline.tasks[TaskId(t)];
-    side(change.bytes) += task.bytes;
-    side(change.messages) += 1;
-    side(change.time) += times.end - times.start;
+    change.bytes.of(second) += task.bytes;
+    change.messages.of(second) += 1;
+    change.time.of(second) += times.end - times.start;
   }
 }
 
@@ -75,45 +66,39 @@ double used_per_hour(const Timeline& timeline, const ClusterPrice& price) {
 }  // namespace
 
 std::vector<DeviceChange> device_changes(const Timeline& from, const Timeline& to) {
-  const Cluster &before = *from.program->cluster, &after = *to.program->cluster;
   std::vector<DeviceChange> changes;
-  for (std::size_t d = 0; d < after.device_count(); ++d) {
-    DeviceChange change;
-    change.name = after.device(DeviceId(d)).name;
-    change.device = {before.find_device(change.name), DeviceId(d)};
-    fill_device(to, DeviceId(d), change.use.to, change.idle.to);
-    if (change.device.from.valid())
-      fill_device(from, change.device.from, change.use.from, change.idle.from);
-    changes.push_back(std::move(change));
-  }
-  for (std::size_t d = 0; d < before.device_count(); ++d) {
-    DeviceChange change;
-    change.name = before.device(DeviceId(d)).name;
-    if (after.find_device(change.name).valid()) continue;
-    change.device.from = DeviceId(d);
-    fill_device(from, DeviceId(d), change.use.from, change.idle.from);
-    changes.push_back(std::move(change));
+  for (const bool second : {true, false}) {  // what the second cluster has comes first
+    const Timeline& timeline = second ? to : from;
+    for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
+      const std::string& name = timeline.program->cluster->device(DeviceId(d)).name;
+      const DeviceId known = second ? DeviceId() : to.program->cluster->find_device(name);
+      DeviceChange& change = known.valid() ? changes[known.index()] : changes.emplace_back();
+      const DeviceUse& use = timeline.devices[DeviceId(d)];
+      change.name = name;
+      change.device.of(second) = DeviceId(d);
+      change.use.of(second) = use;
+      change.idle.of(second) = timeline.step_time - use.compute_busy;
+    }
   }
   return changes;
 }
 
 std::vector<TrafficChange> traffic_changes(const Timeline& from, const Timeline& to) {
   TrafficMap found;
-  add_traffic(
-      from, found, [](auto& pair) -> auto& { return pair.from; });
-  add_traffic(
-      to, found, [](auto& pair) -> auto& { return pair.to; });
+  add_traffic(from, false, found);
+  add_traffic(to, true, found);
   std::vector<TrafficChange> traffic;
   for (auto& [key, change] : found) traffic.push_back(std::move(change));
-  std::ranges::stable_sort(traffic, [](const TrafficChange& a, const TrafficChange& b) {
-    return std::max(a.bytes.from, a.bytes.to) > std::max(b.bytes.from, b.bytes.to);
+  std::ranges::stable_sort(traffic, std::greater(), [](const TrafficChange& change) {
+    return std::max(change.bytes.from, change.bytes.to);
   });
   return traffic;
 }
 
 std::vector<LinksChange> links_changes(const Timeline& from, const Timeline& to) {
   std::map<std::string, LinksChange> kinds;
-  const auto add = [&](const Timeline& timeline, auto side) {
+  for (const bool second : {false, true}) {
+    const Timeline& timeline = second ? to : from;
     const Cluster& cluster = *timeline.program->cluster;
     const std::vector<bool> inside = in_machine(cluster);
     for (std::size_t l = 0; l < cluster.links().size(); ++l) {
@@ -122,15 +107,11 @@ std::vector<LinksChange> links_changes(const Timeline& from, const Timeline& to)
       change.kind = kind;
       const double busy =
           timeline.step_time > Nanos(0) ? timeline.link_busy[LinkId(l)] / timeline.step_time : 0;
-      if (busy <= side(change.busiest)) continue;
-      side(change.busiest) = busy;
-      side(change.which) = cluster.links()[LinkId(l)].name;
+      if (busy <= change.busiest.of(second)) continue;
+      change.busiest.of(second) = busy;
+      change.which.of(second) = cluster.links()[LinkId(l)].name;
     }
-  };
-  add(
-      from, [](auto& pair) -> auto& { return pair.from; });
-  add(
-      to, [](auto& pair) -> auto& { return pair.to; });
+  }
   std::vector<LinksChange> links;
   for (auto& [kind, change] : kinds) links.push_back(std::move(change));
   return links;
