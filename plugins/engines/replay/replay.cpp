@@ -1,42 +1,26 @@
 // The plugin's entry: an engine whose instructions take as long as they were simulated to, with
 // buffers of the real sizes, so that a plan can be tried on machines without its GPUs and its data.
-// Transfers and collectives are the transport's and take what they take.
-//
-// The clock of the compute stream does not slip: an instruction that starts right after another one
-// starts when that one should have ended, so that lateness does not add up over a step.
 #include <fmt/format.h>
+#include <time.h>
 
+#include <cerrno>
 #include <cstring>
 
-#include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
-#include "plugins/engines/replay/precise_wait.h"
-#include "plugins/engines/replay_buffers/measures_nothing.h"
-#include "plugins/engines/replay_buffers/value_buffers.h"
+#include "plugins/engines/replay_buffers/replay_execution.h"
 
 namespace strato::replay {
 namespace {
 
-constexpr Nanos kSlack(20'000);  // a start within so much of the last end follows it directly
+constexpr Nanos kSlack(20'000);
+constexpr Nanos kSpin(60'000);
+constexpr std::int64_t kSecond = 1'000'000'000;
 
-class ReplayExecution final : public RankExecution {
+class HostReplay final : public ReplayExecution {
  public:
-  ReplayExecution(std::shared_ptr<const Graph> graph, std::shared_ptr<const RankProgram> program)
-      : program_(program),
-        buffers_(std::move(graph), std::move(program), kHostMemory, "the machine's") {}
-
-  void begin_step(std::int64_t) override { last_end_ = Nanos(); }
-
-  void run(std::size_t i) override {
-    const Nanos start = now();
-    const Nanos from = start - last_end_ < kSlack ? last_end_ : start;
-    buffers_.take_writes(i);
-    last_end_ = from + program_->instructions[i].duration;
-    wait_until(last_end_);
-  }
-
-  std::span<std::byte> memory(ValueId id) override { return buffers_.memory(id); }
-  void release(ValueId id) override { buffers_.release(id); }
+  HostReplay(std::shared_ptr<const Graph> graph, std::shared_ptr<const RankProgram> program)
+      : ReplayExecution(std::move(graph), std::move(program), kSlack, kHostMemory,
+                        "the machine's") {}
 
   std::string read(ValueId id) const override {
     const std::span<const std::byte> bytes = buffers_.present(id);
@@ -46,13 +30,20 @@ class ReplayExecution final : public RankExecution {
     std::memcpy(buffers_.to_fill(id, elements).data(), elements.data(), elements.size());
   }
 
-  std::optional<double> loss() const override { return std::nullopt; }
-  Bytes peak_memory() const override { return buffers_.peak(); }
-
  private:
-  std::shared_ptr<const RankProgram> program_;
-  ValueBuffers buffers_;
-  Nanos last_end_;
+  // Sleeps until shortly before, then looks at the clock until it is there: the core is busy for
+  // the last 60 us only, as the system may wake a thread that much too late.
+  void be_busy_until(Nanos end) override {
+    const Nanos wake = end - kSpin;
+    if (wake > now()) {
+      const timespec at{static_cast<time_t>(wake.value / kSecond),
+                        static_cast<long>(wake.value % kSecond)};
+      while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
+      }
+    }
+    while (now() < end) {
+    }
+  }
 };
 
 class ReplayEngine final : public RankEngine {
@@ -66,7 +57,7 @@ class ReplayEngine final : public RankEngine {
       throw InputError("", "--device", fmt::format("there is no device \"{}\"", options.device),
                        "use cpu");
     }
-    return std::make_unique<ReplayExecution>(std::move(graph), std::move(program));
+    return std::make_unique<HostReplay>(std::move(graph), std::move(program));
   }
 };
 

@@ -1,6 +1,5 @@
 #include "plugins/engines/replay_cuda/gpu.h"
 
-#include <cuda_runtime.h>
 #include <fmt/format.h>
 
 #include <charconv>
@@ -53,6 +52,12 @@ int gpu_count() {
       fmt::format("no GPU can be used here ({})",
                   status == cudaSuccess ? "there is none" : cudaGetErrorString(status)),
       "install NVIDIA's driver on a machine with a GPU, or take --engine replay");
+}
+
+void cuda_check(cudaError_t status, const std::string& what) {
+  if (status == cudaSuccess) return;
+  throw InputError("", "the GPU", fmt::format("{} failed: {}", what, cudaGetErrorString(status)),
+                   "see nvidia-smi, and the system's log for the driver's messages");
 }
 
 }  // namespace strato::replay_cuda

@@ -1,5 +1,7 @@
-// Chooses the GPU that a rank computes on.
+// Chooses the GPU that a rank computes on; and errors of CUDA's runtime as ours.
 #pragma once
+
+#include <cuda_runtime.h>
 
 #include <string>
 
@@ -14,5 +16,8 @@ int local_rank(int rank);
 
 // Counts the GPUs. Throws InputError when there is none, or no driver.
 int gpu_count();
+
+// Throws InputError: what fails here is the machine, not the program.
+void cuda_check(cudaError_t status, const std::string& what);
 
 }  // namespace strato::replay_cuda

@@ -3,27 +3,23 @@
 // than its own and without its data. Nothing of LibTorch is needed.
 //
 // run() returns when its kernel is done. Kernels are of one thread in a stream of their own, so the
-// transport's streams go on beside them. As in plugins/engines/replay, the clock of the compute
-// stream does not slip: how long a kernel was late, starting included, the next one makes good.
+// transport's streams go on beside them. How long a kernel was late, starting included, the next
+// one makes good.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 
-#include "core/base/error.h"
 #include "core/plugin/api/device_memory.h"
 #include "core/plugin/api/plugin.h"
-#include "plugins/engines/replay_buffers/measures_nothing.h"
-#include "plugins/engines/replay_buffers/value_buffers.h"
-#include "plugins/engines/replay_cuda/cuda_check.h"
+#include "plugins/engines/replay_buffers/replay_execution.h"
 #include "plugins/engines/replay_cuda/gpu.h"
 #include "plugins/engines/replay_cuda/spinner.h"
 
 namespace strato::replay_cuda {
 namespace {
 
-constexpr Nanos kSlack(50'000);  // a start within so much of the last end follows it directly
+constexpr Nanos kSlack(50'000);
 
 // In the order of a stream, as a plain cudaMalloc or cudaFree may wait for the whole device, and so
 // for a transport's kernel that waits for another rank, which may wait for this one. The calling
@@ -44,31 +40,22 @@ std::byte* allocate_on_gpu(std::size_t bytes) {
 constexpr replay::Memory kGpuMemory{
     allocate_on_gpu, [](std::byte* data) { cudaFreeAsync(data, cudaStreamPerThread); }};
 
-class CudaReplay final : public RankExecution, public DeviceMemory {
+class CudaReplay final : public replay::ReplayExecution, public DeviceMemory {
  public:
   CudaReplay(std::shared_ptr<const Graph> graph, std::shared_ptr<const RankProgram> program,
              int gpu)
-      : gpu_(gpu),
-        program_(program),
-        buffers_(std::move(graph), std::move(program), kGpuMemory, "the GPU's"),
+      : ReplayExecution(std::move(graph), std::move(program), kSlack, kGpuMemory, "the GPU's"),
+        gpu_(gpu),
         scratch_(std::make_shared<replay::BufferPool>(kGpuMemory)) {}
 
-  void begin_step(std::int64_t) override { last_end_ = Nanos(); }
-
   void run(std::size_t i) override {
-    const Nanos start = host_now();
-    const Nanos from = start - last_end_ < kSlack ? last_end_ : start;
     on_gpu();
-    buffers_.take_writes(i);
-    last_end_ = from + program_->instructions[i].duration;
-    spinner_.spin(last_end_ - host_now());
+    ReplayExecution::run(i);
   }
-
   std::span<std::byte> memory(ValueId id) override {
     on_gpu();
     return buffers_.memory(id);
   }
-  void release(ValueId id) override { buffers_.release(id); }
 
   std::string read(ValueId id) const override {
     on_gpu();
@@ -101,19 +88,16 @@ class CudaReplay final : public RankExecution, public DeviceMemory {
             }};
   }
 
-  std::optional<double> loss() const override { return std::nullopt; }
   Bytes peak_memory() const override { return buffers_.peak() + scratch_->peak(); }
 
  private:
+  void be_busy_until(Nanos end) override { spinner_.spin(end - replay::now()); }
   // CUDA knows a current GPU for each thread, and the worker has several.
   void on_gpu() const { cuda_check(cudaSetDevice(gpu_), "choosing the GPU"); }
 
   int gpu_;
-  std::shared_ptr<const RankProgram> program_;
-  replay::ValueBuffers buffers_;
   std::shared_ptr<replay::BufferPool> scratch_;
   Spinner spinner_;
-  Nanos last_end_;
 };
 
 class CudaReplayEngine final : public RankEngine {

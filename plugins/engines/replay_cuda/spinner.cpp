@@ -1,22 +1,28 @@
 #include "plugins/engines/replay_cuda/spinner.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <vector>
 
-#include "plugins/engines/replay_cuda/cuda_check.h"
+#include "plugins/engines/replay_buffers/replay_execution.h"
+#include "plugins/engines/replay_cuda/gpu.h"
 #include "plugins/engines/replay_cuda/spin_kernels.h"
 
 namespace strato::replay_cuda {
 namespace {
 
 constexpr std::int64_t kSampled = 5'000'000;  // ns
+constexpr std::int64_t kFineTicks = 200;  // so many of them, and one more or less is half a percent
 constexpr int kClockRounds = 3, kLaunches = 101;
 
 }  // namespace
 
-Nanos host_now() {
-  return Nanos(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+SpinPlan spin_plan(Nanos time, const SpinClocks& calibration) {
+  const Nanos spin = time - calibration.overhead;
+  if (spin <= Nanos(0)) return {};
+  if (spin >= kFineTicks * calibration.tick) return {SpinPlan::Clock::Nanoseconds, spin.value};
+  const double cycles = static_cast<double>(spin.value) * calibration.cycles_per_nano;
+  return {SpinPlan::Clock::Cycles, std::llround(cycles)};
 }
 
 Spinner::Spinner() {
@@ -63,10 +69,10 @@ void Spinner::calibrate_overhead() {
   launch({SpinPlan::Clock::Nanoseconds, 0});
   std::vector<Nanos> times;
   for (int i = 0; i < kLaunches; ++i) {
-    const Nanos start = host_now();
+    const Nanos start = replay::now();
     launch({SpinPlan::Clock::Cycles, 0});
     cuda_check(cudaStreamSynchronize(stream_), "waiting for a kernel");
-    times.push_back(host_now() - start);
+    times.push_back(replay::now() - start);
   }
   std::nth_element(times.begin(), times.begin() + kLaunches / 2, times.end());
   calibration_.overhead = times[kLaunches / 2];

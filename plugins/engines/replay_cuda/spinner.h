@@ -3,9 +3,29 @@
 
 #include <cuda_runtime.h>
 
-#include "plugins/engines/replay_cuda/spin_plan.h"
+#include <cstdint>
+
+#include "core/base/units.h"
 
 namespace strato::replay_cuda {
+
+// Chooses the clock of the device by which a kernel of a given time spins: the nanosecond counter
+// is right whatever the clock rate does, but coarse on some devices (1 us), so short times are
+// counted in cycles at the rate that was measured.
+struct SpinClocks {
+  Nanos tick{1};  // of the nanosecond counter
+  double cycles_per_nano = 1;
+  Nanos overhead;  // from the launch of a kernel that does not spin until it is known done
+};
+
+struct SpinPlan {
+  enum class Clock : std::uint8_t { None, Cycles, Nanoseconds } clock = Clock::None;
+  std::int64_t count = 0;
+};
+
+// Returns the plan to spin for `time` from now on until the host knows that the kernel is done.
+// None: a launch alone takes longer.
+SpinPlan spin_plan(Nanos time, const SpinClocks& calibration);
 
 // A spinner belongs to one thread, in which the GPU has to be current.
 class Spinner {
@@ -17,7 +37,6 @@ class Spinner {
 
   // Returns when the kernel is done.
   void spin(Nanos time);
-  const SpinClocks& calibration() const { return calibration_; }
 
  private:
   void launch(const SpinPlan& plan);
@@ -27,7 +46,5 @@ class Spinner {
   cudaStream_t stream_ = nullptr;
   SpinClocks calibration_;
 };
-
-Nanos host_now();  // of the monotonic clock
 
 }  // namespace strato::replay_cuda

@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 #include "plugins/engines/torch/kernels/kernel.h"
-#include "plugins/engines/torch/values/initial_elements.h"
+#include "plugins/engines/torch/values/made_elements.h"
 #include "plugins/engines/torch/values/memory.h"
 #include "plugins/engines/torch/values/stored.h"
 
@@ -17,10 +17,7 @@ namespace {
 class TorchExecution final : public Execution {
  public:
   TorchExecution(std::shared_ptr<const Graph> graph, const EngineOptions& options)
-      : graph_(std::move(graph)), threads_(options.threads) {
-    shard_.samples = graph_->batch();
-    shard_.seed = options.seed;
-    shard_.learning_rate = options.learning_rate.value_or(default_learning_rate(*graph_));
+      : graph_(std::move(graph)), threads_(options.threads), shard_(whole_batch(*graph_, options)) {
     plan_steps();
     find_last_readers();
     allocated_before_ = allocated_bytes();
@@ -38,12 +35,15 @@ class TorchExecution final : public Execution {
     CHECK(times.empty() || times.size() == graph_->op_count(), "times for another graph");
     const at::NoGradGuard no_gradients;
     at::set_num_threads(threads_);
-    forget_kept();
+    forget();
     std::fill(times.begin(), times.end(), Nanos());
     Nanos last = now();
     Nanos* timed_before = nullptr;
     for (const Step& step : steps_) {
-      if (stop.stop_requested()) return abandon();
+      if (stop.stop_requested()) {
+        forget();
+        return false;
+      }
       run(step);
       if (times.empty()) continue;
       const bool view = graph_->op(step.op).view;
@@ -77,7 +77,6 @@ class TorchExecution final : public Execution {
   }
 
   void keep(TensorId id) override {
-    kept_.push_back(id);
     for (Step& step : steps_) std::erase(step.releases, id);
   }
 
@@ -136,7 +135,7 @@ class TorchExecution final : public Execution {
     try {
       compute(step);
     } catch (const InputError&) {
-      abandon();
+      forget();
       throw;
     }
     for (const TensorId id : step.releases) values_[id] = at::Tensor();
@@ -168,28 +167,22 @@ class TorchExecution final : public Execution {
     }
   }
 
-  void forget_kept() {
-    for (const TensorId id : kept_) {
-      if (!lives_on(graph_->tensor(id).role)) values_[id] = at::Tensor();
-    }
-  }
-
-  bool abandon() {
+  // Frees what a step makes, as far as it is still there: what was kept, or all that was made
+  // before the step was given up.
+  void forget() {
     inputs_.clear();
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (!lives_on(graph_->tensor(TensorId(i)).role)) values_[TensorId(i)] = at::Tensor();
     }
-    return false;
   }
 
   std::shared_ptr<const Graph> graph_;
   int threads_;
-  Nanos reading_;
   Shard shard_;
+  Nanos reading_;
   std::vector<Step> steps_;
   IdVector<TensorId, at::Tensor> values_;
   Tensors inputs_;  // of the op at hand
-  std::vector<TensorId> kept_;
   std::int64_t allocated_before_ = 0;
   bool checked_ = false;
 };
@@ -198,12 +191,7 @@ class TorchExecution final : public Execution {
 
 std::unique_ptr<Execution> make_execution(std::shared_ptr<const Graph> graph,
                                           const EngineOptions& options) {
-  try {
-    return std::make_unique<TorchExecution>(std::move(graph), options);
-  } catch (const c10::Error& error) {
-    throw InputError("", "", "LibTorch refuses the model: " + reason_of(error),
-                     "take a smaller batch");
-  }
+  return prepared<TorchExecution>(std::move(graph), options);
 }
 
 }  // namespace strato::torch_engine

@@ -5,7 +5,7 @@
 
 #include "core/graph/value/graph.h"
 #include "plugins/importers/onnx/bind/bind.h"
-#include "plugins/importers/onnx/scope/translation.h"
+#include "plugins/importers/onnx/scope/tensors.h"
 
 namespace strato::onnx_import {
 

@@ -4,7 +4,7 @@
 // as they are. Include in .cpp files only.
 #pragma once
 
-#include "plugins/importers/onnx/scope/translation.h"
+#include "plugins/importers/onnx/scope/tensors.h"
 
 namespace strato::onnx_import {
 

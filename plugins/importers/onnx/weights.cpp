@@ -14,8 +14,6 @@
 #include "plugins/importers/onnx/bind/bind.h"
 #include "plugins/importers/onnx/bind/uses.h"
 #include "plugins/importers/onnx/build.h"
-#include "plugins/importers/onnx/read/element_type.h"
-#include "plugins/importers/onnx/read/external_data.h"
 #include "plugins/importers/onnx/read/read_model.h"
 #include "plugins/importers/onnx/read/tensor_value.h"
 #include "plugins/importers/onnx/read/wire_format.h"

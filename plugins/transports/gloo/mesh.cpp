@@ -1,6 +1,5 @@
 #include "plugins/transports/gloo/mesh.h"
 
-#include <fmt/format.h>
 #include <gloo/transport/address.h>
 #include <gloo/transport/context.h>
 #include <gloo/transport/pair.h>
@@ -18,6 +17,7 @@ using admission::equal;
 using admission::exchange;
 using admission::packed;
 using admission::unpacked;
+using gloo::transport::UnboundBuffer;
 
 // Gloo's own way to meet asks a store that all ranks reach: here the admitted connections are one.
 class Mesh final : public gloo::Context {
@@ -62,44 +62,115 @@ std::string reason_of(const std::exception& error) {
   return text.substr(text.starts_with('[') && place != std::string::npos ? place + 2 : 0);
 }
 
-[[noreturn]] void refuse_peer(const Meeting& meeting, int rank, const std::string& problem) {
-  throw InputError("", fmt::format("rank {} of {}", meeting.rank, meeting.ranks),
-                   fmt::format("rank {} {}", rank, problem),
-                   fmt::format("see the log of rank {}", rank));
-}
-
 void verify(const Meeting& meeting, const Roster& roster, gloo::Context& context) {
   const std::uint64_t slot = slot_of(Lane::Token, 0);
   std::vector<std::string> own = roster.tokens;
-  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> sent(own.size());
-  for (int peer = 0; peer < meeting.ranks; ++peer) {
-    if (peer == meeting.rank) continue;
-    const auto at = static_cast<std::size_t>(peer);
-    sent[at] = context.createUnboundBuffer(own[at].data(), own[at].size());
-    sent[at]->send(peer, slot);
-  }
-  for (int peer = 0; peer < meeting.ranks; ++peer) {
-    if (peer == meeting.rank) continue;
-    const auto at = static_cast<std::size_t>(peer);
-    std::string token(own[at].size(), '\0');
-    const auto buffer = context.createUnboundBuffer(token.data(), token.size());
+  std::vector<std::unique_ptr<UnboundBuffer>> sent(own.size());
+  const auto each_peer = [&](const auto& visit) {
+    for (int peer = 0; peer < meeting.ranks; ++peer) {
+      const auto at = static_cast<std::size_t>(peer);
+      if (peer != meeting.rank) visit(peer, own[at], sent[at]);
+    }
+  };
+  const auto answered = [&](int peer, const auto& wait) {
     try {
+      wait();
+    } catch (const std::exception&) {
+      admission::refuse_rank(meeting, peer, "does not answer");
+    }
+  };
+  each_peer([&](int peer, std::string& token, auto& buffer) {
+    buffer = context.createUnboundBuffer(token.data(), token.size());
+    buffer->send(peer, slot);
+  });
+  each_peer([&](int peer, const std::string& token, auto&) {
+    std::string theirs(token.size(), '\0');
+    const auto buffer = context.createUnboundBuffer(theirs.data(), theirs.size());
+    answered(peer, [&] {
       buffer->recv(peer, slot);
       buffer->waitRecv(meeting.timeout);
-    } catch (const std::exception&) {
-      refuse_peer(meeting, peer, "does not answer");
-    }
-    if (!equal(token, own[at])) refuse_peer(meeting, peer, "is not of this job");
-  }
-  for (int peer = 0; peer < meeting.ranks; ++peer) {
-    if (peer == meeting.rank) continue;
-    try {
-      sent[static_cast<std::size_t>(peer)]->waitSend(meeting.timeout);
-    } catch (const std::exception&) {
-      refuse_peer(meeting, peer, "does not answer");
-    }
-  }
+    });
+    if (!equal(theirs, token)) admission::refuse_rank(meeting, peer, "is not of this job");
+  });
+  each_peer([&](int peer, const std::string&, auto& buffer) {
+    answered(peer, [&] { buffer->waitSend(meeting.timeout); });
+  });
 }
+
+// ---- groups
+
+int place_in(const std::vector<int>& members, int rank) {
+  const auto found = std::lower_bound(members.begin(), members.end(), rank);
+  CHECK(found != members.end() && *found == rank, "a group without this rank");
+  return static_cast<int>(found - members.begin());
+}
+
+class GroupBuffer final : public UnboundBuffer {
+ public:
+  GroupBuffer(const std::vector<int>& members, std::unique_ptr<UnboundBuffer> buffer)
+      : UnboundBuffer(buffer->ptr, buffer->size), members_(members), buffer_(std::move(buffer)) {}
+
+  bool waitRecv(int* rank, std::chrono::milliseconds timeout) override {
+    const bool done = buffer_->waitRecv(rank, timeout);
+    if (done && rank != nullptr) *rank = place_in(members_, *rank);
+    return done;
+  }
+  bool waitSend(int* rank, std::chrono::milliseconds timeout) override {
+    const bool done = buffer_->waitSend(rank, timeout);
+    if (done && rank != nullptr) *rank = place_in(members_, *rank);
+    return done;
+  }
+  void abortWaitRecv() override { buffer_->abortWaitRecv(); }
+  void abortWaitSend() override { buffer_->abortWaitSend(); }
+  void send(int to, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
+    buffer_->send(global(to), slot, offset, bytes);
+  }
+  void recv(int from, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
+    buffer_->recv(global(from), slot, offset, bytes);
+  }
+  void recv(std::vector<int> from, std::uint64_t slot, std::size_t offset,
+            std::size_t bytes) override {
+    for (int& rank : from) rank = global(rank);
+    buffer_->recv(std::move(from), slot, offset, bytes);
+  }
+
+ private:
+  int global(int place) const { return members_[static_cast<std::size_t>(place)]; }
+
+  const std::vector<int>& members_;  // the group's, which outlives its buffers
+  std::unique_ptr<UnboundBuffer> buffer_;
+};
+
+class GroupTransport final : public gloo::transport::Context {
+ public:
+  GroupTransport(std::shared_ptr<gloo::Context> all, const std::vector<int>& members)
+      : gloo::transport::Context(place_in(members, all->rank), static_cast<int>(members.size())),
+        all_(std::move(all)),
+        members_(members) {}
+
+  std::unique_ptr<gloo::transport::Pair>& createPair(int) override {
+    CHECK(false, "a group makes no connections");
+  }
+  std::unique_ptr<gloo::transport::Pair>& getPair(int place) override {
+    return all_->getPair(members_[static_cast<std::size_t>(place)]);
+  }
+  std::unique_ptr<UnboundBuffer> createUnboundBuffer(void* data, std::size_t size) override {
+    return std::make_unique<GroupBuffer>(members_, all_->createUnboundBuffer(data, size));
+  }
+
+ private:
+  std::shared_ptr<gloo::Context> all_;
+  std::vector<int> members_;
+};
+
+class Group final : public gloo::Context {
+ public:
+  Group(const std::shared_ptr<gloo::Context>& all, const std::vector<int>& members)
+      : gloo::Context(place_in(members, all->rank), static_cast<int>(members.size())) {
+    transportContext_ = std::make_shared<GroupTransport>(all, members);
+    setTimeout(all->getTimeout());
+  }
+};
 
 }  // namespace
 
@@ -111,11 +182,15 @@ std::shared_ptr<gloo::Context> connect_all(const Meeting& meeting, const Roster&
   } catch (const InputError&) {
     throw;
   } catch (const std::exception& error) {
-    throw InputError("", fmt::format("rank {} of {}", meeting.rank, meeting.ranks),
-                     "cannot connect to all other ranks: " + reason_of(error),
-                     "see their logs, and whether a firewall is between the machines");
+    admission::refuse(meeting, "cannot connect to all other ranks: " + reason_of(error),
+                      "see their logs, and whether a firewall is between the machines");
   }
   return context;
+}
+
+std::shared_ptr<gloo::Context> make_group(const std::shared_ptr<gloo::Context>& all,
+                                          const std::vector<int>& members) {
+  return std::make_shared<Group>(all, members);
 }
 
 }  // namespace strato::gloo_transport

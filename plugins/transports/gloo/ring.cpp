@@ -1,14 +1,38 @@
 #include "plugins/transports/gloo/ring.h"
 
+#include <fmt/format.h>
 #include <gloo/transport/context.h>
 #include <gloo/transport/unbound_buffer.h>
+#include <gloo/types.h>
 
+#include <bit>
 #include <memory>
+
+#include "core/base/error.h"
 
 namespace strato::gloo_transport {
 namespace {
 
 using Bytes = std::span<std::byte>;
+
+template <class T>
+void add(void* to, const void* a, const void* b, std::size_t count) {
+  T* sum = static_cast<T*>(to);
+  const T *left = static_cast<const T*>(a), *right = static_cast<const T*>(b);
+  for (std::size_t i = 0; i < count; ++i) sum[i] = static_cast<T>(left[i] + right[i]);
+}
+
+struct BrainFloat {
+  std::uint16_t bits = 0;
+
+  operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+  explicit BrainFloat(float value) {
+    const auto wide = std::bit_cast<std::uint32_t>(value);
+    const bool not_a_number = (wide & 0x7fffffff) > 0x7f800000;
+    const std::uint32_t rounded = wide + 0x7fff + ((wide >> 16) & 1);
+    bits = static_cast<std::uint16_t>((not_a_number ? wide | 0x400000 : rounded) >> 16);
+  }
+};
 
 // Each round receives from the member before and sends to the next one. Receiving is prepared for
 // all rounds at once, so that no round waits until the receiver has said that it is ready.
@@ -57,6 +81,18 @@ std::size_t back(const Ring& ring, std::size_t places) {
 }
 
 }  // namespace
+
+SumFunction sum_of(DataType type) {
+  static const SumFunction kSums[] = {add<double>,        add<float>,
+                                      add<gloo::float16>, add<BrainFloat>,
+                                      add<std::int64_t>,  add<std::int32_t>,
+                                      add<std::int16_t>,  add<std::int8_t>,
+                                      add<std::uint8_t>,  nullptr};  // in DataType's order
+  const SumFunction& sum = kSums[static_cast<std::size_t>(type)];
+  if (sum) return sum;
+  throw InputError("", "transport gloo", fmt::format("does not sum {}", name_of(type)),
+                   "plan without a reduction of such a tensor");
+}
 
 void ring_all_gather(const Ring& ring, std::span<const Bytes> pieces) {
   const std::size_t rounds = ring.members.size() - 1;

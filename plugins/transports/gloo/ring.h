@@ -8,12 +8,24 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
-#include "plugins/transports/gloo/sums.h"
+#include "core/graph/value/graph.h"
 
 namespace strato::gloo_transport {
+
+// ---- element-wise sums, also for Gloo's own collectives
+
+// to = a + b, for so many elements; `to` may be `a` or `b`. Halves are added as floats and rounded
+// to the nearest, ties to even.
+using SumFunction = std::function<void(void* to, const void* a, const void* b, std::size_t)>;
+
+// Throws InputError for a type that nothing sums (Bool).
+SumFunction sum_of(DataType type);
+
+// ---- the ring
 
 // A ring has the members of one collective, and what tells their messages apart.
 struct Ring {

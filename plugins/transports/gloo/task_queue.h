@@ -6,39 +6,24 @@
 #include <functional>
 #include <future>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
 namespace strato::gloo_transport {
 
-class TaskQueue {
+class TaskQueue {  // what is queued is done before it ends
  public:
-  TaskQueue() : thread_([this] { run(); }) {}
-  ~TaskQueue() {  // what is queued is done first
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    news_.notify_one();
-    thread_.join();
-  }
-
   std::future<void> push(std::function<void()> task) {
-    std::packaged_task<void()> packaged(std::move(task));
-    std::future<void> done = packaged.get_future();
-    {
-      const std::lock_guard lock(mutex_);
-      tasks_.push_back(std::move(packaged));
-    }
+    const std::lock_guard lock(mutex_);
+    std::future<void> done = tasks_.emplace_back(std::move(task)).get_future();
     news_.notify_one();
     return done;
   }
 
  private:
-  void run() {
+  void run(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    for (;;) {
-      news_.wait(lock, [this] { return stop_ || !tasks_.empty(); });
-      if (tasks_.empty()) return;
+    while (news_.wait(lock, stop, [this] { return !tasks_.empty(); })) {
       std::packaged_task<void()> task = std::move(tasks_.front());
       tasks_.pop_front();
       lock.unlock();
@@ -48,10 +33,9 @@ class TaskQueue {
   }
 
   std::mutex mutex_;
-  std::condition_variable news_;
+  std::condition_variable_any news_;
   std::deque<std::packaged_task<void()>> tasks_;
-  bool stop_ = false;
-  std::thread thread_;
+  std::jthread thread_{[this](const std::stop_token& stop) { run(stop); }};
 };
 
 }  // namespace strato::gloo_transport

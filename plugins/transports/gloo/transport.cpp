@@ -1,6 +1,5 @@
 // The plugin's entry: Gloo over TCP. Transfers are Gloo's messages, which its own thread moves;
 // collectives run one after another in a thread of ours.
-#include <fmt/format.h>
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
 #include <gloo/common/error.h>
@@ -13,15 +12,11 @@
 
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
-#include "plugins/transports/gloo/group.h"
 #include "plugins/transports/gloo/mesh.h"
 #include "plugins/transports/gloo/ring.h"
-#include "plugins/transports/gloo/sums.h"
 #include "plugins/transports/gloo/task_queue.h"
 #include "plugins/transports/meeting/admission.h"
-#include "plugins/transports/meeting/alone.h"
-#include "plugins/transports/meeting/failure.h"
-#include "plugins/transports/meeting/texts.h"
+#include "plugins/transports/meeting/parts.h"
 #include "plugins/transports/meeting/watch.h"
 
 namespace strato::gloo_transport {
@@ -95,8 +90,17 @@ class Messages final : public Pending {
   Messages(Connections& connections, Lane lane, std::uint32_t tag)
       : connections_(connections), slot_(slot_of(lane, tag)) {}
 
-  void send(int to, Bytes bytes) { start(to, bytes, true); }
-  void receive(int from, Bytes bytes) { start(from, bytes, false); }
+  // Sends to the peer, or receives from it.
+  void start(int peer, Bytes bytes, bool sends) {
+    if (bytes.empty()) return;
+    connections_.guarded({&peer, 1}, [&] {
+      const int own = connections_.meeting().rank;
+      gloo::Context& context = connections_.context(sends ? own : peer, sends ? peer : own);
+      auto buffer = context.createUnboundBuffer(bytes.data(), bytes.size());
+      sends ? buffer->send(peer, slot_) : buffer->recv(peer, slot_);
+      messages_.push_back({std::move(buffer), peer, sends});
+    });
+  }
 
   void wait() override {
     const auto timeout = connections_.meeting().patience();
@@ -114,17 +118,6 @@ class Messages final : public Pending {
     int peer;
     bool sends;
   };
-
-  void start(int peer, Bytes bytes, bool sends) {
-    if (bytes.empty()) return;
-    connections_.guarded({&peer, 1}, [&] {
-      const int own = connections_.meeting().rank;
-      gloo::Context& context = connections_.context(sends ? own : peer, sends ? peer : own);
-      auto buffer = context.createUnboundBuffer(bytes.data(), bytes.size());
-      sends ? buffer->send(peer, slot_) : buffer->recv(peer, slot_);
-      messages_.push_back({std::move(buffer), peer, sends});
-    });
-  }
 
   Connections& connections_;
   std::uint64_t slot_;
@@ -150,14 +143,10 @@ class GlooTransport final : public Transport {
   explicit GlooTransport(const Meeting& meeting) : connections_(meeting) {}
 
   std::unique_ptr<Pending> send(int to, std::uint32_t tag, Bytes bytes) override {
-    auto message = std::make_unique<Messages>(connections_, Lane::Transfer, tag);
-    message->send(to, bytes);
-    return message;
+    return transfer(Lane::Transfer, to, tag, bytes, true);
   }
   std::unique_ptr<Pending> receive(int from, std::uint32_t tag, Bytes bytes) override {
-    auto message = std::make_unique<Messages>(connections_, Lane::Transfer, tag);
-    message->receive(from, bytes);
-    return message;
+    return transfer(Lane::Transfer, from, tag, bytes, false);
   }
 
   std::unique_ptr<Pending> all_reduce(std::span<const int> members, std::uint32_t tag,
@@ -212,8 +201,8 @@ class GlooTransport final : public Transport {
   std::vector<std::string> gather(const std::string& text) override {
     return admission::gather_texts(
         connections_.meeting(), text,
-        [this](int peer, Bytes bytes) { transfer_text(peer, bytes, true); },
-        [this](int peer, Bytes bytes) { transfer_text(peer, bytes, false); });
+        [this](int peer, Bytes bytes) { transfer(Lane::Text, peer, 0, bytes, true)->wait(); },
+        [this](int peer, Bytes bytes) { transfer(Lane::Text, peer, 0, bytes, false)->wait(); });
   }
   std::optional<LostRank> lost() const override { return connections_.lost(); }
 
@@ -290,10 +279,11 @@ class GlooTransport final : public Transport {
     }
   }
 
-  void transfer_text(int peer, Bytes bytes, bool sends) {
-    Messages message(connections_, Lane::Text, 0);
-    sends ? message.send(peer, bytes) : message.receive(peer, bytes);
-    message.wait();
+  std::unique_ptr<Pending> transfer(Lane lane, int peer, std::uint32_t tag, Bytes bytes,
+                                    bool sends) {
+    auto message = std::make_unique<Messages>(connections_, lane, tag);
+    message->start(peer, bytes, sends);
+    return message;
   }
 
   Connections connections_;

@@ -40,10 +40,6 @@ Hello hello_of(const Meeting& meeting) {
   return hello;
 }
 
-std::string place_of(const Meeting& meeting) {
-  return fmt::format("rank {} of {}", meeting.rank, meeting.ranks);
-}
-
 std::string random_token() {
   std::string token(kTokenSize, '\0');
   CHECK(::getrandom(token.data(), token.size(), 0) == static_cast<ssize_t>(token.size()),
@@ -62,10 +58,10 @@ class Reception {
       listener_ =
           listen_on(meeting.interface.empty() ? meeting.host : meeting.interface, meeting.port);
     } catch (const std::system_error& error) {
-      throw InputError("", place_of(meeting),
-                       fmt::format("cannot listen on {}:{} ({})", meeting.host, meeting.port,
-                                   error.code().message()),
-                       "take another port, or the machine's own address");
+      refuse(meeting,
+             fmt::format("cannot listen on {}:{} ({})", meeting.host, meeting.port,
+                         error.code().message()),
+             "take another port, or the machine's own address");
     }
   }
 
@@ -95,10 +91,10 @@ class Reception {
   }
 
   [[noreturn]] void give_up() const {
-    throw InputError("", place_of(meeting_),
-                     fmt::format("rank {} did not come within {} s", fmt::join(missing(), ", "),
-                                 std::chrono::duration<double>(meeting_.timeout).count()),
-                     "see the logs of those ranks");
+    refuse(meeting_,
+           fmt::format("rank {} did not come within {} s", fmt::join(missing(), ", "),
+                       std::chrono::duration<double>(meeting_.timeout).count()),
+           "see the logs of those ranks");
   }
 
   // Accepts not more than so many at a time: a flood must not prevent those who speak from being
@@ -165,8 +161,7 @@ class Reception {
       try {
         admitted_[i].send_text(fmt::format("{}", fmt::join(tokens[i], "")), deadline_);
       } catch (const std::system_error&) {
-        throw InputError("", place_of(meeting_), fmt::format("rank {} is lost", i),
-                         "see the log of that rank");
+        refuse(meeting_, fmt::format("rank {} is lost", i), "see the log of that rank");
       }
     }
     return {listener_.local_address(), std::move(admitted_), std::move(tokens[0])};
@@ -208,19 +203,19 @@ Roster report(const Meeting& meeting) {
     roster.address = socket.local_address();
     roster.connections.push_back(std::move(socket));
   } catch (const std::system_error& error) {
-    throw InputError("", place_of(meeting),
-                     fmt::format("rank 0 does not answer at {}:{} ({})", meeting.host, meeting.port,
-                                 error.code().message()),
-                     "see the log of rank 0, and whether a firewall is between the machines");
+    refuse(meeting,
+           fmt::format("rank 0 does not answer at {}:{} ({})", meeting.host, meeting.port,
+                       error.code().message()),
+           "see the log of rank 0, and whether a firewall is between the machines");
   }
   if (!refusal.empty()) {
-    throw InputError("", place_of(meeting), fmt::format("rank 0 refuses it: {}", refusal),
-                     "start all ranks from the same job folder");
+    refuse(meeting, fmt::format("rank 0 refuses it: {}", refusal),
+           "start all ranks from the same job folder");
   }
   const auto ranks = static_cast<std::size_t>(meeting.ranks);
   if (tokens.size() != ranks * kTokenSize) {
-    throw InputError("", place_of(meeting), "rank 0 sends other tokens than for all ranks",
-                     "start all ranks from the same job folder and with the same program");
+    refuse(meeting, "rank 0 sends other tokens than for all ranks",
+           "start all ranks from the same job folder and with the same program");
   }
   for (std::size_t i = 0; i < ranks; ++i) {
     roster.tokens.push_back(tokens.substr(i * kTokenSize, kTokenSize));
@@ -228,37 +223,15 @@ Roster report(const Meeting& meeting) {
   return roster;
 }
 
-[[noreturn]] void lost_while_meeting(const Meeting& meeting, std::size_t rank) {
-  throw InputError("", place_of(meeting), fmt::format("rank {} is lost", rank),
-                   fmt::format("see the log of rank {}", rank));
-}
-
 }  // namespace
 
-std::string packed(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) {
-    const std::uint64_t size = text.size();
-    all.append(reinterpret_cast<const char*>(&size), sizeof size).append(text);
-  }
-  return all;
+void refuse(const Meeting& meeting, const std::string& problem, const std::string& remedy) {
+  throw InputError("", fmt::format("rank {} of {}", meeting.rank, meeting.ranks), problem, remedy);
 }
 
-std::vector<std::string> unpacked(const std::string& all) {
-  const auto take_size = [](std::size_t size, std::size_t left) {
-    if (size > left) throw std::system_error(EBADMSG, std::generic_category());
-    return size;
-  };
-  std::vector<std::string> texts;
-  for (std::size_t at = 0; at < all.size();) {
-    std::uint64_t size = 0;
-    take_size(sizeof size, all.size() - at);
-    std::memcpy(&size, all.data() + at, sizeof size);
-    at += sizeof size;
-    texts.push_back(all.substr(at, take_size(size, all.size() - at)));
-    at += size;
-  }
-  return texts;
+void refuse_rank(const Meeting& meeting, int rank, const std::string& problem) {
+  refuse(meeting, fmt::format("rank {} {}", rank, problem),
+         fmt::format("see the log of rank {}", rank));
 }
 
 bool equal(const std::string& a, const std::string& b) {
@@ -272,11 +245,10 @@ bool equal(const std::string& a, const std::string& b) {
 
 Roster admit(const Meeting& meeting) {
   if (meeting.rank < 0 || meeting.rank >= meeting.ranks) {
-    throw InputError("", place_of(meeting), "there is no such rank", "ranks count from 0");
+    refuse(meeting, "there is no such rank", "ranks count from 0");
   }
   if (meeting.secret.size() > kSecretSize) {
-    throw InputError("", place_of(meeting), "the secret is too long",
-                     fmt::format("take at most {} bytes", kSecretSize));
+    refuse(meeting, "the secret is too long", fmt::format("take at most {} bytes", kSecretSize));
   }
   Roster roster = meeting.rank == 0 ? Reception(meeting).receive_all() : report(meeting);
   // Rank 0 may listen on all of its addresses: the others know one of them.
@@ -303,7 +275,7 @@ std::vector<std::string> exchange(const Meeting& meeting, const Roster& roster,
     }
     return texts;
   } catch (const std::system_error&) {
-    lost_while_meeting(meeting, rank);
+    refuse_rank(meeting, static_cast<int>(rank), "is lost");
   }
 }
 

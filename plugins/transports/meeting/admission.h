@@ -32,9 +32,10 @@ Roster admit(const Meeting& meeting);
 std::vector<std::string> exchange(const Meeting& meeting, const Roster& roster,
                                   const std::string& own);
 
-// A list of texts as one. unpacked() throws std::system_error when it ends early.
-std::string packed(const std::vector<std::string>& texts);
-std::vector<std::string> unpacked(const std::string& all);
+// Both throw InputError of this rank, the second about another one.
+[[noreturn]] void refuse(const Meeting& meeting, const std::string& problem,
+                         const std::string& remedy);
+[[noreturn]] void refuse_rank(const Meeting& meeting, int rank, const std::string& problem);
 
 // Takes as long for texts that differ early as for equal ones.
 bool equal(const std::string& a, const std::string& b);

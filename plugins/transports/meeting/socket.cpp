@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -30,14 +31,18 @@ int milliseconds_to(Deadline deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
 }
 
-void wait_for(int descriptor, short events, Deadline deadline) {
-  pollfd wanted{descriptor, events, 0};
+// False: the deadline passed.
+bool wait_for_any(std::span<pollfd> wanted, Deadline deadline) {
   for (;;) {
-    const int ready = ::poll(&wanted, 1, milliseconds_to(deadline));
-    if (ready > 0) return;
-    if (ready == 0) fail(ETIMEDOUT);
+    const int ready = ::poll(wanted.data(), wanted.size(), milliseconds_to(deadline));
+    if (ready >= 0) return ready > 0;
     if (errno != EINTR) fail(errno);
   }
+}
+
+void wait_for(int descriptor, short events, Deadline deadline) {
+  pollfd wanted{descriptor, events, 0};
+  if (!wait_for_any({&wanted, 1}, deadline)) fail(ETIMEDOUT);
 }
 
 struct FreeAddresses {
@@ -50,7 +55,7 @@ Addresses resolve(const std::string& host, std::uint16_t port, int flags) {
   wanted.ai_socktype = SOCK_STREAM;
   wanted.ai_flags = flags | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const std::string service = std::to_string(port);
+  const std::string service = fmt::to_string(port);
   if (::getaddrinfo(host.c_str(), service.c_str(), &wanted, &found) != 0) fail(EADDRNOTAVAIL);
   return Addresses(found);
 }
@@ -61,16 +66,17 @@ Socket make_socket(const addrinfo& address) {
   return socket;
 }
 
-void bind_to(const Socket& socket, const addrinfo& address) {
+void turn_on(const Socket& socket, int level, int option) {
   const int on = 1;
-  ::setsockopt(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  ::setsockopt(socket.descriptor(), level, option, &on, sizeof on);
+}
+
+void bind_to(const Socket& socket, const addrinfo& address) {
+  turn_on(socket, SOL_SOCKET, SO_REUSEADDR);
   if (::bind(socket.descriptor(), address.ai_addr, address.ai_addrlen) != 0) fail(errno);
 }
 
-void send_at_once(const Socket& socket) {
-  const int on = 1;
-  ::setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
+void send_at_once(const Socket& socket) { turn_on(socket, IPPROTO_TCP, TCP_NODELAY); }
 
 Socket try_connect(const addrinfo& address, const std::string& from, Deadline deadline) {
   Socket socket = make_socket(address);
@@ -87,13 +93,6 @@ Socket try_connect(const addrinfo& address, const std::string& from, Deadline de
   return socket;
 }
 
-sockaddr_storage name_of(int descriptor) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) fail(errno);
-  return address;
-}
-
 }  // namespace
 
 Socket::Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -106,19 +105,15 @@ Socket::~Socket() {
 }
 
 std::string Socket::local_address() const {
-  const sockaddr_storage address = name_of(descriptor_);
+  sockaddr_storage storage{};
+  auto* address = reinterpret_cast<sockaddr*>(&storage);
+  socklen_t size = sizeof storage;
+  if (::getsockname(descriptor_, address, &size) != 0) fail(errno);
   char text[NI_MAXHOST] = "";
-  const int error = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof address, text,
-                                  sizeof text, nullptr, 0, NI_NUMERICHOST);
+  const int error =
+      ::getnameinfo(address, sizeof storage, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
   if (error != 0) fail(EADDRNOTAVAIL);
   return text;
-}
-
-std::uint16_t Socket::local_port() const {
-  const sockaddr_storage address = name_of(descriptor_);
-  return ntohs(address.ss_family == AF_INET6
-                   ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
-                   : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
 void Socket::send(std::span<const char> bytes, Deadline deadline) const {
@@ -151,10 +146,7 @@ void Socket::receive(std::span<char> bytes, Deadline deadline) const {
 }
 
 void Socket::send_text(const std::string& text, Deadline deadline) const {
-  const std::uint64_t size = text.size();
-  std::string message(sizeof size, '\0');
-  std::memcpy(message.data(), &size, sizeof size);
-  send(message + text, deadline);
+  send(packed({text}), deadline);
 }
 
 std::string Socket::receive_text(std::size_t most, Deadline deadline) const {
@@ -166,6 +158,32 @@ std::string Socket::receive_text(std::size_t most, Deadline deadline) const {
   std::string text(size, '\0');
   receive(text, deadline);
   return text;
+}
+
+std::string packed(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) {
+    const std::uint64_t size = text.size();
+    all.append(reinterpret_cast<const char*>(&size), sizeof size).append(text);
+  }
+  return all;
+}
+
+std::vector<std::string> unpacked(const std::string& all) {
+  const auto take_size = [](std::size_t size, std::size_t left) {
+    if (size > left) fail(EBADMSG);
+    return size;
+  };
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at < all.size();) {
+    std::uint64_t size = 0;
+    take_size(sizeof size, all.size() - at);
+    std::memcpy(&size, all.data() + at, sizeof size);
+    at += sizeof size;
+    texts.push_back(all.substr(at, take_size(size, all.size() - at)));
+    at += size;
+  }
+  return texts;
 }
 
 Socket listen_on(const std::string& address, std::uint16_t port) {
@@ -198,11 +216,7 @@ Socket connect_to(const std::string& host, std::uint16_t port, const std::string
 bool wait_readable(std::span<const int> descriptors, Deadline deadline) {
   std::vector<pollfd> wanted;
   for (const int descriptor : descriptors) wanted.push_back({descriptor, POLLIN, 0});
-  for (;;) {
-    const int ready = ::poll(wanted.data(), wanted.size(), milliseconds_to(deadline));
-    if (ready >= 0) return ready > 0;
-    if (errno != EINTR) fail(errno);
-  }
+  return wait_for_any(wanted, deadline);
 }
 
 }  // namespace strato::admission

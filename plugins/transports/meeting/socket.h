@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace strato::admission {
 
@@ -24,7 +25,6 @@ class Socket {
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
   std::string local_address() const;  // "192.0.2.1"
-  std::uint16_t local_port() const;
 
   void send(std::span<const char> bytes, Deadline deadline) const;
   void receive(std::span<char> bytes, Deadline deadline) const;  // all of them
@@ -38,6 +38,11 @@ class Socket {
  private:
   int descriptor_ = -1;
 };
+
+// A list of texts as one, each after its size. unpacked() throws std::system_error when it ends
+// early.
+std::string packed(const std::vector<std::string>& texts);
+std::vector<std::string> unpacked(const std::string& all);
 
 // Listens on this address only. Port 0: any free one.
 Socket listen_on(const std::string& address, std::uint16_t port);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,12 +12,14 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "plugins/transports/meeting/admission.h"
 
 namespace strato::admission {
 namespace {
 
 constexpr char kLost = 'L', kSilent = 'S', kLeft = 'B', kAlive = 'A';
 constexpr auto kSendTime = std::chrono::seconds(1);
+constexpr auto kNewsTime = std::chrono::milliseconds(500);
 constexpr int kSignsInSilence = 8;  // so often a rank speaks in the time after which it is missed
 
 using Notice = std::array<char, 1 + sizeof(std::int32_t)>;
@@ -67,8 +70,7 @@ void Watch::leave(std::chrono::milliseconds patience) {
 
 // Rank 0 is the last to leave.
 bool Watch::all_left() const {
-  return std::all_of(peers_.begin(), peers_.end(),
-                     [](const Peer& peer) { return peer.left || peer.gone; });
+  return std::ranges::all_of(peers_, [](const Peer& peer) { return peer.left || peer.gone; });
 }
 
 void Watch::run() {
@@ -151,6 +153,16 @@ void Watch::tell_all(char what, int rank) {
     } catch (const std::system_error&) {  // its end is heard soon
     }
   }
+}
+
+void throw_failure(const Meeting& meeting, const Watch& watch, std::span<const int> others) {
+  if (const auto lost = watch.lost(kNewsTime)) refuse_rank(meeting, lost->rank, lost->problem);
+  std::vector<int> peers(others.begin(), others.end());
+  std::erase(peers, meeting.rank);
+  refuse(meeting,
+         fmt::format("rank {} does not answer within {} s", fmt::join(peers, ", "),
+                     std::chrono::duration<double>(meeting.patience()).count()),
+         "see the logs of those ranks");
 }
 
 }  // namespace strato::admission

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -58,5 +59,11 @@ class Watch {
   std::atomic<bool> stop_ = false;
   std::thread thread_;
 };
+
+// A transport reports with this that something which it asked of others failed. Waits a moment
+// until a death is known everywhere. Throws InputError naming the rank that died, or else those of
+// `others` (this rank may be among them) that do not answer.
+[[noreturn]] void throw_failure(const Meeting& meeting, const Watch& watch,
+                                std::span<const int> others);
 
 }  // namespace strato::admission

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "plugins/transports/meeting/failure.h"
 #include "plugins/transports/nccl/message.h"
 #include "plugins/transports/nccl/schedule.h"
 
@@ -30,10 +29,6 @@ ncclConfig_t in_background() {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   return config;
-}
-
-std::string place_of(const Meeting& meeting) {
-  return fmt::format("rank {} of {}", meeting.rank, meeting.ranks);
 }
 
 }  // namespace
@@ -237,9 +232,9 @@ void Connections::check(ncclResult_t status, std::span<const int> members) {
 
 void Connections::check(cudaError_t status) const {
   if (status == cudaSuccess) return;
-  throw InputError("", place_of(meeting_),
-                   fmt::format("the GPU cannot be used ({})", cudaGetErrorString(status)),
-                   "take --transport gloo where there is none");
+  admission::refuse(meeting_,
+                    fmt::format("the GPU cannot be used ({})", cudaGetErrorString(status)),
+                    "take --transport gloo where there is none");
 }
 
 // A rank that died explains what NCCL or CUDA say about it.
@@ -250,10 +245,10 @@ void Connections::fail(std::span<const int> members, const std::string& reason) 
   const bool died = watch_ != nullptr && watch_->lost(kNewsTime).has_value();
   if (watch_ != nullptr && (died || reason.empty()))
     admission::throw_failure(meeting_, *watch_, members);
-  throw InputError("", place_of(meeting_),
-                   fmt::format("NCCL fails among ranks {} ({})", fmt::join(members, ", "),
-                               reason.empty() ? "timeout" : reason),
-                   "set NCCL_DEBUG=INFO and see the logs of those ranks");
+  admission::refuse(meeting_,
+                    fmt::format("NCCL fails among ranks {} ({})", fmt::join(members, ", "),
+                                reason.empty() ? "timeout" : reason),
+                    "set NCCL_DEBUG=INFO and see the logs of those ranks");
 }
 
 void Connections::abort_all() {

@@ -1,5 +1,6 @@
 #include "plugins/transports/nccl/schedule.h"
 
+#include <fmt/format.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -7,6 +8,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+
+#include "core/base/error.h"
 
 namespace strato::nccl_transport {
 namespace {
@@ -56,6 +60,17 @@ std::string interface_with(const std::string& address) {
     if (each->ifa_addr != nullptr && numeric(*each->ifa_addr) == address) return each->ifa_name;
   }
   return {};
+}
+
+ncclDataType_t sum_type_of(DataType type) {
+  constexpr std::optional<ncclDataType_t> kNone;
+  static constexpr std::optional<ncclDataType_t> kTypes[] = {
+      ncclFloat64, ncclFloat32, ncclFloat16, ncclBfloat16, ncclInt64,
+      ncclInt32,   kNone,       ncclInt8,    ncclUint8,    kNone};  // in DataType's order
+  if (const auto known = kTypes[static_cast<std::size_t>(type)]) return *known;
+  throw InputError("", "a reduction",
+                   fmt::format("NCCL does not add values of type {}", name_of(type)),
+                   "take a strategy that does not replicate what makes them");
 }
 
 }  // namespace strato::nccl_transport

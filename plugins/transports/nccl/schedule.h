@@ -1,8 +1,13 @@
 // This settles all of the transport that needs no GPU: in which order pairs of ranks get their
-// channels, how wide these are, and which network interface NCCL may use.
+// channels, how wide these are, which network interface NCCL may use, and how it names element
+// types.
 #pragma once
 
+#include <nccl.h>
+
 #include <string>
+
+#include "core/graph/value/graph.h"
 
 namespace strato::nccl_transport {
 
@@ -19,5 +24,8 @@ int blocks_of_channel(int ranks, int multiprocessors);
 
 // The name of the interface with this numeric address, "eth0"; empty: none has it.
 std::string interface_with(const std::string& address);
+
+// Throws InputError for a type that NCCL does not sum (Bool, I16).
+ncclDataType_t sum_type_of(DataType type);
 
 }  // namespace strato::nccl_transport

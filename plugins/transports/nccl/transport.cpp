@@ -13,11 +13,10 @@
 
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
-#include "plugins/transports/meeting/alone.h"
-#include "plugins/transports/meeting/texts.h"
+#include "plugins/transports/meeting/parts.h"
 #include "plugins/transports/nccl/connections.h"
-#include "plugins/transports/nccl/data_type.h"
 #include "plugins/transports/nccl/message.h"
+#include "plugins/transports/nccl/schedule.h"
 
 namespace strato::nccl_transport {
 namespace {
@@ -37,7 +36,7 @@ ncclResult_t each_of(const std::vector<Bytes>& pieces, Call call) {
 }
 
 bool all_empty(const std::vector<Bytes>& values) {
-  return std::all_of(values.begin(), values.end(), [](Bytes each) { return each.empty(); });
+  return std::ranges::all_of(values, [](Bytes each) { return each.empty(); });
 }
 
 class NcclTransport final : public Transport {

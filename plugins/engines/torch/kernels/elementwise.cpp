@@ -5,8 +5,7 @@
 #include <numbers>
 
 #include "core/base/error.h"
-#include "plugins/engines/torch/kernels/kernel.h"
-#include "plugins/engines/torch/values/noise.h"
+#include "plugins/engines/torch/values/made_elements.h"
 #include "plugins/engines/torch/values/stored.h"
 
 namespace strato::torch_engine {
@@ -20,13 +19,7 @@ template <at::Tensor (*f)(const at::Tensor&, const at::Tensor&)>
 Kernel binary(const Site&) {
   return of_inputs([](const Tensors& in) { return f(in[0], in[1]); });
 }
-// The gradient from the output's gradient and one saved tensor.
-template <at::Tensor (*f)(const at::Tensor&, const at::Tensor&)>
-Kernel slope(const Site&) {
-  return of_inputs([](const Tensors& in) { return f(in[0], in[1]); });
-}
-
-// ---- one tensor
+// ---- one tensor; a slope makes the gradient from the output's gradient and one saved tensor
 
 at::Tensor exp_slope(const at::Tensor& dy, const at::Tensor& y) { return dy.mul(y); }
 at::Tensor sqrt_slope(const at::Tensor& dy, const at::Tensor& y) { return dy.div(y.mul(2)); }
@@ -46,14 +39,16 @@ at::Tensor log_slope(const at::Tensor& dy, const at::Tensor& x) { return dy.div(
 at::Tensor softplus_slope(const at::Tensor& dy, const at::Tensor& x) { return dy.mul(x.sigmoid()); }
 at::Tensor softplus(const at::Tensor& x) { return at::softplus(x); }
 
+std::string gelu_form(const Site& site) {
+  return site->type.starts_with("FastGelu") ? "tanh" : site->text("approximate", "none");
+}
 Kernel gelu(const Site& site) {
-  const std::string form = site->type == "FastGelu" ? "tanh" : site->text("approximate", "none");
-  return of_inputs([form](const Tensors& in) { return at::gelu(in[0], form); });
+  return of_inputs([form = gelu_form(site)](const Tensors& in) { return at::gelu(in[0], form); });
 }
 Kernel gelu_grad(const Site& site) {
-  const bool fast = site->type.starts_with("FastGelu");
-  const std::string form = fast ? "tanh" : site->text("approximate", "none");
-  return of_inputs([form](const Tensors& in) { return at::gelu_backward(in[0], in[1], form); });
+  return of_inputs([form = gelu_form(site)](const Tensors& in) {
+    return at::gelu_backward(in[0], in[1], form);
+  });
 }
 
 Kernel leaky_relu(const Site& site) {
@@ -118,36 +113,30 @@ double drop_ratio(const Site& site) {
   return ratio;
 }
 
+Tensor whole_input(const Site& site) {
+  Tensor tensor = site.input(0);
+  if (const AxisPart* part = site.part(); part != nullptr)
+    tensor.shape[static_cast<std::size_t>(part->axis)] = part->extent;
+  return tensor;
+}
+
 // A part of a split op has its slice of the mask that all of the op has.
-class KeepMask {
- public:
+struct KeepMask {
   explicit KeepMask(const Site& site)
-      : KeepMask(whole_input(site), site.graph().batch(), site->name) {
-    if (site.part() != nullptr) part_ = *site.part();
-  }
+      : noise(whole_input(site), site.graph().batch(), site->name),
+        shape(site.local(whole_input(site))),
+        part(site.part() != nullptr ? *site.part() : AxisPart{}) {}
 
   at::Tensor operator()(const Shard& shard, double ratio) const {
-    const at::Tensor mask = at::empty(shape_.on(shard), at::TensorOptions().dtype(at::kBool));
-    noise_.keep_mask(shard, ratio, mask.data_ptr<bool>());
-    if (part_.extent == 0) return mask;
-    return mask.narrow(part_.axis, part_.begin, part_.end - part_.begin).contiguous();
+    const at::Tensor mask = at::empty(shape.on(shard), at::TensorOptions().dtype(at::kBool));
+    noise.keep_mask(shard, ratio, mask.data_ptr<bool>());
+    if (part.extent == 0) return mask;
+    return mask.narrow(part.axis, part.begin, part.end - part.begin).contiguous();
   }
 
- private:
-  KeepMask(const Tensor& tensor, std::int64_t batch, std::string_view name)
-      : noise_(tensor, batch, name), shape_(tensor, batch) {}
-
-  static Tensor whole_input(const Site& site) {
-    Tensor tensor = site.input(0);
-    if (const AxisPart* part = site.part(); part != nullptr) {
-      tensor.shape[static_cast<std::size_t>(part->axis)] = part->extent;
-    }
-    return tensor;
-  }
-
-  Noise noise_;
-  LocalShape shape_;
-  AxisPart part_;  // extent 0: none
+  Noise noise;
+  LocalShape shape;
+  AxisPart part;  // extent 0: none
 };
 
 Kernel dropout(const Site& site) {
@@ -189,39 +178,21 @@ Kernel modulo(const Site& site) {
   return binary<at::remainder>(site);
 }
 
-Kernel broadcast_grad(const Site& site) {  // Add, Sum, Sub's first
-  return summed_to_output(site, [](const Tensors& in) { return in[0]; });
+// Gradients with what was broadcast still to be summed: from the output's gradient, then what is
+// read of the operands and the output.
+at::Tensor negated(const Tensors& in) { return in[0].neg(); }
+at::Tensor times(const Tensors& in) { return in[0].mul(in[1]); }
+at::Tensor divide_slope_a(const Tensors& in) { return in[0].div(in[1]); }
+at::Tensor divide_slope_b(const Tensors& in) {
+  return in[0].mul(in[1]).div_(in[2].square()).neg_();
 }
-Kernel negated_grad(const Site& site) {
-  return summed_to_output(site, [](const Tensors& in) { return in[0].neg(); });
+at::Tensor power_slope_a(const Tensors& in) {
+  return in[0].mul(in[2]).mul(in[1].pow(in[2].sub(1)));
 }
-Kernel multiply_grad(const Site& site) {
-  return summed_to_output(site, [](const Tensors& in) { return in[0].mul(in[1]); });
-}
-Kernel divide_grad_a(const Site& site) {
-  return summed_to_output(site, [](const Tensors& in) { return in[0].div(in[1]); });
-}
-Kernel divide_grad_b(const Site& site) {
-  return summed_to_output(
-      site, [](const Tensors& in) { return in[0].mul(in[1]).div_(in[2].square()).neg_(); });
-}
-Kernel power_grad_a(const Site& site) {
-  return summed_to_output(
-      site, [](const Tensors& in) { return in[0].mul(in[2]).mul(in[1].pow(in[2].sub(1))); });
-}
-Kernel power_grad_b(const Site& site) {
-  return summed_to_output(site,
-                          [](const Tensors& in) { return in[0].mul(in[3]).mul(in[1].log()); });
-}
-Kernel extreme_grad(const Site& site) {  // dy, this operand, the extreme
-  return summed_to_output(site, [](const Tensors& in) { return in[1].eq(in[2]).mul(in[0]); });
-}
-Kernel where_grad_a(const Site& site) {
-  return summed_to_output(site, [](const Tensors& in) { return in[1].mul(in[0]); });
-}
-Kernel where_grad_b(const Site& site) {
-  return summed_to_output(site, [](const Tensors& in) { return in[1].logical_not().mul(in[0]); });
-}
+at::Tensor power_slope_b(const Tensors& in) { return in[0].mul(in[3]).mul(in[1].log()); }
+at::Tensor extreme_slope(const Tensors& in) { return in[1].eq(in[2]).mul(in[0]); }
+at::Tensor where_slope_a(const Tensors& in) { return in[1].mul(in[0]); }
+at::Tensor where_slope_b(const Tensors& in) { return in[1].logical_not().mul(in[0]); }
 
 Kernel where(const Site&) {
   return of_inputs([](const Tensors& in) { return at::where(in[0], in[1], in[2]); });
@@ -271,95 +242,65 @@ Kernel folded(const Site&) {
 
 KernelTable elementwise_kernels() {
   return {
-      {"Abs", unary<at::abs>},
-      {"AbsGrad", slope<abs_slope>},
-      {"Add", binary<add>},
-      {"AddGrad", broadcast_grad},
-      {"AddN", sum},
-      {"AddNGrad", broadcast_grad},
+      {"Abs", unary<at::abs>, binary<abs_slope>},
+      {"Add", binary<add>, summed<first_of>},
+      {"AddN", sum, summed<first_of>},
       {"And", binary<at::logical_and>},
-      {"Cast", cast},
-      {"CastGrad", cast},
+      {"Cast", cast, cast},
       {"Ceil", unary<at::ceil>},
-      {"Clip", clip},
-      {"ClipGrad", clip_grad},
-      {"Cos", unary<at::cos>},
-      {"CosGrad", slope<cos_slope>},
+      {"Clip", clip, clip_grad},
+      {"Cos", unary<at::cos>, binary<cos_slope>},
       {"Div", divide},
-      {"DivGradA", divide_grad_a},
-      {"DivGradB", divide_grad_b},
-      {"Dropout", dropout},
-      {"DropoutGrad", dropout_grad},
-      {"Elu", elu},
-      {"EluGrad", elu_grad},
+      {"DivGradA", summed<divide_slope_a>},
+      {"DivGradB", summed<divide_slope_b>},
+      {"Dropout", dropout, dropout_grad},
+      {"Elu", elu, elu_grad},
       {"Equal", binary<at::eq>},
-      {"Erf", unary<at::erf>},
-      {"ErfGrad", slope<erf_slope>},
-      {"Exp", unary<at::exp>},
-      {"ExpGrad", slope<exp_slope>},
-      {"FastGelu", gelu},
-      {"FastGeluGrad", gelu_grad},
+      {"Erf", unary<at::erf>, binary<erf_slope>},
+      {"Exp", unary<at::exp>, binary<exp_slope>},
+      {"FastGelu", gelu, gelu_grad},
       {"Floor", unary<at::floor>},
-      {"Gelu", gelu},
-      {"GeluGrad", gelu_grad},
+      {"Gelu", gelu, gelu_grad},
       {"Greater", binary<at::gt>},
       {"GreaterOrEqual", binary<at::ge>},
-      {"HardSigmoid", hard_sigmoid},
-      {"HardSigmoidGrad", hard_sigmoid_grad},
-      {"HardSwish", unary<at::hardswish>},
-      {"HardSwishGrad", slope<at::hardswish_backward>},
-      {"LeakyRelu", leaky_relu},
-      {"LeakyReluGrad", leaky_relu_grad},
+      {"HardSigmoid", hard_sigmoid, hard_sigmoid_grad},
+      {"HardSwish", unary<at::hardswish>, binary<at::hardswish_backward>},
+      {"LeakyRelu", leaky_relu, leaky_relu_grad},
       {"Less", binary<at::lt>},
       {"LessOrEqual", binary<at::le>},
-      {"Log", unary<at::log>},
-      {"LogGrad", slope<log_slope>},
-      {"Max", folded<at::maximum>},
-      {"MaxGrad", extreme_grad},
-      {"Mean", mean},
-      {"MeanGrad", mean_grad},
-      {"Min", folded<at::minimum>},
-      {"MinGrad", extreme_grad},
+      {"Log", unary<at::log>, binary<log_slope>},
+      {"Max", folded<at::maximum>, summed<extreme_slope>},
+      {"Mean", mean, mean_grad},
+      {"Min", folded<at::minimum>, summed<extreme_slope>},
       {"Mod", modulo},
-      {"ModGradA", broadcast_grad},
+      {"ModGradA", summed<first_of>},
       {"Mul", binary<at::mul>},
-      {"MulGradA", multiply_grad},
-      {"MulGradB", multiply_grad},
-      {"Neg", unary<at::neg>},
-      {"NegGrad", unary<at::neg>},
+      {"MulGradA", summed<times>},
+      {"MulGradB", summed<times>},
+      {"Neg", unary<at::neg>, unary<at::neg>},
       {"Not", unary<at::logical_not>},
       {"Or", binary<at::logical_or>},
       {"Pow", binary<at::pow>},
-      {"PowGradA", power_grad_a},
-      {"PowGradB", power_grad_b},
-      {"Reciprocal", unary<at::reciprocal>},
-      {"ReciprocalGrad", slope<reciprocal_slope>},
-      {"Relu", unary<at::relu>},
-      {"ReluGrad", slope<relu_slope>},
+      {"PowGradA", summed<power_slope_a>},
+      {"PowGradB", summed<power_slope_b>},
+      {"Reciprocal", unary<at::reciprocal>, binary<reciprocal_slope>},
+      {"Relu", unary<at::relu>, binary<relu_slope>},
       {"Round", unary<at::round>},
-      {"Sigmoid", unary<at::sigmoid>},
-      {"SigmoidGrad", slope<at::sigmoid_backward>},
+      {"Sigmoid", unary<at::sigmoid>, binary<at::sigmoid_backward>},
       {"Sign", unary<at::sign>},
-      {"Silu", unary<at::silu>},
-      {"SiluGrad", slope<at::silu_backward>},
-      {"Sin", unary<at::sin>},
-      {"SinGrad", slope<sin_slope>},
-      {"Softplus", unary<softplus>},
-      {"SoftplusGrad", slope<softplus_slope>},
-      {"Sqrt", unary<at::sqrt>},
-      {"SqrtGrad", slope<sqrt_slope>},
+      {"Silu", unary<at::silu>, binary<at::silu_backward>},
+      {"Sin", unary<at::sin>, binary<sin_slope>},
+      {"Softplus", unary<softplus>, binary<softplus_slope>},
+      {"Sqrt", unary<at::sqrt>, binary<sqrt_slope>},
       {"Sub", binary<subtract>},
-      {"SubGradA", broadcast_grad},
-      {"SubGradB", negated_grad},
-      {"Sum", sum},
-      {"SumGrad", broadcast_grad},
-      {"Swish", unary<at::silu>},
-      {"SwishGrad", slope<at::silu_backward>},
-      {"Tanh", unary<at::tanh>},
-      {"TanhGrad", slope<at::tanh_backward>},
+      {"SubGradA", summed<first_of>},
+      {"SubGradB", summed<negated>},
+      {"Sum", sum, summed<first_of>},
+      {"Swish", unary<at::silu>, binary<at::silu_backward>},
+      {"Tanh", unary<at::tanh>, binary<at::tanh_backward>},
       {"Where", where},
-      {"WhereGradA", where_grad_a},
-      {"WhereGradB", where_grad_b},
+      {"WhereGradA", summed<where_slope_a>},
+      {"WhereGradB", summed<where_slope_b>},
   };
 }
 

@@ -10,8 +10,8 @@
 #include "plugins/engines/torch/kernels/linear.h"
 #include "plugins/engines/torch/kernels/movement.h"
 #include "plugins/engines/torch/kernels/normalization.h"
-#include "plugins/engines/torch/kernels/pooling.h"
 #include "plugins/engines/torch/kernels/update.h"
+#include "plugins/engines/torch/kernels/windows.h"
 
 namespace strato::torch_engine {
 
@@ -33,19 +33,16 @@ double Site::setting(std::string_view attribute, std::size_t slot, double fallba
   if (op().attribute(attribute) != nullptr) return op().real(attribute, fallback);
   if (!has_input(slot)) return fallback;
   const Tensor& tensor = input(slot);
-  if (tensor.data && tensor.type == DataType::F32 && tensor.data->size() >= sizeof(float)) {
-    float value = 0;
+  const auto number = [&tensor](auto value) {
     std::memcpy(&value, tensor.data->data(), sizeof value);
-    return value;
-  }
-  if (tensor.data && tensor.type == DataType::F64 && tensor.data->size() >= sizeof(double)) {
-    double value = 0;
-    std::memcpy(&value, tensor.data->data(), sizeof value);
-    return value;
-  }
-  if (const auto whole = constant(slot); whole && !whole->empty()) {
+    return static_cast<double>(value);
+  };
+  const bool lone =
+      tensor.data && tensor.data->size() >= static_cast<std::size_t>(size_of(tensor.type));
+  if (lone && tensor.type == DataType::F32) return number(float());
+  if (lone && tensor.type == DataType::F64) return number(double());
+  if (const auto whole = constant(slot); whole && !whole->empty())
     return static_cast<double>(whole->front());
-  }
   refuse(fmt::format("its input {} is not a constant number", slot + 1));
 }
 
@@ -56,11 +53,15 @@ void Site::refuse(const std::string& problem) const {
 }
 
 KernelMaker find_kernel(std::string_view type) {
-  static const std::map<std::string_view, KernelMaker> all = [] {
-    std::map<std::string_view, KernelMaker> map;
-    for (const auto family : {linear_kernels, pooling_kernels, elementwise_kernels,
-                              movement_kernels, normalization_kernels, update_kernels}) {
-      for (const NamedKernel& kernel : family()) map.emplace(kernel.type, kernel.make);
+  static const std::map<std::string, KernelMaker, std::less<>> all = [] {
+    std::map<std::string, KernelMaker, std::less<>> map;
+    for (const auto family : {linear_kernels, window_kernels, elementwise_kernels, movement_kernels,
+                              normalization_kernels, update_kernels}) {
+      for (const NamedKernel& kernel : family()) {
+        map.emplace(kernel.type, kernel.make);
+        if (kernel.gradient != nullptr)
+          map.emplace(fmt::format("{}Grad", kernel.type), kernel.gradient);
+      }
     }
     return map;
   }();

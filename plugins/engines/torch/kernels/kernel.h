@@ -10,7 +10,7 @@
 
 #include "core/graph/value/op_reader.h"
 #include "plugins/engines/torch/values/aten.h"
-#include "plugins/engines/torch/values/shard.h"
+#include "plugins/engines/torch/values/made_elements.h"
 
 namespace strato::torch_engine {
 
@@ -68,6 +68,7 @@ using KernelMaker = Kernel (*)(const Site&);
 struct NamedKernel {
   std::string_view type;
   KernelMaker make;
+  KernelMaker gradient = nullptr;  // of the type with "Grad" behind its name; null: there is none
 };
 using KernelTable = std::vector<NamedKernel>;  // of a family of op types
 
@@ -83,12 +84,18 @@ template <class F>
 Kernel of_inputs(F f) {  // f: inputs -> one tensor
   return [f](const Tensors& in, const Shard&) { return Tensors{f(in)}; };
 }
-// Sums what was broadcast, to the shape of the gradient op's (first) output.
 template <class F>
-Kernel summed_to_output(const Site& site, F f) {
+Kernel to_output(const Site& site,
+                 F f) {  // f: inputs and the (first) output's shape -> that output
   return [f, shape = site.local_out()](const Tensors& in, const Shard& shard) {
-    return Tensors{f(in).sum_to_size(shape.on(shard))};
+    return Tensors{f(in, shape.on(shard))};
   };
 }
+// Sums what was broadcast, to the shape of the gradient op's (first) output.
+template <at::Tensor (*f)(const Tensors&)>
+Kernel summed(const Site& site) {
+  return to_output(site, [](const Tensors& in, const Shape& to) { return f(in).sum_to_size(to); });
+}
+inline at::Tensor first_of(const Tensors& in) { return in[0]; }
 
 }  // namespace strato::torch_engine

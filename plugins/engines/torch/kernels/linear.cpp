@@ -1,8 +1,5 @@
 #include "plugins/engines/torch/kernels/linear.h"
 
-#include "plugins/engines/torch/kernels/kernel.h"
-#include "plugins/engines/torch/kernels/window.h"
-
 namespace strato::torch_engine {
 namespace {
 
@@ -39,9 +36,9 @@ struct Product {
 };
 
 Kernel matmul(const Site& site) {
-  return [p = Product(site), shape = site.local_out()](const Tensors& in, const Shard& shard) {
-    return Tensors{p.scaled(at::matmul(p.a(in[0]), p.b(in[1]))).reshape(shape.on(shard))};
-  };
+  return to_output(site, [p = Product(site)](const Tensors& in, const Shape& to) {
+    return p.scaled(at::matmul(p.a(in[0]), p.b(in[1]))).reshape(to);
+  });
 }
 
 // The shape that `operand`, made a matrix, has before it was turned.
@@ -51,19 +48,15 @@ Shape matrix_shape(const Shape& shape, bool vector_is_row) {
 }
 
 Kernel matmul_grad_a(const Site& site) {
-  return [p = Product(site.of_forward()), shape = site.local_out()](const Tensors& in,
-                                                                    const Shard& shard) {
-    const Shape to = shape.on(shard);
+  return to_output(site, [p = Product(site.of_forward())](const Tensors& in, const Shape& to) {
     const at::Tensor gradient = at::matmul(p.y(in[0]), p.b(in[1]).transpose(-1, -2));
     const at::Tensor turned = p.scaled(turned_if(p.turn_a && !p.row, gradient));
-    return Tensors{turned.sum_to_size(matrix_shape(to, true)).reshape(to)};
-  };
+    return turned.sum_to_size(matrix_shape(to, true)).reshape(to);
+  });
 }
 
 Kernel matmul_grad_b(const Site& site) {
-  return [p = Product(site.of_forward()), shape = site.local_out()](const Tensors& in,
-                                                                    const Shard& shard) {
-    const Shape to = shape.on(shard);
+  return to_output(site, [p = Product(site.of_forward())](const Tensors& in, const Shape& to) {
     at::Tensor y = p.y(in[0]), a = p.a(in[1]);
     if (to.size() <= 2) {  // one matrix for all: one product over all rows, not a sum of products
       y = y.reshape({-1, y.size(-1)});
@@ -71,8 +64,8 @@ Kernel matmul_grad_b(const Site& site) {
     }
     const at::Tensor gradient = at::matmul(a.transpose(-1, -2), y);
     const at::Tensor turned = p.scaled(turned_if(p.turn_b && !p.column, gradient));
-    return Tensors{turned.sum_to_size(matrix_shape(to, false)).reshape(to)};
-  };
+    return turned.sum_to_size(matrix_shape(to, false)).reshape(to);
+  });
 }
 
 // ---- Gemm: alpha * A' * B' + beta * C
@@ -115,73 +108,9 @@ Kernel gemm_grad_weight(const Site& site) {
 }
 
 Kernel gemm_grad_bias(const Site& site) {
-  return summed_to_output(site, [beta = Gemm(site.of_forward()).beta](const Tensors& in) {
-    return beta == 1 ? in[0] : in[0].mul(beta);
-  });
-}
-
-// ---- Conv, ConvTranspose
-
-struct Convolution {
-  explicit Convolution(const Site& site)
-      : transposed(site->type == "ConvTranspose"),
-        window(window_of(site, {site.in(1).begin() + 2, site.in(1).end()})),
-        groups(site->integer("group", 1)),
-        extra(site->integers("output_padding")),
-        input(site.local(site.input(0))),
-        weight(site.in(1)) {
-    extra.resize(window.kernel.size(), 0);
-    if (transposed && !window.symmetric()) site.refuse("transposed with uneven padding");
-  }
-
-  at::Tensor forward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) const {
-    return at::convolution(window.padded(x, 0), w, bias, window.stride, window.native_padding(),
-                           window.dilation, transposed, extra, groups);
-  }
-  at::Tensor backward(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w,
-                      std::array<bool, 3> wanted) const {
-    auto gradients =
-        at::convolution_backward(y, x, w, c10::nullopt, window.stride, window.native_padding(),
-                                 window.dilation, transposed, extra, groups, wanted);
-    return wanted[0] ? std::get<0>(gradients) : std::get<1>(gradients);
-  }
-
-  bool transposed;
-  Window window;
-  std::int64_t groups;
-  std::vector<std::int64_t> extra;
-  LocalShape input;
-  Shape weight;
-};
-
-Kernel convolution(const Site& site) {
-  return of_inputs([c = Convolution(site)](const Tensors& in) {
-    return c.forward(in[0], in[1], in.size() > 2 ? in[2] : at::Tensor());
-  });
-}
-
-// The library asks for the tensor whose gradient is wanted, of which it reads the shape alone: an
-// empty one costs nothing.
-Kernel convolution_grad_input(const Site& site) {
-  return [c = Convolution(site.of_forward())](const Tensors& in, const Shard& shard) {
-    const Shape shape = c.input.on(shard);
-    const at::Tensor x = at::empty(c.window.padded_shape(shape), in[0].options());
-    return Tensors{c.window.cropped(c.backward(in[0], x, in[1], {true, false, false}))};
-  };
-}
-
-Kernel convolution_grad_weight(const Site& site) {
-  return of_inputs([c = Convolution(site.of_forward())](const Tensors& in) {
-    const at::Tensor w = at::empty(c.weight, in[0].options());
-    return c.backward(in[0], c.window.padded(in[1], 0), w, {false, true, false});
-  });
-}
-
-Kernel convolution_grad_bias(const Site&) {
-  return of_inputs([](const Tensors& in) {
-    std::vector<std::int64_t> axes = {0};
-    for (std::int64_t i = 2; i < in[0].dim(); ++i) axes.push_back(i);
-    return in[0].sum(axes);
+  const double beta = Gemm(site.of_forward()).beta;
+  return to_output(site, [beta](const Tensors& in, const Shape& to) {
+    return (beta == 1 ? in[0] : in[0].mul(beta)).sum_to_size(to);
   });
 }
 
@@ -189,14 +118,6 @@ Kernel convolution_grad_bias(const Site&) {
 
 KernelTable linear_kernels() {
   return {
-      {"Conv", convolution},
-      {"ConvGradBias", convolution_grad_bias},
-      {"ConvGradInput", convolution_grad_input},
-      {"ConvGradWeight", convolution_grad_weight},
-      {"ConvTranspose", convolution},
-      {"ConvTransposeGradBias", convolution_grad_bias},
-      {"ConvTransposeGradInput", convolution_grad_input},
-      {"ConvTransposeGradWeight", convolution_grad_weight},
       {"FusedMatMul", matmul},
       {"FusedMatMulGradA", matmul_grad_a},
       {"FusedMatMulGradB", matmul_grad_b},

@@ -1,5 +1,4 @@
-// Products of matrices and convolutions, with their gradients as separate kernels, as the catalogue
-// has them.
+// Products of matrices, with their gradients as separate kernels, as the catalogue has them.
 #pragma once
 
 #include "plugins/engines/torch/kernels/kernel.h"

@@ -11,9 +11,7 @@ namespace {
 // ---- views
 
 Kernel view(const Site& site) {
-  return [shape = site.local_out()](const Tensors& in, const Shard& shard) {
-    return Tensors{in[0].view(shape.on(shard))};
-  };
+  return to_output(site, [](const Tensors& in, const Shape& to) { return in[0].view(to); });
 }
 
 // ---- transposes, broadcasts
@@ -44,13 +42,8 @@ Kernel transpose_grad(const Site& site) {
 }
 
 Kernel expand(const Site& site) {
-  return [shape = site.local_out()](const Tensors& in, const Shard& shard) {
-    return Tensors{in[0].expand(shape.on(shard)).contiguous()};
-  };
-}
-
-Kernel expand_grad(const Site& site) {
-  return summed_to_output(site, [](const Tensors& in) { return in[0]; });
+  return to_output(
+      site, [](const Tensors& in, const Shape& to) { return in[0].expand(to).contiguous(); });
 }
 
 Kernel tile(const Site& site) {
@@ -80,9 +73,8 @@ Kernel concat_grad(const Site& site) {
   }
   return [axis, parts](const Tensors& in, const Shard&) {
     Tensors out;
-    for (const auto& [begin, length] : parts) {
+    for (const auto& [begin, length] : parts)
       out.push_back(in[0].narrow(axis, begin, length).contiguous());
-    }
     return out;
   };
 }
@@ -93,9 +85,8 @@ Kernel split(const Site& site) {
   for (std::size_t i = 0; i < site.output_count(); ++i) sizes.push_back(extent(site.out(i), axis));
   return [axis, sizes](const Tensors& in, const Shard&) {
     Tensors out;
-    for (const at::Tensor& part : in[0].split_with_sizes(sizes, axis)) {
+    for (const at::Tensor& part : in[0].split_with_sizes(sizes, axis))
       out.push_back(part.contiguous());
-    }
     return out;
   };
 }
@@ -135,12 +126,11 @@ Kernel slice(const Site& site) {
 }
 
 Kernel slice_grad(const Site& site) {
-  return [s = Slices(site.of_forward()), shape = site.local_out()](const Tensors& in,
-                                                                   const Shard& shard) {
-    at::Tensor gradient = at::zeros(shape.on(shard), in[0].options());
+  return to_output(site, [s = Slices(site.of_forward())](const Tensors& in, const Shape& to) {
+    at::Tensor gradient = at::zeros(to, in[0].options());
     s.of(gradient).copy_(in[0]);
-    return Tensors{gradient};
-  };
+    return gradient;
+  });
 }
 
 // (begin, end) of the last axis first, as the library wants them.
@@ -188,25 +178,23 @@ struct Lookup {
 };
 
 Kernel gather(const Site& site) {
-  return [l = Lookup(site), shape = site.local_out()](const Tensors& in, const Shard& shard) {
-    return Tensors{in[0].index_select(l.axis, l.flat(in[1])).view(shape.on(shard))};
-  };
+  return to_output(site, [l = Lookup(site)](const Tensors& in, const Shape& to) {
+    return in[0].index_select(l.axis, l.flat(in[1])).view(to);
+  });
 }
 
 Kernel gather_grad(const Site& site) {
-  return [l = Lookup(site.of_forward()), shape = site.local_out()](const Tensors& in,
-                                                                   const Shard& shard) {
-    const Shape to = shape.on(shard);
+  return to_output(site, [l = Lookup(site.of_forward())](const Tensors& in, const Shape& to) {
     const at::Tensor indices = l.flat(in[1]);
     if (l.axis == 0) {
       const at::Tensor rows = in[0].reshape({indices.numel(), -1});
-      return Tensors{at::embedding_dense_backward(rows, indices, l.extent, -1, false).view(to)};
+      return at::embedding_dense_backward(rows, indices, l.extent, -1, false).view(to);
     }
     Shape flat = to;
     flat[static_cast<std::size_t>(l.axis)] = indices.numel();
     const at::Tensor zeros = at::zeros(to, in[0].options());
-    return Tensors{zeros.index_add(l.axis, indices, in[0].reshape(flat))};
-  };
+    return zeros.index_add(l.axis, indices, in[0].reshape(flat));
+  });
 }
 
 Kernel gather_elements(const Site& site) {
@@ -217,11 +205,10 @@ Kernel gather_elements(const Site& site) {
 
 Kernel gather_elements_grad(const Site& site) {
   const Site forward = site.of_forward();
-  return [axis = forward.axis("axis", 0, forward.in(0).size()), shape = site.local_out()](
-             const Tensors& in, const Shard& shard) {
-    return Tensors{
-        at::zeros(shape.on(shard), in[0].options()).scatter_add_(axis, in[1].to(at::kLong), in[0])};
-  };
+  const int axis = forward.axis("axis", 0, forward.in(0).size());
+  return to_output(site, [axis](const Tensors& in, const Shape& to) {
+    return at::zeros(to, in[0].options()).scatter_add_(axis, in[1].to(at::kLong), in[0]);
+  });
 }
 
 // ---- reductions
@@ -254,18 +241,15 @@ at::Tensor with_axes(const at::Tensor& t, const std::vector<std::int64_t>& axes,
 Kernel sum_grad(const Site& site) {
   const Site forward = site.of_forward();
   const bool mean = forward->type == "ReduceMean";
-  double count =
-      1;  // of the whole tensor, also on a part of it: a mean over the batch is not split
-  for (const std::int64_t axis : axes_of(forward)) {
-    count *= static_cast<double>(extent(forward.in(0), axis));
-  }
-  return [axes = axes_of(forward), mean, count, shape = site.local_out()](const Tensors& in,
-                                                                          const Shard& shard) {
-    const Shape to = shape.on(shard);
+  const std::vector<std::int64_t> axes = axes_of(forward);
+  // Of the whole tensor, also on a part of it: a mean over the batch is not split.
+  double count = 1;
+  for (const std::int64_t axis : axes) count *= static_cast<double>(extent(forward.in(0), axis));
+  return to_output(site, [axes, mean, count](const Tensors& in, const Shape& to) {
     at::Tensor dy = with_axes(in[0], axes, to);
     if (mean) dy = dy.div(count);
-    return Tensors{dy.expand(to).contiguous()};
-  };
+    return dy.expand(to).contiguous();
+  });
 }
 
 Kernel reduced_extreme_grad(const Site& site) {  // dy, input, output
@@ -290,41 +274,25 @@ KernelTable movement_kernels() {
   return {
       {"ArgMax", place_of_extreme<true>},
       {"ArgMin", place_of_extreme<false>},
-      {"Concat", concat},
-      {"ConcatGrad", concat_grad},
-      {"Expand", expand},
-      {"ExpandGrad", expand_grad},
-      {"Flatten", view},
-      {"FlattenGrad", view},
-      {"Gather", gather},
-      {"GatherElements", gather_elements},
-      {"GatherElementsGrad", gather_elements_grad},
-      {"GatherGrad", gather_grad},
+      {"Concat", concat, concat_grad},
+      {"Expand", expand, summed<first_of>},
+      {"Flatten", view, view},
+      {"Gather", gather, gather_grad},
+      {"GatherElements", gather_elements, gather_elements_grad},
       {"Identity", view},
       {"NoOp", view},
-      {"Pad", pad},
-      {"PadGrad", pad_grad},
-      {"ReduceMax", reduction<Reduce::Max>},
-      {"ReduceMaxGrad", reduced_extreme_grad},
-      {"ReduceMean", reduction<Reduce::Mean>},
-      {"ReduceMeanGrad", sum_grad},
-      {"ReduceMin", reduction<Reduce::Min>},
-      {"ReduceMinGrad", reduced_extreme_grad},
-      {"ReduceSum", reduction<Reduce::Sum>},
-      {"ReduceSumGrad", sum_grad},
-      {"Reshape", view},
-      {"ReshapeGrad", view},
-      {"Slice", slice},
-      {"SliceGrad", slice_grad},
-      {"Split", split},
-      {"SplitGrad", split_grad},
-      {"Squeeze", view},
-      {"SqueezeGrad", view},
+      {"Pad", pad, pad_grad},
+      {"ReduceMax", reduction<Reduce::Max>, reduced_extreme_grad},
+      {"ReduceMean", reduction<Reduce::Mean>, sum_grad},
+      {"ReduceMin", reduction<Reduce::Min>, reduced_extreme_grad},
+      {"ReduceSum", reduction<Reduce::Sum>, sum_grad},
+      {"Reshape", view, view},
+      {"Slice", slice, slice_grad},
+      {"Split", split, split_grad},
+      {"Squeeze", view, view},
       {"Tile", tile},
-      {"Transpose", transpose},
-      {"TransposeGrad", transpose_grad},
-      {"Unsqueeze", view},
-      {"UnsqueezeGrad", view},
+      {"Transpose", transpose, transpose_grad},
+      {"Unsqueeze", view, view},
   };
 }
 

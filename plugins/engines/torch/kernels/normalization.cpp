@@ -1,6 +1,6 @@
 #include "plugins/engines/torch/kernels/normalization.h"
 
-#include "plugins/engines/torch/kernels/kernel.h"
+#include <numeric>
 
 namespace strato::torch_engine {
 namespace {
@@ -50,21 +50,17 @@ Kernel batch_norm_grad(const Site& site) {
 
 struct LayerNorm {
   explicit LayerNorm(const Site& forward)
-      : first(static_cast<std::size_t>(forward.axis("axis", -1, forward.in(0).size()))),
+      : first(forward.axis("axis", -1, forward.in(0).size())),
         epsilon(forward->real("epsilon", 1e-5)),
-        shape(forward.in(0).begin() + static_cast<std::ptrdiff_t>(first), forward.in(0).end()) {}
-
-  std::vector<std::int64_t> axes() const {
-    std::vector<std::int64_t> result;
-    for (std::size_t i = first; i < first + shape.size(); ++i) {
-      result.push_back(static_cast<std::int64_t>(i));
-    }
-    return result;
+        shape(forward.in(0).begin() + first, forward.in(0).end()),
+        axes(shape.size()) {
+    std::iota(axes.begin(), axes.end(), first);
   }
 
-  std::size_t first;
+  int first;
   double epsilon;
-  Shape shape;  // of the axes that are normalised
+  Shape shape;                     // of the axes that are normalised
+  std::vector<std::int64_t> axes;  // themselves
 };
 
 Kernel layer_norm(const Site& site) {
@@ -81,7 +77,7 @@ Kernel layer_norm(const Site& site) {
 Kernel layer_norm_grad(const Site& site) {
   return [n = LayerNorm(site.of_forward()), wanted = wanted_of(site)](const Tensors& in,
                                                                       const Shard&) {
-    const auto [variance, mean] = at::var_mean(in[1], n.axes(), false, true);
+    const auto [variance, mean] = at::var_mean(in[1], n.axes, false, true);
     const at::Tensor inverse = variance.add(n.epsilon).rsqrt_();
     return chosen(at::native_layer_norm_backward(in[0], in[1], n.shape, mean, inverse, in[2],
                                                  at::zeros_like(in[2]), wanted),
@@ -92,22 +88,17 @@ Kernel layer_norm_grad(const Site& site) {
 // ---- softmax
 
 Kernel softmax(const Site& site) {
-  const int axis = site.axis("axis", -1, site.in(0).size());
-  if (site->type == "LogSoftmax") {
-    return of_inputs([axis](const Tensors& in) { return at::log_softmax(in[0], axis); });
-  }
-  return of_inputs([axis](const Tensors& in) { return at::softmax(in[0], axis); });
+  const bool log = site->type == "LogSoftmax";
+  return of_inputs([axis = site.axis("axis", -1, site.in(0).size()), log](const Tensors& in) {
+    return log ? at::log_softmax(in[0], axis) : at::softmax(in[0], axis);
+  });
 }
 
 Kernel softmax_grad(const Site& site) {
-  const int axis = site.axis("axis", -1, site.in(0).size());
-  if (site->type == "LogSoftmaxGrad") {
-    return of_inputs([axis](const Tensors& in) {
-      return at::_log_softmax_backward_data(in[0], in[1], axis, in[1].scalar_type());
-    });
-  }
-  return of_inputs([axis](const Tensors& in) {
-    return at::_softmax_backward_data(in[0], in[1], axis, in[1].scalar_type());
+  const auto backward =
+      site->type == "LogSoftmaxGrad" ? at::_log_softmax_backward_data : at::_softmax_backward_data;
+  return of_inputs([axis = site.axis("axis", -1, site.in(0).size()), backward](const Tensors& in) {
+    return backward(in[0], in[1], axis, in[1].scalar_type());
   });
 }
 
@@ -182,12 +173,11 @@ Kernel cross_entropy_grad(const Site& site) {
 }
 
 Kernel negative_log_likelihood_grad(const Site& site) {
-  return [c = ClassLoss(site.of_forward()), shape = site.local_out()](const Tensors& in,
-                                                                      const Shard& shard) {
-    at::Tensor gradient = at::zeros(shape.on(shard), in[0].options());
+  return to_output(site, [c = ClassLoss(site.of_forward())](const Tensors& in, const Shape& to) {
+    at::Tensor gradient = at::zeros(to, in[0].options());
     gradient.scatter_(c.axis, c.hits(in[1]), -1);
-    return Tensors{finished(c, gradient, in[1], in[0])};
-  };
+    return finished(c, gradient, in[1], in[0]);
+  });
 }
 
 Kernel squared_loss(const Site& site) {
@@ -208,22 +198,14 @@ Kernel squared_loss_grad(const Site& site) {
 
 KernelTable normalization_kernels() {
   return {
-      {"BatchNormalization", batch_norm},
-      {"BatchNormalizationGrad", batch_norm_grad},
-      {"LayerNormalization", layer_norm},
-      {"LayerNormalizationGrad", layer_norm_grad},
-      {"LogSoftmax", softmax},
-      {"LogSoftmaxGrad", softmax_grad},
-      {"MeanSquaredLoss", squared_loss},
-      {"MeanSquaredLossGrad", squared_loss_grad},
-      {"NegativeLogLikelihoodLoss", negative_log_likelihood},
-      {"NegativeLogLikelihoodLossGrad", negative_log_likelihood_grad},
-      {"Softmax", softmax},
-      {"SoftmaxCrossEntropy", cross_entropy},
-      {"SoftmaxCrossEntropyGrad", cross_entropy_grad},
-      {"SoftmaxCrossEntropyLoss", cross_entropy},
-      {"SoftmaxCrossEntropyLossGrad", cross_entropy_grad},
-      {"SoftmaxGrad", softmax_grad},
+      {"BatchNormalization", batch_norm, batch_norm_grad},
+      {"LayerNormalization", layer_norm, layer_norm_grad},
+      {"LogSoftmax", softmax, softmax_grad},
+      {"MeanSquaredLoss", squared_loss, squared_loss_grad},
+      {"NegativeLogLikelihoodLoss", negative_log_likelihood, negative_log_likelihood_grad},
+      {"Softmax", softmax, softmax_grad},
+      {"SoftmaxCrossEntropy", cross_entropy, cross_entropy_grad},
+      {"SoftmaxCrossEntropyLoss", cross_entropy, cross_entropy_grad},
   };
 }
 

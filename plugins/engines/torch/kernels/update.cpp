@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "plugins/engines/torch/kernels/kernel.h"
-
 namespace strato::torch_engine {
 namespace {
 

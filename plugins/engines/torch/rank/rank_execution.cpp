@@ -8,9 +8,8 @@
 #include "core/base/error.h"
 #include "plugins/engines/torch/kernels/part_kernel.h"
 #include "plugins/engines/torch/rank/rank_values.h"
-#include "plugins/engines/torch/values/initial_elements.h"
+#include "plugins/engines/torch/values/made_elements.h"
 #include "plugins/engines/torch/values/memory.h"
-#include "plugins/engines/torch/values/messages.h"
 #include "plugins/engines/torch/values/pieces.h"
 #include "plugins/engines/torch/values/stored.h"
 
@@ -39,12 +38,10 @@ class TorchRankExecution final : public RankExecution {
       : graph_(std::move(graph)),
         program_(std::move(program)),
         values_(*graph_, *program_),
-        threads_(options.threads) {
-    whole_.samples = graph_->batch();
-    whole_.seed = options.seed;
-    whole_.learning_rate = options.learning_rate.value_or(default_learning_rate(*graph_));
-    losses_ = loss_tensors(*graph_);
-    steps_.resize(program_->instructions.size());
+        threads_(options.threads),
+        whole_(whole_batch(*graph_, options)),
+        losses_(loss_tensors(*graph_)),
+        steps_(program_->instructions.size()) {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (runs_op(program_->instructions[i].kind)) prepare(i);
     }
@@ -88,8 +85,7 @@ class TorchRankExecution final : public RankExecution {
   // An instruction that runs an op's kernel.
   struct Step {
     Kernel kernel;
-    std::vector<Piece> needs;  // by read
-    bool cuts = false;         // some value holds more than is needed of it
+    std::vector<Piece> needs;  // by read: of the value's piece
     bool checked = false;
   };
 
@@ -109,14 +105,12 @@ class TorchRankExecution final : public RankExecution {
     }
     for (std::size_t r = 0; r < reads.size(); ++r) {
       if (!reads[r].valid()) continue;
-      const Value& value = program_->values[reads[r]];
-      if (value.piece == step.needs[r]) continue;
-      CHECK(value.piece.form == Form::Partial ||
-                holds(values_.tensor(reads[r]), value.piece, step.needs[r], graph_->batch()),
+      const Piece& piece_here = program_->values[reads[r]].piece;
+      if (piece_here.form == Form::Partial) step.needs[r] = piece_here;
+      CHECK(holds(values_.tensor(reads[r]), piece_here, step.needs[r], graph_->batch()),
             fmt::format("\"{}\" reads {} of \"{}\", which is {} here", graph_->op(op).name,
                         describe(step.needs[r]), values_.tensor(reads[r]).name,
-                        describe(value.piece)));
-      step.cuts = step.cuts || value.piece.form != Form::Partial;
+                        describe(piece_here)));
     }
   }
 
@@ -163,7 +157,10 @@ class TorchRankExecution final : public RankExecution {
     for (std::size_t o = 0; o < writes.size(); ++o) {
       if (!writes[o].valid()) continue;
       at::Tensor made = o < outputs.size() ? outputs[o] : at::Tensor();
-      if (!step.checked) check(instruction.op, writes[o], made);
+      if (!step.checked) {
+        check_output(graph_->op(instruction.op), values_.tensor(writes[o]),
+                     values_.shape(writes[o]), made);
+      }
       if (!shares && is_shared(made, inputs, outputs, o)) made = made.clone();
       values_.set(writes[o], made.contiguous());
     }
@@ -193,21 +190,11 @@ class TorchRankExecution final : public RankExecution {
         inputs.emplace_back();
         continue;
       }
-      const at::Tensor& value = values_.at(reads[r]);
-      const Piece& piece = program_->values[reads[r]].piece;
-      if (!step.cuts || piece == step.needs[r] || piece.form == Form::Partial) {
-        inputs.push_back(value);
-        continue;
-      }
-      const at::Tensor part =
-          cut(value, values_.tensor(reads[r]), piece, step.needs[r], graph_->batch());
+      const at::Tensor part = cut(values_.at(reads[r]), values_.tensor(reads[r]),
+                                  program_->values[reads[r]].piece, step.needs[r], graph_->batch());
       inputs.push_back(updates ? part : part.contiguous());
     }
     return inputs;
-  }
-
-  void check(OpId op, ValueId id, const at::Tensor& made) const {
-    check_output(graph_->op(op), values_.tensor(id), values_.shape(id), made);
   }
 
   void note_loss(std::span<const ValueId> writes) {
@@ -293,12 +280,7 @@ class TorchRankExecution final : public RankExecution {
 std::unique_ptr<RankExecution> make_rank_execution(std::shared_ptr<const Graph> graph,
                                                    std::shared_ptr<const RankProgram> program,
                                                    const EngineOptions& options) {
-  try {
-    return std::make_unique<TorchRankExecution>(std::move(graph), std::move(program), options);
-  } catch (const c10::Error& error) {
-    throw InputError("", "", "LibTorch refuses the model: " + reason_of(error),
-                     "take a smaller batch");
-  }
+  return prepared<TorchRankExecution>(std::move(graph), std::move(program), options);
 }
 
 }  // namespace strato::torch_engine

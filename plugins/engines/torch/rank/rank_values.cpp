@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/build/copy_graph.h"
-#include "plugins/engines/torch/values/initial_elements.h"
+#include "plugins/engines/torch/values/made_elements.h"
 #include "plugins/engines/torch/values/pieces.h"
 #include "plugins/engines/torch/values/stored.h"
 

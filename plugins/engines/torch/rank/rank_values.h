@@ -8,7 +8,7 @@
 
 #include "core/program/rank/rank_program.h"
 #include "plugins/engines/torch/values/aten.h"
-#include "plugins/engines/torch/values/shard.h"
+#include "plugins/engines/torch/values/made_elements.h"
 
 namespace strato::torch_engine {
 

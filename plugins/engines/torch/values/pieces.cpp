@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/base/error.h"
-#include "plugins/engines/torch/values/extents.h"
+#include "core/graph/value/op_reader.h"
 
 namespace strato::torch_engine {
 namespace {
@@ -37,10 +38,56 @@ bool within(const Range& inner, const Range& outer) {
 // [outer, runs, samples, rest]: the third axis counts samples.
 at::Tensor by_samples(const at::Tensor& value, const Tensor& tensor, std::int64_t samples) {
   const auto axis = static_cast<std::size_t>(tensor.batch.axis);
-  const std::int64_t outer = extent_product(tensor.shape, 0, axis);
+  const auto outer = static_cast<std::int64_t>(product(tensor.shape, 0, axis));
   const std::int64_t runs = tensor.batch.blocks;
   const std::int64_t all = outer * runs * std::max<std::int64_t>(samples, 1);
   return value.reshape({outer, runs, samples, all == 0 ? 0 : value.numel() / all});
+}
+
+constexpr std::int64_t kNumber = 8;        // bytes
+constexpr std::uint64_t kProbes = 0x10c4;  // the seed of low rank's random vectors
+
+// Rows of the tensor, or its elements.
+at::Tensor as_rows(const at::Tensor& value, Encoding encoding) {
+  if (encoding == Encoding::TopK) return value.reshape({-1, 1});
+  return value.reshape({value.size(0), -1});
+}
+
+at::Tensor records(const at::Tensor& numbers, const at::Tensor& rows, std::int64_t slots) {
+  const std::int64_t used = numbers.numel();
+  at::Tensor all_numbers = at::zeros({slots, 1}, numbers.options());
+  at::Tensor all_rows = at::zeros({slots, rows.size(1)}, rows.options());
+  all_numbers.narrow(0, 0, used).copy_(numbers.view({used, 1}));
+  all_rows.narrow(0, 0, used).copy_(rows);
+  return at::cat({all_numbers.view(at::kByte), all_rows.view(at::kByte)}, 1).flatten();
+}
+
+// In floats where the gradient has fewer bits.
+at::Tensor as_matrix(const at::Tensor& value) {
+  const bool wide = value.scalar_type() == at::kDouble;
+  return value.reshape({value.size(0), -1}).to(wide ? at::kDouble : at::kFloat);
+}
+
+// Columns that are orthogonal and have length 1, whatever the matrix (Householder).
+at::Tensor orthonormal(const at::Tensor& matrix) { return std::get<0>(at::linalg_qr(matrix)); }
+
+at::Tensor low_rank(const at::Tensor& value, std::int64_t rank) {
+  const at::Tensor matrix = as_matrix(value);
+  at::Generator random = at::detail::createCPUGenerator(kProbes);
+  const at::Tensor probes = at::randn({matrix.size(1), rank}, random, matrix.options());
+  const at::Tensor once = orthonormal(matrix.mm(probes));
+  const at::Tensor columns = orthonormal(matrix.mm(matrix.t().mm(once)));
+  const at::Tensor rows = matrix.t().mm(columns);
+  return at::cat({columns, rows}, 0).t().to(value.scalar_type()).contiguous();
+}
+
+at::Tensor low_rank_sum(const at::Tensor& message, at::IntArrayRef shape, at::ScalarType type) {
+  const std::int64_t rows = shape[0];
+  const at::Tensor all = message.clone(at::MemoryFormat::Contiguous).view(type);
+  const std::int64_t columns = c10::multiply_integers(shape) / rows;
+  const at::Tensor factors = as_matrix(all.view({-1, rows + columns}));
+  const at::Tensor left = factors.narrow(1, 0, rows), right = factors.narrow(1, rows, columns);
+  return left.t().mm(right).to(type).reshape(shape).contiguous();
 }
 
 }  // namespace
@@ -79,8 +126,7 @@ at::Tensor joined(const std::vector<at::Tensor>& parts, const Tensor& tensor,
                   const std::vector<Piece>& pieces, const Piece& to, std::int64_t batch) {
   std::vector<std::size_t> order(parts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return pieces[a].begin < pieces[b].begin; });
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return pieces[i].begin; });
   const bool slices = pieces[order[0]].form == Form::Slice;
   CHECK(slices || is_batched(tensor),
         "joins pieces of \"" + tensor.name + "\", which has no batch");
@@ -91,6 +137,36 @@ at::Tensor joined(const std::vector<at::Tensor>& parts, const Tensor& tensor,
   }
   if (slices) return at::cat(sorted, pieces[order[0]].axis);
   return at::cat(sorted, 2).reshape(shape_of(tensor, to, batch));
+}
+
+at::Tensor encoded(const at::Tensor& value, Encoding encoding, std::int64_t slots) {
+  if (encoding == Encoding::Half) return value.to(at::kHalf, false, true).contiguous();  // a copy
+  if (encoding == Encoding::LowRank) return low_rank(value, slots).view(at::kByte).flatten();
+  const at::Tensor rows = as_rows(value, encoding);
+  at::Tensor numbers;
+  if (encoding == Encoding::TopK) {
+    numbers = std::get<1>(rows.flatten().abs().topk(slots));
+  } else {
+    CHECK(encoding == Encoding::SparseRows, "an encoding that makes no message");
+    numbers = rows.ne(0).any(1).nonzero().flatten();
+    CHECK(numbers.numel() <= slots, "more rows have a gradient than were looked up");
+  }
+  return records(numbers.contiguous(), rows.index_select(0, numbers), slots);
+}
+
+at::Tensor decoded(const at::Tensor& message, Encoding encoding, at::IntArrayRef shape,
+                   at::ScalarType type) {
+  if (encoding == Encoding::Half) return message.to(type).view(shape);
+  if (encoding == Encoding::LowRank) return low_rank_sum(message, shape, type);
+  at::Tensor value = at::zeros(shape, at::TensorOptions().dtype(type));
+  at::Tensor rows = as_rows(value, encoding);  // shares the memory
+  const std::int64_t unit = kNumber + rows.size(1) * static_cast<std::int64_t>(rows.element_size());
+  const at::Tensor all = message.view({-1, unit});
+  const auto own = at::MemoryFormat::Contiguous;  // contiguous() keeps the stride of a lone record
+  const at::Tensor numbers = all.narrow(1, 0, kNumber).clone(own).view(at::kLong).flatten();
+  const at::Tensor found = all.narrow(1, kNumber, unit - kNumber).clone(own).view(type);
+  rows.index_add_(0, numbers, found);
+  return value;
 }
 
 }  // namespace strato::torch_engine

@@ -1,4 +1,4 @@
-// Cutting and joining the pieces of a tensor. Include in .cpp files only.
+// Pieces of a tensor: cut and joined, and as they travel (Encoding). Include in .cpp files only.
 #pragma once
 
 #include <cstdint>
@@ -22,5 +22,23 @@ at::Tensor cut(const at::Tensor& value, const Tensor& tensor, const Piece& from,
 // One tensor of all parts, which follow each other along what `to` is a piece of.
 at::Tensor joined(const std::vector<at::Tensor>& parts, const Tensor& tensor,
                   const std::vector<Piece>& pieces, const Piece& to, std::int64_t batch);
+
+// ---- Gradients as they travel.
+//
+// Records lie one after the other: a 64-bit number, then the bytes of a row or an element; of a low
+// rank a column and a row. So those of several messages make one message, which stands for the sum
+// of them.
+//
+// Low rank: PowerSGD (Vogels and others, 2019, Algorithm 1) of each term for itself: M of n x m is
+// sent as P (n x r, orthonormal) and Q = M^T P (m x r), where P spans what M makes of random
+// vectors that are the same in every step, multiplied by M M^T once more. Exact for a gradient of
+// rank r or less. What is lost is lost: nothing is added to the next step's gradient (no error
+// feedback), as with the other lossy encodings.
+
+// SparseRows: no more rows than `slots` have an element that is not zero.
+at::Tensor encoded(const at::Tensor& value, Encoding encoding, std::int64_t slots);
+// Decodes a message to a tensor of the shape and type; records with the same number add up.
+at::Tensor decoded(const at::Tensor& message, Encoding encoding, at::IntArrayRef shape,
+                   at::ScalarType type);
 
 }  // namespace strato::torch_engine

@@ -123,11 +123,6 @@ at::Tensor tensor_of(const TensorSource& source, std::size_t index) {
   return tensor;
 }
 
-void write_archive(const fs::path& file, const c10::IValue& value) {
-  const std::vector<char> bytes = torch::jit::pickle_save(value);
-  write_file(file, {bytes.data(), bytes.size()});
-}
-
 }  // namespace
 
 std::unique_ptr<TensorSource> open_pytorch(const fs::path& file) {
@@ -139,7 +134,8 @@ void write_pytorch(const fs::path& file, const TensorSource& tensors) {
   for (std::size_t i = 0; i < tensors.tensors().size(); ++i)
     all.insert(tensors.tensors()[i].name, tensor_of(tensors, i));
   try {
-    write_archive(file, all);
+    const std::vector<char> bytes = torch::jit::pickle_save(all);
+    write_file(file, {bytes.data(), bytes.size()});
   } catch (const c10::Error& error) {
     throw InputError(file.string(), "", "cannot be written: " + reason_of(error),
                      "take another format, such as .safetensors");

@@ -10,29 +10,10 @@
 namespace strato::torch_engine {
 
 at::ScalarType scalar_type(DataType type) {
-  switch (type) {
-    case DataType::F64:
-      return at::kDouble;
-    case DataType::F32:
-      return at::kFloat;
-    case DataType::F16:
-      return at::kHalf;
-    case DataType::BF16:
-      return at::kBFloat16;
-    case DataType::I64:
-      return at::kLong;
-    case DataType::I32:
-      return at::kInt;
-    case DataType::I16:
-      return at::kShort;
-    case DataType::I8:
-      return at::kChar;
-    case DataType::U8:
-      return at::kByte;
-    case DataType::Bool:
-      return at::kBool;
-  }
-  return at::kFloat;
+  static constexpr at::ScalarType kTypes[] = {at::kDouble, at::kFloat, at::kHalf,  at::kBFloat16,
+                                              at::kLong,   at::kInt,   at::kShort, at::kChar,
+                                              at::kByte,   at::kBool};  // in DataType's order
+  return kTypes[static_cast<std::size_t>(type)];
 }
 
 bool lives_on(TensorRole role) {
@@ -40,11 +21,15 @@ bool lives_on(TensorRole role) {
          role == TensorRole::Constant || role == TensorRole::OptimizerState;
 }
 
-double default_learning_rate(const Graph& graph) {
-  for (const Op& op : graph.ops()) {
-    if (op.type == "ApplyAdam") return 0.001;
-  }
-  return 0.01;
+Shard whole_batch(const Graph& graph, const EngineOptions& options) {
+  const auto ops = graph.ops();
+  const bool adam =
+      std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.type == "ApplyAdam"; });
+  Shard shard;
+  shard.samples = graph.batch();
+  shard.seed = options.seed;
+  shard.learning_rate = options.learning_rate.value_or(adam ? 0.001 : 0.01);
+  return shard;
 }
 
 at::Tensor from_elements(const Tensor& tensor, const Shape& shape, const std::string& elements) {
@@ -73,6 +58,11 @@ std::string reason_of(const c10::Error& error) {
   return message.substr(0, std::min(message.find('\n'), std::size_t{200}));
 }
 
+void refuse_model(const c10::Error& error) {
+  throw InputError("", "", fmt::format("LibTorch refuses the model: {}", reason_of(error)),
+                   "take a smaller batch");
+}
+
 void refuse(const Op& op, const std::string& reason) {
   const bool memory = reason.find("memory") != std::string::npos;
   throw InputError("", fmt::format("op \"{}\" ({})", op.name, op.type),
@@ -83,11 +73,8 @@ void refuse(const Op& op, const std::string& reason) {
 void check_output(const Op& op, const Tensor& tensor, const Shape& expected,
                   const at::Tensor& value) {
   if (!value.defined()) refuse(op, fmt::format("it does not make \"{}\"", tensor.name));
-  if (value.sizes() == at::IntArrayRef(expected) &&
-      value.scalar_type() == scalar_type(tensor.type)) {
-    return;
-  }
-  refuse(op, fmt::format("\"{}\" gets another shape or type than in the graph", tensor.name));
+  if (value.sizes() != at::IntArrayRef(expected) || value.scalar_type() != scalar_type(tensor.type))
+    refuse(op, fmt::format("\"{}\" gets another shape or type than in the graph", tensor.name));
 }
 
 }  // namespace strato::torch_engine

@@ -2,10 +2,13 @@
 // library's refusals in our words. Include in .cpp files only.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 
-#include "core/graph/value/graph.h"
+#include "core/plugin/api/engine.h"
 #include "plugins/engines/torch/values/aten.h"
+#include "plugins/engines/torch/values/made_elements.h"
 
 namespace strato::torch_engine {
 
@@ -13,7 +16,8 @@ at::ScalarType scalar_type(DataType type);
 
 // Parameters, optimizer state, constants and inputs: not made by a step.
 bool lives_on(TensorRole role);
-double default_learning_rate(const Graph& graph);
+// All samples, with what the options say; the learning rate has a default.
+Shard whole_batch(const Graph& graph, const EngineOptions& options);
 
 // The elements are little endian. Throws InputError naming the tensor when their number is wrong.
 at::Tensor from_elements(const Tensor& tensor, const Shape& shape, const std::string& elements);
@@ -25,6 +29,16 @@ void check_device(const std::string& device);
 // The first line of the library's message, without where in its sources it comes from.
 std::string reason_of(const c10::Error& error);
 [[noreturn]] void refuse(const Op& op, const std::string& reason);
+[[noreturn]] void refuse_model(const c10::Error& error);
+// Makes an execution of a model, which the library may refuse.
+template <class Made, class... Arguments>
+std::unique_ptr<Made> prepared(Arguments&&... arguments) {
+  try {
+    return std::make_unique<Made>(std::forward<Arguments>(arguments)...);
+  } catch (const c10::Error& error) {
+    refuse_model(error);
+  }
+}
 
 // Throws InputError when what a kernel made is not what the graph says.
 void check_output(const Op& op, const Tensor& tensor, const Shape& expected,

@@ -1,15 +1,17 @@
 #include "plugins/importers/onnx/bind/bind.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <ranges>
 #include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/plugin/api/unbound_dimension.h"
-#include "plugins/importers/onnx/read/element_type.h"
+#include "plugins/importers/onnx/read/tensor_value.h"
 #include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
@@ -26,8 +28,7 @@ struct RawInput {
 };
 
 bool looks_like_batch(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name.find("batch") != std::string::npos || name == "n" || name == "bs" || name == "b";
 }
 
@@ -74,15 +75,18 @@ class Binder {
   }
 
  private:
+  [[noreturn]] void fail(const std::string& place, const std::string& problem,
+                         const std::string& remedy) const {
+    throw InputError(model_.file, place, problem, remedy);
+  }
+
   void check_options() const {
     if (options_.batch && *options_.batch < 1) {
-      throw InputError(model_.file, "--batch", fmt::format("is {}", *options_.batch),
-                       "give a batch of at least 1");
+      fail("--batch", fmt::format("is {}", *options_.batch), "give a batch of at least 1");
     }
     for (const auto& [name, extent] : options_.dimensions) {
       if (extent >= 0) continue;
-      throw InputError(model_.file, "--set-dim " + name, fmt::format("is {}", extent),
-                       "give an extent of 0 or more");
+      fail("--set-dim " + name, fmt::format("is {}", extent), "give an extent of 0 or more");
     }
   }
 
@@ -92,8 +96,7 @@ class Binder {
       initializers.insert(initializer.name());
     for (const auto& info : model_.proto.graph().input()) {
       if (!seen.insert(info.name()).second) {
-        throw InputError(model_.file, "input \"" + info.name() + "\"", "is defined twice",
-                         "give every input its own name");
+        fail("input \"" + info.name() + "\"", "is defined twice", "give every input its own name");
       }
       // Up to IR version 3 every initializer is listed as an input too.
       if (!initializers.contains(info.name())) inputs_.push_back(read(info));
@@ -104,12 +107,11 @@ class Binder {
     const std::string place = "input \"" + info.name() + "\"";
     const std::optional<DataType> type = data_type_of(info.type().tensor_type().elem_type());
     if (!info.type().has_tensor_type() || !type) {
-      throw InputError(model_.file, place, "is not a tensor of numbers",
-                       "export a model whose inputs are tensors of numbers");
+      fail(place, "is not a tensor of numbers",
+           "export a model whose inputs are tensors of numbers");
     }
     if (!info.type().tensor_type().has_shape()) {
-      throw InputError(model_.file, place, "has no shape",
-                       "export the model with its input shapes");
+      fail(place, "has no shape", "export the model with its input shapes");
     }
     RawInput input{&info, *type, {}, {}};
     for (const auto& dim : info.type().tensor_type().shape().dim()) {
@@ -118,9 +120,8 @@ class Binder {
       const bool unknown =
           !dim.has_dim_value() || dim.dim_value() == -1 || (axis == axis_ && dim.dim_value() <= 0);
       if (!unknown && dim.dim_value() < 0) {
-        throw InputError(model_.file, axis_place(info.name(), axis),
-                         fmt::format("has extent {}", dim.dim_value()),
-                         "export the model with positive or symbolic extents");
+        fail(axis_place(info.name(), axis), fmt::format("has extent {}", dim.dim_value()),
+             "export the model with positive or symbolic extents");
       }
       const std::string unnamed = fmt::format("{}.{}", info.name(), axis);
       input.shape.push_back(unknown ? 0 : dim.dim_value());
@@ -131,14 +132,13 @@ class Binder {
   }
 
   static bool symbolic(const RawInput& input) {
-    return std::any_of(input.symbols.begin(), input.symbols.end(),
-                       [](const auto& s) { return !s.empty(); });
+    return std::ranges::any_of(input.symbols, [](const auto& s) { return !s.empty(); });
   }
 
   // Beside inputs with a symbolic batch, a floating-point input with none is a weight; where all
   // extents are fixed, only one that is read as a weight is.
   void tell_weights() {
-    const bool any_symbolic = std::any_of(inputs_.begin(), inputs_.end(), symbolic);
+    const bool any_symbolic = std::ranges::any_of(inputs_, symbolic);
     for (RawInput& input : inputs_) {
       const bool candidate = is_floating(input.type) && !symbolic(input) && !input.shape.empty();
       const auto given = options_.dimensions.find(input.info->name());
@@ -148,9 +148,8 @@ class Binder {
       input.weight = candidate && (any_symbolic || uses_.as_weight(input.info->name()));
     }
     const auto data = [](const RawInput& input) { return !input.weight && !input.value; };
-    if (std::none_of(inputs_.begin(), inputs_.end(), data)) {
-      throw InputError(model_.file, "graph", "has no input that data flows into",
-                       "export the model with its inputs");
+    if (std::ranges::none_of(inputs_, data)) {
+      fail("graph", "has no input that data flows into", "export the model with its inputs");
     }
   }
 
@@ -194,16 +193,14 @@ class Binder {
     if (given != options_.dimensions.end()) bound = given->second;
     if (batch && options_.batch) bound = options_.batch;
     if (!bound && batch) {
-      throw InputError(model_.file, axis_place(input, axis),
-                       "the symbolic dimension \"" + symbol + "\" is not bound",
-                       "give the batch size with --batch N");
+      fail(axis_place(input, axis), "the symbolic dimension \"" + symbol + "\" is not bound",
+           "give the batch size with --batch N");
     }
     if (!bound)
       throw UnboundDimension(model_.file, axis_place(input, axis), input, static_cast<int>(axis),
                              symbol);
     if (batch && *bound < 1) {
-      throw InputError(model_.file, "--set-dim " + symbol, fmt::format("is {}", *bound),
-                       "give a batch of at least 1");
+      fail("--set-dim " + symbol, fmt::format("is {}", *bound), "give a batch of at least 1");
     }
     if (batch) result_.batch = *bound;
     result_.dimensions[symbol] = *bound;
@@ -229,19 +226,17 @@ class Binder {
       input.batch_axis = static_cast<int>(axis_);
     }
     if (!element_count(input.shape)) {
-      throw InputError(model_.file, "input \"" + input.name + "\"", "is too large for any machine",
-                       "check its dimensions and the batch size");
+      fail("input \"" + input.name + "\"", "is too large for any machine",
+           "check its dimensions and the batch size");
     }
     return input;
   }
 
   [[noreturn]] void refuse_option(const std::string& name) const {
-    std::string known;
-    for (const auto& [symbol, extent] : result_.dimensions)
-      known += (known.empty() ? "" : ", ") + symbol;
-    throw InputError(
-        model_.file, "--set-dim " + name, "the model has no symbolic dimension of this name",
-        known.empty() ? "it has none at all; leave the option out" : "it has " + known);
+    const std::string known =
+        fmt::format("{}", fmt::join(std::views::keys(result_.dimensions), ", "));
+    fail("--set-dim " + name, "the model has no symbolic dimension of this name",
+         known.empty() ? "it has none at all; leave the option out" : "it has " + known);
   }
 
   const Model& model_;

@@ -1,5 +1,6 @@
 #include "plugins/importers/onnx/bind/uses.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <unordered_set>
 #include <utility>
@@ -8,10 +9,7 @@ namespace strato::onnx_import {
 namespace {
 
 bool one_of(std::string_view type, std::initializer_list<std::string_view> types) {
-  for (const std::string_view candidate : types) {
-    if (type == candidate) return true;
-  }
-  return false;
+  return std::ranges::find(types, type) != types.end();
 }
 
 bool is_weight_slot(std::string_view type, int slot) {
@@ -81,14 +79,11 @@ bool Uses::as_weight(const std::string& tensor) const {
 
 bool Uses::only_as_setting(const std::string& tensor, bool lone_number) const {
   const auto readers = readers_.find(tensor);
-  if (readers == readers_.end()) return false;
-  for (const Reader& reader : readers->second) {
-    const std::string& type = reader.node->op_type();
-    if (is_setting_slot(type, reader.slot)) continue;
-    if (lone_number && is_arithmetic(type)) continue;
-    return false;
-  }
-  return true;
+  return readers != readers_.end() &&
+         std::ranges::all_of(readers->second, [lone_number](const Reader& reader) {
+           const std::string& type = reader.node->op_type();
+           return is_setting_slot(type, reader.slot) || (lone_number && is_arithmetic(type));
+         });
 }
 
 }  // namespace strato::onnx_import

@@ -20,7 +20,6 @@ class Uses {
   bool as_weight(const std::string& tensor) const;
   // Never read but as a setting (bounds, scales, padding), or as a lone number in arithmetic.
   bool only_as_setting(const std::string& tensor, bool lone_number) const;
-  bool is_read(const std::string& tensor) const { return readers_.contains(tensor); }
 
  private:
   void note_readers(const onnx::GraphProto& graph);

@@ -2,7 +2,7 @@
 // files only.
 #pragma once
 
-#include "plugins/importers/onnx/fold/fold_rules.h"
+#include "plugins/importers/onnx/fold/fold.h"
 
 namespace strato::onnx_import {
 

@@ -1,34 +1,32 @@
 #include "plugins/importers/onnx/fold/picking_rules.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
-#include <utility>
 
 #include "plugins/importers/onnx/read/node_view.h"
+#include "plugins/importers/onnx/read/tensor_value.h"
 
 namespace strato::onnx_import {
 namespace {
 
-using Int = std::int64_t;
-
 // The shape seen from one axis: outer x extent x inner.
 struct AxisView {
   Int outer = 1, extent = 1, inner = 1;
-  AxisView(const Shape& shape, int axis) {
-    for (int i = 0; i < static_cast<int>(shape.size()); ++i) {
-      (i < axis ? outer : i == axis ? extent : inner) *= shape[static_cast<std::size_t>(i)];
-    }
+  AxisView(const Shape& shape, std::size_t axis) {
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      (i < axis ? outer : i == axis ? extent : inner) *= shape[i];
   }
 };
 
 // Picks `picks` along an axis; `replacement` takes that axis's place in the shape.
-FoldResult picked(const Value& in, int axis, const std::vector<Int>& picks,
-                  const Shape& replacement) {
+Value picked(const Value& in, std::size_t axis, const std::vector<Int>& picks,
+             const Shape& replacement) {
   const AxisView view(in.shape, axis);
-  Shape shape(in.shape.begin(), in.shape.begin() + axis);
-  shape.insert(shape.end(), replacement.begin(), replacement.end());
-  shape.insert(shape.end(), in.shape.begin() + axis + 1, in.shape.end());
-  if (!foldable_count(shape)) return {};
+  Shape shape = in.shape;
+  const auto place = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  shape.insert(place, replacement.begin(), replacement.end());
+  foldable_count(shape);
   std::vector<std::size_t> source;
   for (Int outer = 0; outer < view.outer; ++outer) {
     for (const Int pick : picks) {
@@ -38,22 +36,20 @@ FoldResult picked(const Value& in, int axis, const std::vector<Int>& picks,
       }
     }
   }
-  return {gathered(in, std::move(shape), source)};
+  return gathered(in, std::move(shape), source);
 }
 
-FoldResult gather(const FoldInput& fold) {
-  const Value* in = fold.input(0);
-  const Value* indices = fold.input(1);
-  if (!in || !indices || indices->floating()) return {};
-  const std::optional<int> axis = axis_in(integer(fold.node, "axis", 0), in->shape.size());
-  if (!axis) return {};
-  const Int extent = in->shape[static_cast<std::size_t>(*axis)];
-  std::vector<Int> picks = indices->ints;
+Value gather(const FoldInput& fold) {
+  const Value &in = fold.at(0), &indices = fold.at(1);
+  need(!indices.floating());
+  const std::size_t axis = fold.axis(in.shape.size());
+  const Int extent = in.shape[axis];
+  std::vector<Int> picks = indices.ints;
   for (Int& pick : picks) {
-    if (pick < -extent || pick >= extent) return {};
+    need(pick >= -extent && pick < extent);
     if (pick < 0) pick += extent;
   }
-  return picked(*in, *axis, picks, indices->shape);
+  return picked(in, axis, picks, indices.shape);
 }
 
 std::vector<Int> slice_picks(Int begin, Int end, Int step, Int extent) {
@@ -70,91 +66,172 @@ std::vector<Int> slice_picks(Int begin, Int end, Int step, Int extent) {
   return picks;
 }
 
-FoldResult slice(const FoldInput& fold) {
-  const Value* in = fold.input(0);
-  const auto starts = fold.list("starts", 1), ends = fold.list("ends", 2);
-  if (!in || !starts || !ends || starts->size() != ends->size()) return {};
-  std::vector<Int> axes(starts->size());
+Value slice(const FoldInput& fold) {
+  Value result = fold.at(0);
+  const std::vector<Int> starts = needed(fold.list("starts", 1)),
+                         ends = needed(fold.list("ends", 2));
+  std::vector<Int> axes(starts.size()), steps(starts.size(), 1);
   std::iota(axes.begin(), axes.end(), Int{0});
   axes = fold.list("axes", 3).value_or(axes);
-  std::vector<Int> steps(starts->size(), 1);
-  if (fold.input(4) != nullptr) steps = fold.input(4)->ints;
-  if (axes.size() != starts->size() || steps.size() != starts->size()) return {};
-  FoldResult result{*in};
-  for (std::size_t i = 0; i < axes.size() && !result.empty(); ++i) {
-    const std::optional<int> axis = axis_in(axes[i], in->shape.size());
-    if (!axis || steps[i] == 0) return {};
-    const Int extent = result[0].shape[static_cast<std::size_t>(*axis)];
-    const std::vector<Int> picks = slice_picks((*starts)[i], (*ends)[i], steps[i], extent);
-    result = picked(result[0], *axis, picks, {static_cast<Int>(picks.size())});
+  if (fold.find(4) != nullptr) steps = fold.find(4)->ints;
+  need(ends.size() == starts.size() && axes.size() == starts.size() &&
+       steps.size() == starts.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t axis = axis_in(axes[i], result.shape.size());
+    need(steps[i] != 0);
+    const std::vector<Int> picks = slice_picks(starts[i], ends[i], steps[i], result.shape[axis]);
+    result = picked(result, axis, picks, {std::ssize(picks)});
   }
   return result;
 }
 
-FoldResult concat(const FoldInput& fold) {
-  if (fold.in.empty() || fold.in[0] == nullptr) return {};
-  Value out{fold.in[0]->type, fold.in[0]->shape, {}, {}};
-  const std::optional<int> axis = axis_in(integer(fold.node, "axis", 0), out.shape.size());
-  if (!axis) return {};
-  const auto at = static_cast<std::size_t>(*axis);
-  out.shape[at] = 0;
-  for (const Value* in : fold.in) {
-    if (!in || in->type != out.type || in->shape.size() != out.shape.size()) return {};
-    Shape other = in->shape;
-    other[at] = out.shape[at];
-    if (other != out.shape) return {};
-    out.shape[at] += in->shape[at];
+Value concat(const FoldInput& fold) {
+  Value out{fold.at(0).type, fold.at(0).shape, {}, {}};
+  const std::size_t axis = fold.axis(out.shape.size());
+  out.shape[axis] = 0;
+  for (std::size_t i = 0; i < fold.in.size(); ++i) {
+    const Value& in = fold.at(i);
+    need(in.type == out.type && in.shape.size() == out.shape.size());
+    Shape other = in.shape;
+    other[axis] = out.shape[axis];
+    need(other == out.shape);
+    out.shape[axis] += in.shape[axis];
   }
-  if (!foldable_count(out.shape)) return {};
-  const AxisView view(out.shape, *axis);
+  foldable_count(out.shape);
+  const AxisView view(out.shape, axis);
   for (Int outer = 0; outer < view.outer; ++outer) {
     for (const Value* in : fold.in) {
-      const Int run = in->shape[at] * view.inner;
-      const auto copy = [&](const auto& from, auto& to) {
-        to.insert(to.end(), from.begin() + outer * run, from.begin() + (outer + 1) * run);
-      };
-      if (out.floating())
-        copy(in->reals, out.reals);
-      else
-        copy(in->ints, out.ints);
+      const auto run = static_cast<std::size_t>(in->shape[axis] * view.inner);
+      const std::size_t begin = static_cast<std::size_t>(outer) * run;
+      for (std::size_t i = begin; i < begin + run; ++i) out.push(*in, i);
     }
   }
-  return {std::move(out)};
+  return out;
 }
 
-FoldResult split(const FoldInput& fold) {
-  const Value* in = fold.input(0);
-  const int parts = fold.node.output_size();
-  if (in == nullptr || parts == 0) return {};
-  const std::optional<int> axis = axis_in(integer(fold.node, "axis", 0), in->shape.size());
-  if (!axis) return {};
-  const Int extent = in->shape[static_cast<std::size_t>(*axis)];
-  std::vector<Int> sizes(static_cast<std::size_t>(parts), (extent + parts - 1) / parts);
-  sizes.back() = extent - sizes[0] * (parts - 1);
-  sizes = fold.list("split", 1).value_or(sizes);
-  if (sizes.size() != static_cast<std::size_t>(parts)) return {};
-  FoldResult result;
-  Int begin = 0;
-  for (const Int size : sizes) {
-    if (size < 0 || size > extent - begin) return {};
-    std::vector<Int> picks(static_cast<std::size_t>(size));
-    std::iota(picks.begin(), picks.end(), begin);
-    begin += size;
-    FoldResult part = picked(*in, *axis, picks, {size});
-    if (part.empty()) return {};
-    result.push_back(std::move(part[0]));
+Value constant_of_shape(const FoldInput& fold) {
+  const Value& shape = fold.at(0);
+  need(!shape.floating());
+  const std::size_t count = foldable_count(shape.ints);
+  Value one = scalar(DataType::F32, 0);
+  if (const onnx::AttributeProto* attribute = find_attribute(fold.node, "value")) {
+    const std::shared_ptr<const Value> given = read_value(attribute->t(), {});
+    need(given != nullptr && given->size() == 1);
+    one = *given;
   }
-  return result;
+  return gathered(one, shape.ints, std::vector<std::size_t>(count, 0));
+}
+
+Value range(const FoldInput& fold) {
+  for (std::size_t i = 0; i < 3; ++i) need(fold.at(i).size() == 1);
+  const double start = fold.at(0).real(0), limit = fold.at(1).real(0), step = fold.at(2).real(0);
+  const double steps = step == 0 ? 0 : std::ceil((limit - start) / step);
+  need(steps <= static_cast<double>(kMaxFoldedElements));
+  Value out{fold.at(0).type, {static_cast<Int>(std::max(steps, 0.0))}, {}, {}};
+  for (Int i = 0; i < out.shape[0]; ++i) {
+    const double element = start + static_cast<double>(i) * step;
+    if (out.floating()) {
+      out.reals.push_back(rounded(element, out.type));
+    } else {
+      need(std::fabs(element) < 0x1p53);
+      out.ints.push_back(static_cast<Int>(element));
+    }
+  }
+  return out;
+}
+
+Value non_zero(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  std::vector<Int> hits;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (in.real(i) != 0) hits.push_back(static_cast<Int>(i));
+  }
+  const std::vector<Int> strides = strides_of(in.shape);
+  Value out{DataType::I64, {std::ssize(in.shape), std::ssize(hits)}, {}, {}};
+  foldable_count(out.shape);
+  for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+    for (const Int hit : hits) out.ints.push_back(hit / strides[axis] % in.shape[axis]);
+  }
+  return out;
+}
+
+Value scatter_nd(const FoldInput& fold) {
+  const Value &in = fold.at(0), &indices = fold.at(1), &updates = fold.at(2);
+  const onnx::AttributeProto* mode = find_attribute(fold.node, "reduction");
+  need(mode == nullptr || mode->s() == "none");
+  need(in.type == updates.type && !indices.floating());
+  need(!indices.shape.empty() && indices.shape.back() >= 1);
+  const auto depth = static_cast<std::size_t>(indices.shape.back());
+  need(depth <= in.shape.size());
+  const std::vector<Int> strides = strides_of(in.shape);
+  const Int run = strides[depth - 1];
+  const std::size_t count = indices.ints.size() / depth;
+  need(updates.size() == count * static_cast<std::size_t>(run));
+  Value out = in;
+  for (std::size_t i = 0; i < count; ++i) {
+    Int at = 0;
+    for (std::size_t axis = 0; axis < depth; ++axis) {
+      const Int index = indices.ints[i * depth + axis], extent = in.shape[axis];
+      need(index >= -extent && index < extent);
+      at += (index < 0 ? index + extent : index) * strides[axis];
+    }
+    with_elements(updates, out, [&](const auto& from, auto& to) {
+      std::copy_n(from.begin() + static_cast<Int>(i) * run, run, to.begin() + at);
+    });
+  }
+  return out;
+}
+
+Value triangle(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  need(in.shape.size() >= 2);
+  Int shift = 0;
+  if (has_input(fold.node, 1)) {
+    need(fold.at(1).ints.size() == 1);
+    shift = std::clamp(fold.at(1).ints[0], -2 * kMaxFoldedElements, 2 * kMaxFoldedElements);
+  }
+  const bool upper = integer(fold.node, "upper", 1) != 0;
+  const Int columns = in.shape.back(), rows = in.shape[in.shape.size() - 2];
+  const Value zero = scalar(in.type, 0);
+  Value out{in.type, in.shape, {}, {}};
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Int column = static_cast<Int>(i) % columns, row = static_cast<Int>(i) / columns % rows;
+    const bool kept = upper ? column - row >= shift : column - row <= shift;
+    out.push(kept ? in : zero, kept ? i : 0);
+  }
+  return out;
 }
 
 }  // namespace
 
+std::vector<Value> split(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  const int parts = fold.node.output_size();
+  need(parts > 0);
+  const std::size_t axis = fold.axis(in.shape.size());
+  const Int extent = in.shape[axis];
+  std::vector<Int> sizes(static_cast<std::size_t>(parts), (extent + parts - 1) / parts);
+  sizes.back() = extent - sizes[0] * (parts - 1);
+  sizes = fold.list("split", 1).value_or(sizes);
+  need(std::ssize(sizes) == parts);
+  std::vector<Value> result;
+  Int begin = 0;
+  for (const Int size : sizes) {
+    need(size >= 0 && size <= extent - begin);
+    std::vector<Int> picks(static_cast<std::size_t>(size));
+    std::iota(picks.begin(), picks.end(), begin);
+    begin += size;
+    result.push_back(picked(in, axis, picks, {size}));
+  }
+  return result;
+}
+
 const FoldRules& picking_rules() {
   static const FoldRules rules = {
-      {"Gather", gather},
-      {"Slice", slice},
-      {"Concat", concat},
-      {"Split", split},
+      {"Gather", gather},    {"Slice", slice},
+      {"Concat", concat},    {"Range", range},
+      {"NonZero", non_zero}, {"ScatterND", scatter_nd},
+      {"Trilu", triangle},   {"ConstantOfShape", constant_of_shape},
   };
   return rules;
 }

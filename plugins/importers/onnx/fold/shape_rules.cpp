@@ -1,170 +1,204 @@
 #include "plugins/importers/onnx/fold/shape_rules.h"
 
+#include <algorithm>
+#include <functional>
 #include <numeric>
-#include <utility>
 
 #include "plugins/importers/onnx/read/node_view.h"
 
 namespace strato::onnx_import {
 namespace {
 
-using Int = std::int64_t;
-
 // The same elements under another shape.
-FoldResult reshaped(const Value& in, Shape shape) {
-  const std::optional<std::size_t> count = foldable_count(shape);
-  if (!count || *count != in.size()) return {};
+Value reshaped(const Value& in, Shape shape) {
+  need(foldable_count(shape) == in.size());
   Value out = in;
   out.shape = std::move(shape);
-  return {std::move(out)};
+  return out;
 }
 
-FoldResult identity(const FoldInput& fold) {
-  const Value* in = fold.input(0);
-  return in != nullptr ? FoldResult{*in} : FoldResult{};
+// Marks these axes among `rank`.
+std::vector<bool> marked(const std::vector<Int>& axes, std::size_t rank) {
+  std::vector<bool> marks(rank, false);
+  for (const Int axis : axes) marks[axis_in(axis, rank)] = true;
+  return marks;
 }
 
-FoldResult reshape(const FoldInput& fold) {
-  const Value* in = fold.input(0);
-  const auto target = fold.list("shape", 1);
-  if (in == nullptr || !target) return {};
-  Shape shape = *target;
+Value identity(const FoldInput& fold) { return fold.at(0); }
+
+Value reshape(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  Shape shape = needed(fold.list("shape", 1));
+  const bool copies_zeros = integer(fold.node, "allowzero", 0) == 0;
   Int known = 1;
-  int open = -1;
+  std::optional<std::size_t> open;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 0 && integer(fold.node, "allowzero", 0) == 0 && i < in->shape.size()) {
-      shape[i] = in->shape[i];
+    if (shape[i] == 0 && copies_zeros && i < in.shape.size()) shape[i] = in.shape[i];
+    if (shape[i] == -1 && !open) {
+      open = i;
+      continue;
     }
-    if (shape[i] == -1 && open < 0)
-      open = static_cast<int>(i);
-    else if (shape[i] < 0 || shape[i] > kMaxFoldedElements)
-      return {};
-    else if (known <= kMaxFoldedElements)
-      known *= shape[i];
+    need(shape[i] >= 0 && shape[i] <= kMaxFoldedElements);
+    if (known <= kMaxFoldedElements) known *= shape[i];
   }
-  if (open >= 0) {
-    if (known == 0) return {};
-    shape[static_cast<std::size_t>(open)] = static_cast<Int>(in->size()) / known;
+  if (open) {
+    need(known != 0);
+    shape[*open] = static_cast<Int>(in.size()) / known;
   }
-  return reshaped(*in, std::move(shape));
+  return reshaped(in, std::move(shape));
 }
 
-FoldResult squeeze(const FoldInput& fold) {
-  const Value* in = fold.input(0);
-  if (in == nullptr) return {};
-  const std::size_t rank = in->shape.size();
-  std::vector<bool> gone(rank, false);
+Value squeeze(const FoldInput& fold) {
+  const Value& in = fold.at(0);
   const auto axes = fold.list("axes", 1);
-  for (const Int axis : axes.value_or(std::vector<Int>())) {
-    const std::optional<int> at = axis_in(axis, rank);
-    if (!at) return {};
-    gone[static_cast<std::size_t>(*at)] = true;
-  }
+  const std::vector<bool> gone = marked(axes.value_or(std::vector<Int>()), in.shape.size());
   Shape shape;
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (axes ? !gone[i] : in->shape[i] != 1) shape.push_back(in->shape[i]);
+  for (std::size_t i = 0; i < gone.size(); ++i) {
+    if (axes ? !gone[i] : in.shape[i] != 1) shape.push_back(in.shape[i]);
   }
-  return reshaped(*in, std::move(shape));
+  return reshaped(in, std::move(shape));
 }
 
-FoldResult unsqueeze(const FoldInput& fold) {
-  const Value* in = fold.input(0);
-  const auto axes = fold.list("axes", 1);
-  if (in == nullptr || !axes || axes->size() > 16) return {};
-  const std::size_t rank = in->shape.size() + axes->size();
-  std::vector<bool> added(rank, false);
-  for (const Int axis : *axes) {
-    const std::optional<int> at = axis_in(axis, rank);
-    if (!at || added[static_cast<std::size_t>(*at)]) return {};
-    added[static_cast<std::size_t>(*at)] = true;
-  }
+Value unsqueeze(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  const std::vector<Int> axes = needed(fold.list("axes", 1));
+  need(axes.size() <= 16);
+  const std::vector<bool> added = marked(axes, in.shape.size() + axes.size());
+  need(std::ranges::count(added, true) == std::ssize(axes));
   Shape shape;
   std::size_t next = 0;
-  for (std::size_t i = 0; i < rank; ++i) shape.push_back(added[i] ? 1 : in->shape[next++]);
-  return reshaped(*in, std::move(shape));
+  for (const bool one : added) shape.push_back(one ? 1 : in.shape[next++]);
+  return reshaped(in, std::move(shape));
 }
 
-FoldResult flatten(const FoldInput& fold) {
-  const Value* in = fold.input(0);
-  if (in == nullptr) return {};
-  Int axis = integer(fold.node, "axis", 1);
-  const auto rank = static_cast<Int>(in->shape.size());
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis > rank) return {};
-  Int outer = 1;
-  for (Int i = 0; i < axis; ++i) outer *= in->shape[static_cast<std::size_t>(i)];
-  if (outer == 0) return {};
-  return reshaped(*in, {outer, static_cast<Int>(in->size()) / outer});
+Value flatten(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  const Int rank = std::ssize(in.shape), given = integer(fold.node, "axis", 1);
+  const Int axis = given < 0 ? given + rank : given;
+  need(axis >= 0 && axis <= rank);
+  const Int outer =
+      std::accumulate(in.shape.begin(), in.shape.begin() + axis, Int{1}, std::multiplies<>());
+  need(outer != 0);
+  return reshaped(in, {outer, static_cast<Int>(in.size()) / outer});
 }
 
-FoldResult transpose(const FoldInput& fold) {
-  const Value* in = fold.input(0);
-  if (in == nullptr) return {};
-  const std::size_t rank = in->shape.size();
-  std::vector<Int> order(rank);
-  std::iota(order.rbegin(), order.rend(), Int{0});
-  order = integer_list(fold.node, "perm").value_or(order);
-  std::vector<bool> seen(rank, false);
-  if (order.size() != rank) return {};
-  for (const Int axis : order) {
-    if (axis < 0 || axis >= static_cast<Int>(rank) || seen[static_cast<std::size_t>(axis)])
-      return {};
-    seen[static_cast<std::size_t>(axis)] = true;
-  }
-  const std::vector<Int> from = strides_of(in->shape);
+Value transpose(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  std::vector<Int> axes(in.shape.size());
+  std::iota(axes.begin(), axes.end(), Int{0});
+  const std::vector<Int> reversed(axes.rbegin(), axes.rend());
+  const std::vector<Int> order = integer_list(fold.node, "perm").value_or(reversed);
+  std::vector<Int> sorted = order;
+  std::ranges::sort(sorted);
+  need(sorted == axes);
+  const std::vector<Int> strides = strides_of(in.shape);
   Shape shape;
-  for (const Int axis : order) shape.push_back(in->shape[static_cast<std::size_t>(axis)]);
-  const std::vector<Int> to = strides_of(shape);
-  std::vector<std::size_t> source(in->size());
-  for (std::size_t i = 0; i < source.size(); ++i) {
-    Int at = 0;
-    for (std::size_t axis = 0; axis < rank; ++axis) {
-      at += static_cast<Int>(i) / to[axis] % shape[axis] *
-            from[static_cast<std::size_t>(order[axis])];
-    }
-    source[i] = static_cast<std::size_t>(at);
+  std::vector<Int> steps;
+  for (const Int axis : order) {
+    shape.push_back(in.shape[static_cast<std::size_t>(axis)]);
+    steps.push_back(strides[static_cast<std::size_t>(axis)]);
   }
-  return {gathered(*in, std::move(shape), source)};
+  return gathered(in, shape, places(shape, steps));
 }
 
-FoldResult expand(const FoldInput& fold) {
-  const Value* in = fold.input(0);
-  const Value* target = fold.input(1);
-  if (!in || !target || target->floating()) return {};
-  const std::optional<Shape> shape = broadcast(in->shape, target->ints);
-  if (!shape || !foldable_count(*shape)) return {};
-  return {gathered(*in, *shape, broadcast_source(in->shape, *shape))};
+Value expand(const FoldInput& fold) {
+  const Value &in = fold.at(0), &target = fold.at(1);
+  need(!target.floating());
+  const Broadcast all({in.shape, target.ints});
+  return gathered(in, all.shape, all.at[0]);
 }
 
-FoldResult tile(const FoldInput& fold) {
-  const Value* in = fold.input(0);
-  const Value* repeats = fold.input(1);
-  if (!in || !repeats || repeats->ints.size() != in->shape.size()) return {};
-  Shape shape = in->shape;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (repeats->ints[i] < 0 || repeats->ints[i] > kMaxFoldedElements) return {};
-    shape[i] *= repeats->ints[i];
+Value tile(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  const std::vector<Int>& repeats = fold.at(1).ints;
+  need(repeats.size() == in.shape.size());
+  const std::vector<Int> strides = strides_of(in.shape);
+  Shape shape, walked;  // each axis of the result as two: which copy, and where in it
+  std::vector<Int> steps;
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    need(repeats[i] >= 0 && repeats[i] <= kMaxFoldedElements);
+    shape.push_back(in.shape[i] * repeats[i]);
+    walked.insert(walked.end(), {repeats[i], in.shape[i]});
+    steps.insert(steps.end(), {0, strides[i]});
   }
-  const std::optional<std::size_t> count = foldable_count(shape);
-  if (!count) return {};
-  const std::vector<Int> to = strides_of(shape), from = strides_of(in->shape);
-  std::vector<std::size_t> source(*count, 0);
-  for (std::size_t i = 0; i < *count; ++i) {
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      const Int at = static_cast<Int>(i) / to[axis] % shape[axis] % in->shape[axis];
-      source[i] += static_cast<std::size_t>(at * from[axis]);
+  return gathered(in, std::move(shape), places(walked, steps));
+}
+
+double combined(std::string_view op, double a, double b) {
+  if (op == "ReduceProd") return a * b;
+  if (op == "ReduceMax") return std::max(a, b);
+  if (op == "ReduceMin") return std::min(a, b);
+  return a + b;
+}
+Int combined(std::string_view op, Int a, Int b) {
+  if (op == "ReduceProd") return wrapped(bits(a) * bits(b));
+  if (op == "ReduceMax") return std::max(a, b);
+  if (op == "ReduceMin") return std::min(a, b);
+  return wrapped(bits(a) + bits(b));
+}
+
+// Axes that are out of range do not count.
+std::vector<bool> reduced_axes(const FoldInput& fold, std::size_t rank) {
+  const std::vector<Int> axes = fold.list("axes", 1).value_or(std::vector<Int>());
+  const bool none = axes.empty() && integer(fold.node, "noop_with_empty_axes", 0) != 0;
+  std::vector<bool> reduced(rank, axes.empty() && !none);
+  for (const Int axis : axes) {
+    const auto at = static_cast<std::size_t>(axis < 0 ? axis + static_cast<Int>(rank) : axis);
+    if (at < rank) reduced[at] = true;
+  }
+  return reduced;
+}
+
+Value reduction(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  need(in.size() > 0);
+  const std::vector<bool> reduced = reduced_axes(fold, in.shape.size());
+  const bool keep = integer(fold.node, "keepdims", 1) != 0;
+  Shape kept = in.shape, shape;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (reduced[i]) kept[i] = 1;
+    if (keep || !reduced[i]) shape.push_back(kept[i]);
+  }
+  const std::vector<std::size_t> target = broadcast_source(kept, in.shape);
+  Value out{in.type, std::move(shape), {}, {}};
+  with_elements(in, out, [&](const auto& from, auto& to) {
+    to.resize(foldable_count(kept));
+    std::vector<bool> started(to.size(), false);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      auto& sum = to[target[i]];
+      sum = started[target[i]] ? combined(fold.node.op_type(), sum, from[i]) : from[i];
+      started[target[i]] = true;
     }
-  }
-  return {gathered(*in, std::move(shape), source)};
+  });
+  return out;
+}
+
+Value cumulative_sum(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  const std::vector<Int>& along = fold.at(1).ints;
+  need(along.size() == 1 && integer(fold.node, "exclusive", 0) == 0 &&
+       integer(fold.node, "reverse", 0) == 0);
+  const std::size_t axis = axis_in(along[0], in.shape.size());
+  const auto stride = static_cast<std::size_t>(strides_of(in.shape)[axis]);
+  const auto extent = static_cast<std::size_t>(in.shape[axis]);
+  Value out = in;
+  with_elements(in, out, [&](const auto&, auto& sums) {
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      if (i / stride % extent != 0) sums[i] = combined("ReduceSum", sums[i], sums[i - stride]);
+    }
+  });
+  return out;
 }
 
 }  // namespace
 
 const FoldRules& shape_rules() {
   static const FoldRules rules = {
-      {"Identity", identity},   {"Reshape", reshape}, {"Squeeze", squeeze},
-      {"Unsqueeze", unsqueeze}, {"Flatten", flatten}, {"Transpose", transpose},
-      {"Expand", expand},       {"Tile", tile},
+      {"Identity", identity},     {"Reshape", reshape},     {"Squeeze", squeeze},
+      {"Unsqueeze", unsqueeze},   {"Flatten", flatten},     {"Transpose", transpose},
+      {"Expand", expand},         {"Tile", tile},           {"ReduceProd", reduction},
+      {"ReduceSum", reduction},   {"ReduceMax", reduction}, {"ReduceMin", reduction},
+      {"CumSum", cumulative_sum},
   };
   return rules;
 }

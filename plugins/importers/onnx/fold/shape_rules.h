@@ -1,7 +1,8 @@
-// Folding of ops that rearrange or repeat elements under another shape. Include in .cpp files only.
+// Folding of ops that rearrange or repeat elements under another shape, of reductions and of
+// running sums. Include in .cpp files only.
 #pragma once
 
-#include "plugins/importers/onnx/fold/fold_rules.h"
+#include "plugins/importers/onnx/fold/fold.h"
 
 namespace strato::onnx_import {
 

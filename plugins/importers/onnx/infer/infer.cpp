@@ -3,12 +3,13 @@
 #include <onnx/defs/schema.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <algorithm>
+#include <deque>
 #include <exception>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 
-#include "plugins/importers/onnx/infer/implausible.h"
-#include "plugins/importers/onnx/read/element_type.h"
 #include "plugins/importers/onnx/read/node_view.h"
 #include "plugins/importers/onnx/read/tensor_value.h"
 
@@ -16,6 +17,79 @@ namespace strato::onnx_import {
 namespace {
 
 constexpr std::size_t kMostShownElements = 4096;  // of constants that inference gets to see
+constexpr int kMostListed = 4096;                 // numbers of one attribute
+
+// ---- Nodes that libonnx must not see. Each of these says in words why no op could be like this;
+// empty: one could.
+
+// libonnx divides by strides and indexes by axes without looking: values that no op could have stop
+// here.
+std::string implausible_attribute(const onnx::NodeProto& node) {
+  struct Range {
+    std::int64_t low, high;
+  };
+  constexpr std::int64_t kLargest = std::int64_t{1} << 31;
+  constexpr Range kAny = {-kLargest, kLargest}, kPositive = {1, kLargest}, kAxis = {-64, 64};
+  static const std::map<std::string_view, Range> ranges = {
+      {"strides", kPositive},     {"dilations", kPositive}, {"kernel_shape", kPositive},
+      {"group", kPositive},       {"blocksize", kPositive}, {"hidden_size", kPositive},
+      {"num_outputs", kPositive}, {"axis", kAxis},          {"axes", kAxis},
+      {"batch_dims", kAxis},      {"perm", {0, 64}}};
+  for (const auto& attribute : node.attribute()) {
+    const std::string& name = attribute.name();
+    // "To the end" is often written as the largest number.
+    if (name == "starts" || name == "ends" || name == "start" || name == "end") continue;
+    const auto known = ranges.find(name);
+    const Range range = known != ranges.end() ? known->second : kAny;
+    const auto outside = [&](std::int64_t x) { return x < range.low || x > range.high; };
+    if ((attribute.has_i() && outside(attribute.i())) ||
+        std::any_of(attribute.ints().begin(), attribute.ints().end(), outside))
+      return "attribute " + name + " is out of range";
+    if (attribute.ints_size() > kMostListed) return "attribute " + name + " is too long";
+  }
+  return {};
+}
+
+// Data-moving ops index their first input's extents after only a look at its presence.
+std::string implausible_rank(const onnx::NodeProto& node, const InputFacts& inputs) {
+  static const std::unordered_map<std::string_view, std::size_t> least = {
+      {"Conv", 3},          {"ConvTranspose", 3},
+      {"MaxPool", 3},       {"AveragePool", 3},
+      {"LpPool", 3},        {"GlobalAveragePool", 2},
+      {"GlobalMaxPool", 2}, {"BatchNormalization", 1},
+      {"MaxRoiPool", 4},    {"InstanceNormalization", 2},
+      {"LSTM", 3},          {"GRU", 3},
+      {"RNN", 3},           {"DepthToSpace", 4},
+      {"SpaceToDepth", 4},  {"LayerNormalization", 1},
+      {"Gemm", 2},          {"RoiAlign", 4},
+      {"MaxUnpool", 3}};
+  const auto rule = least.find(node.op_type());
+  if (rule == least.end() || inputs.empty() || inputs[0] == nullptr) return {};
+  if (inputs[0]->shape.size() < rule->second) return "its first input has too few dimensions";
+  const bool filters = node.op_type() == "Conv" || node.op_type() == "ConvTranspose";
+  if (filters && inputs.size() > 1 && inputs[1] != nullptr &&
+      inputs[1]->shape.size() != inputs[0]->shape.size()) {
+    return "its filter has another number of dimensions than its input";
+  }
+  return {};
+}
+
+// Indices must address what the input has.
+std::string implausible_indices(const onnx::NodeProto& node, const InputFacts& inputs) {
+  if (node.op_type() != "GatherND" || inputs.size() < 2 || !inputs[0] || !inputs[1]) return {};
+  const Shape& indices = inputs[1]->shape;
+  const std::int64_t shared = integer(node, "batch_dims", 0), rank = std::ssize(inputs[0]->shape);
+  const bool good = !indices.empty() && shared >= 0 && shared < std::ssize(indices) &&
+                    indices.back() >= 1 && shared + indices.back() <= rank;
+  return good ? "" : "its indices do not fit its input";
+}
+
+std::string implausible(const onnx::NodeProto& node, const InputFacts& inputs) {
+  std::string problem = implausible_attribute(node);
+  if (problem.empty()) problem = implausible_rank(node, inputs);
+  if (problem.empty()) problem = implausible_indices(node, inputs);
+  return problem;
+}
 
 // Ops whose inference in libonnx 1.12 crashes on some malformed nodes, and that training graphs do
 // without.
@@ -24,8 +98,10 @@ bool is_unsafe(std::string_view type) {
          type == "QLinearConv" || type == "MaxUnpool";
 }
 
+// ---- The others.
+
 // Reductions take their axes as an input from op set 18 on; libonnx's rules want the attribute.
-void axes_to_attribute(onnx::NodeProto& node, const std::vector<const Facts*>& inputs,
+void axes_to_attribute(onnx::NodeProto& node, const InputFacts& inputs,
                        const onnx::OpSchema& schema) {
   const bool reduction = node.op_type().starts_with("Reduce") && schema.max_input() == 1;
   if (!reduction || node.input_size() < 2) return;
@@ -39,7 +115,7 @@ void axes_to_attribute(onnx::NodeProto& node, const std::vector<const Facts*>& i
 }
 
 // The node as libonnx's op set knows it: attributes of newer op sets are left out.
-onnx::NodeProto adapted(const onnx::NodeProto& node, const std::vector<const Facts*>& inputs,
+onnx::NodeProto adapted(const onnx::NodeProto& node, const InputFacts& inputs,
                         const onnx::OpSchema& schema) {
   onnx::NodeProto result;
   *result.mutable_input() = node.input();
@@ -55,36 +131,28 @@ onnx::NodeProto adapted(const onnx::NodeProto& node, const std::vector<const Fac
 }
 
 // Owns what an inference context points to.
-class InputFacts {
- public:
-  InputFacts(const onnx::NodeProto& node, const std::vector<const Facts*>& inputs) {
-    types_.reserve(inputs.size());
-    data_.reserve(inputs.size());
-    for (std::size_t i = 0; i < inputs.size() && i < static_cast<std::size_t>(node.input_size());
-         ++i) {
+struct ContextInputs {
+  ContextInputs(const onnx::NodeProto& node, const InputFacts& inputs) {
+    for (std::size_t i = 0; i < inputs.size() && std::cmp_less(i, node.input_size()); ++i) {
       if (inputs[i] != nullptr) add(node.input(static_cast<int>(i)), *inputs[i]);
     }
   }
-  const std::unordered_map<std::string, onnx::TypeProto*>& types() const { return type_of_; }
-  const std::unordered_map<std::string, const onnx::TensorProto*>& data() const { return data_of_; }
 
- private:
   void add(const std::string& name, const Facts& facts) {
-    onnx::TypeProto& type = types_.emplace_back();
+    onnx::TypeProto& type = types.emplace_back();
     type.mutable_tensor_type()->set_elem_type(onnx_type_of(facts.type));
     onnx::TensorShapeProto* shape = type.mutable_tensor_type()->mutable_shape();
     for (const std::int64_t extent : facts.shape) shape->add_dim()->set_dim_value(extent);
-    type_of_[name] = &type;
+    type_of[name] = &type;
     if (facts.value == nullptr || facts.value->size() > kMostShownElements) return;
-    onnx::TensorProto& tensor = data_.emplace_back();
-    write_value(*facts.value, tensor);
-    data_of_[name] = &tensor;
+    write_value(*facts.value, values.emplace_back());
+    value_of[name] = &values.back();
   }
 
-  std::vector<onnx::TypeProto> types_;  // reserved: addresses stay
-  std::vector<onnx::TensorProto> data_;
-  std::unordered_map<std::string, onnx::TypeProto*> type_of_;
-  std::unordered_map<std::string, const onnx::TensorProto*> data_of_;
+  std::deque<onnx::TypeProto> types;  // addresses stay
+  std::deque<onnx::TensorProto> values;
+  std::unordered_map<std::string, onnx::TypeProto*> type_of;
+  std::unordered_map<std::string, const onnx::TensorProto*> value_of;
 };
 
 InferredOutput read_output(const onnx::TypeProto& type) {
@@ -93,18 +161,17 @@ InferredOutput read_output(const onnx::TypeProto& type) {
   output.type = data_type_of(type.tensor_type().elem_type());
   if (!type.tensor_type().has_shape()) return output;
   output.shape.emplace();
-  for (const auto& dim : type.tensor_type().shape().dim()) {
+  for (const auto& dim : type.tensor_type().shape().dim())
     output.shape->push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);
-  }
   return output;
 }
 
-void run(const onnx::OpSchema& schema, const onnx::NodeProto& node,
-         const std::vector<const Facts*>& inputs, Inference& result) {
+void run(const onnx::OpSchema& schema, const onnx::NodeProto& node, const InputFacts& inputs,
+         Inference& result) {
   onnx::NodeProto copy = adapted(node, inputs, schema);
   schema.Verify(copy);
-  const InputFacts facts(copy, inputs);
-  onnx::shape_inference::InferenceContextImpl context(copy, facts.types(), facts.data(), {});
+  const ContextInputs facts(copy, inputs);
+  onnx::shape_inference::InferenceContextImpl context(copy, facts.type_of, facts.value_of, {});
   schema.GetTypeAndShapeInferenceFunction()(context);
   for (const onnx::TypeProto& type : context.allOutputTypes_)
     result.outputs.push_back(read_output(type));
@@ -126,7 +193,7 @@ bool knows(const std::string& domain, int opset) {
 
 }  // namespace
 
-Inference infer_node(const onnx::NodeProto& node, const std::vector<const Facts*>& inputs,
+Inference infer_node(const onnx::NodeProto& node, const InputFacts& inputs,
                      const std::string& domain, int opset) {
   Inference result;
   const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, domain);

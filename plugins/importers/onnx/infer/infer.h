@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/importers/onnx/infer/facts.h"
+#include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
 
@@ -25,8 +25,10 @@ struct Inference {
   std::vector<InferredOutput> outputs;
 };
 
-// inputs[i] null: left out. Never throws for a bad node: says so in `failure`.
-Inference infer_node(const onnx::NodeProto& node, const std::vector<const Facts*>& inputs,
+using InputFacts = std::vector<const Facts*>;  // null: left out
+
+// Never throws for a bad node: says so in `failure`.
+Inference infer_node(const onnx::NodeProto& node, const InputFacts& inputs,
                      const std::string& domain, int opset);
 
 }  // namespace strato::onnx_import

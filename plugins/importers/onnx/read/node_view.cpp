@@ -1,14 +1,65 @@
 #include "plugins/importers/onnx/read/node_view.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "core/base/error.h"
+#include "plugins/importers/onnx/read/tensor_value.h"
 
 namespace strato::onnx_import {
+namespace {
+
+std::optional<Attribute> converted(const onnx::AttributeProto& attribute) {
+  if (attribute.has_t()) {
+    const std::shared_ptr<const Value> value = read_value(attribute.t(), {});
+    if (value == nullptr || value->size() != 1) return std::nullopt;
+    return value->floating() ? Attribute(value->reals[0]) : Attribute(value->ints[0]);
+  }
+  if (attribute.has_g() || attribute.tensors_size() > 0 || attribute.graphs_size() > 0)
+    return std::nullopt;
+  if (attribute.ints_size() > 0)
+    return std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end());
+  if (attribute.floats_size() > 0)
+    return std::vector<double>(attribute.floats().begin(), attribute.floats().end());
+  if (attribute.strings_size() > 0) {
+    std::string joined;
+    for (const std::string& text : attribute.strings())
+      joined += (joined.empty() ? "" : ",") + text;
+    return Attribute(joined);
+  }
+  if (attribute.has_s()) return Attribute(attribute.s());
+  if (attribute.has_f()) return Attribute(static_cast<double>(attribute.f()));
+  if (attribute.has_i()) return Attribute(static_cast<std::int64_t>(attribute.i()));
+  if (attribute.type() == onnx::AttributeProto::INTS) return Attribute(std::vector<std::int64_t>());
+  return std::nullopt;
+}
+
+constexpr int kFunctionAttributes = 11, kFunctionOverload = 13, kNodeOverload = 8;
+
+// The contents of these fields, which protobuf does not know.
+std::vector<std::string> unknown_fields(const google::protobuf::Message& message, int number) {
+  const auto& fields = message.GetReflection()->GetUnknownFields(message);
+  std::vector<std::string> contents;
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const auto& field = fields.field(i);
+    const bool wanted = field.number() == number &&
+                        field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED;
+    if (wanted) contents.push_back(field.length_delimited());
+  }
+  return contents;
+}
+
+std::string text_of(const google::protobuf::Message& message, int number) {
+  const std::vector<std::string> contents = unknown_fields(message, number);
+  return contents.empty() ? std::string() : contents.back();
+}
+
+}  // namespace
 
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name) {
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.name() == name) return &attribute;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(node.attribute(), name, &onnx::AttributeProto::name);
+  return found != node.attribute().end() ? &*found : nullptr;
 }
 
 std::int64_t integer(const onnx::NodeProto& node, std::string_view name, std::int64_t fallback) {
@@ -23,9 +74,7 @@ std::optional<std::vector<std::int64_t>> integer_list(const onnx::NodeProto& nod
   return std::vector<std::int64_t>(attribute->ints().begin(), attribute->ints().end());
 }
 
-bool has_input(const onnx::NodeProto& node, int slot) {
-  return slot < node.input_size() && !node.input(slot).empty();
-}
+bool has_input(const onnx::NodeProto& node, int slot) { return !input_of(node, slot).empty(); }
 
 std::string input_of(const onnx::NodeProto& node, int slot) {
   return slot < node.input_size() ? node.input(slot) : std::string();
@@ -36,10 +85,43 @@ std::int64_t listed(const onnx::NodeProto& node, std::string_view name, int i) {
   return list && i < static_cast<int>(list->size()) ? (*list)[static_cast<std::size_t>(i)] : 0;
 }
 
+std::vector<std::pair<std::string, Attribute>> attributes_of(const onnx::NodeProto& node) {
+  std::vector<std::pair<std::string, Attribute>> result;
+  for (const auto& attribute : node.attribute()) {
+    if (std::optional<Attribute> value = converted(attribute))
+      result.emplace_back(attribute.name(), std::move(*value));
+  }
+  std::ranges::stable_sort(result, {}, &std::pair<std::string, Attribute>::first);
+  return result;
+}
+
+onnx::NodeProto with_defaults(const onnx::NodeProto& call, const onnx::FunctionProto& function) {
+  onnx::NodeProto whole = call;
+  for (const std::string& content : unknown_fields(function, kFunctionAttributes)) {
+    onnx::AttributeProto attribute;
+    if (attribute.ParseFromString(content) && find_attribute(call, attribute.name()) == nullptr)
+      *whole.add_attribute() = attribute;
+  }
+  return whole;
+}
+
+std::size_t default_bytes(const onnx::FunctionProto& function) {
+  std::size_t bytes = 0;
+  for (const std::string& content : unknown_fields(function, kFunctionAttributes))
+    bytes += content.size();
+  return bytes;
+}
+
+std::string overload_of(const onnx::FunctionProto& function) {
+  return text_of(function, kFunctionOverload);
+}
+
+std::string overload_of(const onnx::NodeProto& call) { return text_of(call, kNodeOverload); }
+
 std::string label_of(const onnx::NodeProto& node) {
   const std::string& name =
       !node.name().empty() || node.output_size() == 0 ? node.name() : node.output(0);
-  return "op \"" + name + "\" (" + node.op_type() + ")";
+  return fmt::format("op \"{}\" ({})", name, node.op_type());
 }
 
 void refuse(const std::string& file, const onnx::NodeProto& node, const std::string& problem,

@@ -1,5 +1,5 @@
-// Reading an ONNX node: its attributes with defaults, and its name in messages. Include in .cpp
-// files only.
+// Reading an ONNX node: its attributes with defaults, as the graph's, and as newer versions of ONNX
+// have them; and its name in messages. Include in .cpp files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -8,7 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "core/graph/value/graph.h"
 
 namespace strato::onnx_import {
 
@@ -24,6 +27,19 @@ bool has_input(const onnx::NodeProto& node, int slot);  // present and not left 
 std::string input_of(const onnx::NodeProto& node, int slot);  // empty: it has none
 // Element i of a list of numbers; 0: the list is shorter, or not there.
 std::int64_t listed(const onnx::NodeProto& node, std::string_view name, int i);
+
+// The graph's attributes: numbers, texts and lists; a list of texts is joined by commas; a tensor
+// of one element becomes that number. Bodies and larger tensors are left out. Ascending by name.
+std::vector<std::pair<std::string, Attribute>> attributes_of(const onnx::NodeProto& node);
+
+// What functions and their calls say in fields that came after the version of ONNX that is linked
+// (1.12): protobuf holds unknown fields beside a message's own.
+// The call with the function's values for attributes that it does not give (ONNX 1.13).
+onnx::NodeProto with_defaults(const onnx::NodeProto& call, const onnx::FunctionProto& function);
+std::size_t default_bytes(const onnx::FunctionProto& function);  // that with_defaults() reads
+// Tells functions of one name apart, and calls of them (ONNX 1.16); mostly empty.
+std::string overload_of(const onnx::FunctionProto& function);
+std::string overload_of(const onnx::NodeProto& call);
 
 std::string label_of(const onnx::NodeProto& node);  // op "name" (Type), for messages
 // Throws InputError about the node.

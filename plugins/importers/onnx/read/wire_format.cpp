@@ -57,26 +57,13 @@ bool read_field(std::string_view bytes, std::size_t& at, Field& field) {
   if (!read_varint(bytes, at, field.tag) || field.tag >> 3 == 0 || field.tag >> 32 != 0)
     return false;
   field.number = static_cast<std::uint32_t>(field.tag >> 3);
-  std::uint64_t size = 0;
-  switch (field.tag & 7) {
-    case 0:
-      if (!read_varint(bytes, at, size)) return false;
-      size = 0;
-      break;
-    case 1:
-      size = 8;
-      break;
-    case 2:
-      if (!read_varint(bytes, at, size)) return false;
-      break;
-    case 5:
-      size = 4;
-      break;
-    default:
-      return false;  // groups: in no version of ONNX
-  }
+  const std::uint64_t kind = field.tag & 7;
+  std::uint64_t size = kind == 1 ? 8 : kind == 5 ? 4 : 0;
+  if (kind > 2 && kind != 5) return false;  // groups: in no version of ONNX
+  if (std::uint64_t number = 0; kind == 0 && !read_varint(bytes, at, number)) return false;
+  if (kind == 2 && !read_varint(bytes, at, size)) return false;
   if (size > bytes.size() - at) return false;
-  field.delimited = (field.tag & 7) == 2;
+  field.delimited = kind == 2;
   field.content = bytes.substr(at, size);
   at += size;
   field.whole = bytes.substr(begin, at - begin);

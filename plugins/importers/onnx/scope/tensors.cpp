@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "plugins/importers/onnx/read/element_type.h"
 #include "plugins/importers/onnx/read/node_view.h"
 #include "plugins/importers/onnx/read/tensor_value.h"
 

@@ -1,20 +1,52 @@
-// The tensors and the lists of tensors that a translation has so far, by name. A list is known
-// while the file is read; none is left in the graph. Include in .cpp files only.
+// A translated model (tensors and ops with known shapes), and the tensors and lists of tensors that
+// a translation has so far, by name. A list is known while the file is read; none is left in the
+// graph. Include in .cpp files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "plugins/importers/onnx/bind/bind.h"
 #include "plugins/importers/onnx/bind/uses.h"
 #include "plugins/importers/onnx/read/read_model.h"
-#include "plugins/importers/onnx/scope/translation.h"
+#include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
+
+struct Entry {  // one tensor
+  std::string name;
+  TensorRole role = TensorRole::Activation;
+  Facts facts;          // a value is known of constants only
+  int batch_axis = -1;  // of inputs
+  bool stored = false;  // an initializer of the file
+  // Says where the elements are that the file holds and `facts` has not, as far as they were asked
+  // for; if it has one element, all are like it.
+  std::shared_ptr<const onnx::TensorProto> origin = nullptr;
+};
+
+using Entries = std::vector<Entry*>;  // null: left out
+
+struct TranslatedOp {
+  std::string name, type;
+  Entries inputs;
+  Entries outputs;
+  std::vector<std::pair<std::string, Attribute>> attributes;
+};
+
+struct Translation {
+  std::deque<Entry> entries;  // addresses stay
+  std::unordered_map<std::string, Entry*> by_name;
+  std::vector<TranslatedOp> ops;
+  Entries results;  // of the graph
+};
 
 inline constexpr const char* kWithoutLists = "export the model without sequences";  // a remedy
 

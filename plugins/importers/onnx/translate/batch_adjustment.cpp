@@ -2,11 +2,48 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
-#include "plugins/importers/onnx/read/node_view.h"
-
 namespace strato::onnx_import {
+namespace {
+
+bool is_repeated(const Shape& from, std::size_t axis, std::size_t rank) {
+  const std::size_t missing = rank - std::min(rank, from.size());
+  return axis < missing || from[axis - missing] == 1;
+}
+
+// A target shape that was the same number list at the old batch: `old_result` is what it made
+// there. Nothing when the list needs no change. `stretched`: the shape of what is repeated to the
+// target and did not follow the batch, if any; samples are then on an axis that is repeated once
+// for each.
+std::optional<Shape> rebatched_target(const Shape& target, const Shape& old_result,
+                                      BatchChange change, const Shape* stretched) {
+  if (target.size() != old_result.size()) return std::nullopt;
+  // Samples are the outermost factor: the first extent that they divide is theirs.
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    if (old_result[i] == 0 || old_result[i] % change.from != 0) continue;
+    const bool repeats_samples =
+        stretched == nullptr ||
+        (old_result[i] == change.from && is_repeated(*stretched, i, target.size()));
+    if (!repeats_samples) continue;
+    if (target[i] != old_result[i]) return std::nullopt;  // -1 or 0: follows by itself
+    Shape result = target;
+    result[i] = old_result[i] / change.from * change.to;
+    return result;
+  }
+  return std::nullopt;
+}
+
+// Tells whether a tensor's size followed the batch, or did not depend on it.
+bool consistent(const Shape& old_shape, const Shape& new_shape, BatchChange change) {
+  const std::optional<std::int64_t> before = element_count(old_shape),
+                                    after = element_count(new_shape);
+  if (!before || !after || *before == *after) return before && after;
+  return static_cast<__int128>(*before) * change.to == static_cast<__int128>(*after) * change.from;
+}
+
+}  // namespace
 
 const Entry* BatchAdjustment::before(const std::string& name) const {
   const auto found = original_.by_name.find(name);
@@ -15,8 +52,7 @@ const Entry* BatchAdjustment::before(const std::string& name) const {
 
 void BatchAdjustment::adjust(const onnx::NodeProto& node, Entries& inputs) {
   const std::string& type = node.op_type();
-  if (type == "Reshape") adjust_target(node, inputs, 1);
-  if (type == "Expand") adjust_target(node, inputs, 1);
+  if (type == "Reshape" || type == "Expand") adjust_target(node, inputs, 1);
   if (type == "Resize") adjust_target(node, inputs, 3);
   if (type == "LSTM") adjust_state(inputs, 6);
   if (type == "LSTM" || type == "GRU" || type == "RNN") adjust_state(inputs, 5);
@@ -37,7 +73,7 @@ void BatchAdjustment::adjust_target(const onnx::NodeProto& node, Entries& inputs
   const Shape* stretched = fixed_input ? &inputs[0]->facts.shape : nullptr;
   const auto adjusted = rebatched_target(target, old_result->facts.shape, change_, stretched);
   if (!adjusted) return;
-  inputs[slot] = &tensors_.add_substitute(
+  inputs[slot] = &scope_.tensors.add_substitute(
       {inputs[slot]->name, TensorRole::Constant, known(integers(*adjusted)), -1, false});
 }
 
@@ -54,7 +90,7 @@ void BatchAdjustment::adjust_state(Entries& inputs, std::size_t slot) {
   state.facts.shape[1] = change_.to;
   state.facts.value = nullptr;
   state.origin = nullptr;  // the file has another batch's
-  inputs[slot] = &tensors_.add_substitute(std::move(state));
+  inputs[slot] = &scope_.tensors.add_substitute(std::move(state));
 }
 
 void BatchAdjustment::check(const onnx::NodeProto& node, const Entry& output) const {
@@ -64,9 +100,9 @@ void BatchAdjustment::check(const onnx::NodeProto& node, const Entry& output) co
 }
 
 void BatchAdjustment::refuse_node(const onnx::NodeProto& node, const std::string& reason) const {
-  refuse(file_, node,
-         fmt::format("the file's own batch of {} is built in here ({})", change_.from, reason),
-         "leave --batch out, or export the model with a symbolic batch dimension");
+  scope_.refuse(
+      node, fmt::format("the file's own batch of {} is built in here ({})", change_.from, reason),
+      "leave --batch out, or export the model with a symbolic batch dimension");
 }
 
 }  // namespace strato::onnx_import

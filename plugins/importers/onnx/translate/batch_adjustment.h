@@ -1,5 +1,6 @@
-// Another batch than the one that is built into the file: constants that hold it are adjusted, by
-// comparing with the same model at its own batch. Include in .cpp files only.
+// Another batch than the one that is built into the file: constants that hold it, as shapes that
+// were written as numbers do, are adjusted by comparing with the same model at its own batch.
+// Include in .cpp files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -7,20 +8,21 @@
 #include <cstddef>
 #include <string>
 
-#include "plugins/importers/onnx/scope/tensors.h"
-#include "plugins/importers/onnx/translate/rebatch.h"
+#include "plugins/importers/onnx/scope/scope.h"
 
 namespace strato::onnx_import {
+
+struct BatchChange {
+  std::int64_t from = 1, to = 1;
+};
 
 class BatchAdjustment {
  public:
   // `original`: the translation at the file's own batch.
-  BatchAdjustment(const std::string& file, const Binding& binding, const Translation& original,
-                  Tensors& tensors)
-      : file_(file),
-        change_{binding.file_batch, binding.batch},
-        original_(original),
-        tensors_(tensors) {}
+  BatchAdjustment(Scope& scope, const Translation& original)
+      : scope_(scope),
+        change_{scope.binding.file_batch, scope.binding.batch},
+        original_(original) {}
 
   // Puts adjusted constants into the place of inputs that hold the file's batch.
   void adjust(const onnx::NodeProto& node, Entries& inputs);
@@ -33,10 +35,9 @@ class BatchAdjustment {
   void adjust_target(const onnx::NodeProto& node, Entries& inputs, std::size_t slot);
   void adjust_state(Entries& inputs, std::size_t slot);
 
-  const std::string& file_;
+  Scope& scope_;
   const BatchChange change_;
   const Translation& original_;
-  Tensors& tensors_;
 };
 
 }  // namespace strato::onnx_import

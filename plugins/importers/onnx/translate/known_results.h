@@ -5,33 +5,15 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "plugins/importers/onnx/scope/expansion.h"
-#include "plugins/importers/onnx/scope/tensors.h"
+#include "plugins/importers/onnx/scope/scope.h"
 
 namespace strato::onnx_import {
 
-// Handles nodes of ONNX's own op set. Throws InputError about a constant that is none.
-class KnownResults {
- public:
-  KnownResults(const Model& model, const Uses& uses, const Expansion& expansion, Tensors& tensors)
-      : model_(model), uses_(uses), expansion_(expansion), tensors_(tensors) {}
-
-  // Adds a constant, a weight or what is asked about a shape; false: the node is none of them.
-  bool add(const onnx::NodeProto& node, const Entries& inputs);
-  // Adds what the node makes of known inputs; false: not all are known, or it does not fold.
-  bool fold(const onnx::NodeProto& node, const Entries& inputs);
-
- private:
-  bool add_constant(const onnx::NodeProto& node);
-  void add_constant_tensor(const onnx::NodeProto& node, const onnx::TensorProto& tensor);
-  bool add_shape(const onnx::NodeProto& node, const Entries& inputs);
-  bool add_copied_weight(const onnx::NodeProto& node, const Entries& inputs);
-  bool add_filled_weight(const onnx::NodeProto& node, const Entries& inputs);
-
-  const Model& model_;
-  const Uses& uses_;
-  const Expansion& expansion_;
-  Tensors& tensors_;
-};
+// Both are for nodes of ONNX's own op set.
+// Adds a constant, a weight or what is asked about a shape; false: the node is none of them. Throws
+// InputError about a constant that is none.
+bool add_known(Scope& scope, const onnx::NodeProto& node, const Entries& inputs);
+// Adds what the node makes of known inputs; false: not all are known, or it does not fold.
+bool add_folded(Scope& scope, const onnx::NodeProto& node, const Entries& inputs);
 
 }  // namespace strato::onnx_import

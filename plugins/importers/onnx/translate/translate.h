@@ -6,7 +6,7 @@
 #include "plugins/importers/onnx/bind/bind.h"
 #include "plugins/importers/onnx/bind/uses.h"
 #include "plugins/importers/onnx/read/read_model.h"
-#include "plugins/importers/onnx/scope/translation.h"
+#include "plugins/importers/onnx/scope/tensors.h"
 
 namespace strato::onnx_import {
 

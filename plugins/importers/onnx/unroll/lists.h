@@ -4,31 +4,12 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <cstddef>
-#include <string>
-
-#include "plugins/importers/onnx/scope/tensors.h"
-#include "plugins/importers/onnx/unroll/made_nodes.h"
+#include "plugins/importers/onnx/scope/scope.h"
 
 namespace strato::onnx_import {
 
-// Throws InputError about a node that asks for a place that is not there or depends on data.
-class Lists {
- public:
-  Lists(const std::string& file, Tensors& tensors, MadeNodes& made)
-      : file_(file), tensors_(tensors), made_(made) {}
-
-  bool run(const onnx::NodeProto& node);  // false: it is no op on a list
-
- private:
-  std::size_t position(const onnx::NodeProto& node, int input, std::size_t size,
-                       std::size_t places) const;
-  void split_to_sequence(const onnx::NodeProto& node);
-  void concat_sequence(const onnx::NodeProto& node);
-
-  const std::string& file_;
-  Tensors& tensors_;
-  MadeNodes& made_;
-};
+// False: it is no op on a list. Throws InputError about a node that asks for a place that is not
+// there or depends on data.
+bool run_list_op(Scope& scope, const onnx::NodeProto& node);
 
 }  // namespace strato::onnx_import

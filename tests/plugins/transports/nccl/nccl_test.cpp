@@ -6,7 +6,6 @@
 #include <string>
 
 #include "core/plugin/load/plugin_registry.h"
-#include "plugins/transports/nccl/data_type.h"
 #include "plugins/transports/nccl/schedule.h"
 #include "tests/message_of.h"
 #include "tests/paths.h"

@@ -1,27 +1,35 @@
-#include "plugins/importers/onnx/scope/order.h"
+#include "plugins/importers/onnx/scope/scope.h"
+
+#include <fmt/format.h>
 
 #include <functional>
 #include <queue>
-#include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "core/base/error.h"
 
 namespace strato::onnx_import {
 namespace {
 
+// By domain, name and overload.
+template <class Function>
+std::string function_key(const std::string& domain, const std::string& name,
+                         const Function& function) {
+  return fmt::format("{}:{}:{}", normal_domain(domain), name, overload_of(function));
+}
+
 using Producers = std::unordered_map<std::string, int>;
 
-Producers producers_of(const Nodes& nodes, const IsAvailable& available, const std::string& file) {
+Producers producers_of(const Scope& scope, const Nodes& nodes) {
   Producers producers;
   for (int i = 0; i < nodes.size(); ++i) {
     for (const std::string& output : nodes[i].output()) {
       if (output.empty()) continue;
       const bool fresh = producers.emplace(output, i).second;
-      if (fresh && !available(output)) continue;
-      throw InputError(file, label_of(nodes[i]),
-                       "makes tensor \"" + output + "\", which exists already",
-                       "give every op its own output names");
+      if (fresh && !scope.tensors.exists(output)) continue;
+      scope.refuse(nodes[i], fmt::format("makes tensor \"{}\", which exists already", output),
+                   "give every op its own output names");
     }
   }
   return producers;
@@ -46,15 +54,15 @@ void read_by_bodies(const onnx::NodeProto& node, std::vector<std::string>& names
   }
 }
 
-std::vector<int> needed_nodes(const onnx::NodeProto& node, const Producers& producers,
-                              const IsAvailable& available, const std::string& file) {
+std::vector<int> needed_nodes(const Scope& scope, const onnx::NodeProto& node,
+                              const Producers& producers) {
   std::vector<int> needed;
   for (const std::string& input : node.input()) {
-    if (input.empty() || available(input)) continue;
+    if (input.empty() || scope.tensors.exists(input)) continue;
     const auto producer = producers.find(input);
     if (producer == producers.end()) {
-      throw InputError(file, label_of(node), "reads tensor \"" + input + "\", which nothing makes",
-                       "export the model again");
+      scope.refuse(node, fmt::format("reads tensor \"{}\", which nothing makes", input),
+                   kExportAgain);
     }
     needed.push_back(producer->second);
   }
@@ -62,7 +70,8 @@ std::vector<int> needed_nodes(const onnx::NodeProto& node, const Producers& prod
   read_by_bodies(node, inner);
   for (const std::string& name : inner) {
     const auto producer = producers.find(name);
-    if (producer != producers.end() && !available(name)) needed.push_back(producer->second);
+    if (producer != producers.end() && !scope.tensors.exists(name))
+      needed.push_back(producer->second);
   }
   return needed;
 }
@@ -79,16 +88,13 @@ std::vector<int> needed_nodes(const onnx::NodeProto& node, const Producers& prod
                    "remove the cycle; loops must be unrolled");
 }
 
-}  // namespace
-
-std::vector<const onnx::NodeProto*> in_order(const Nodes& nodes, const IsAvailable& available,
-                                             const std::string& file) {
-  const Producers producers = producers_of(nodes, available, file);
+std::vector<const onnx::NodeProto*> in_order(const Scope& scope, const Nodes& nodes) {
+  const Producers producers = producers_of(scope, nodes);
   std::vector<int> waiting(static_cast<std::size_t>(nodes.size()), 0);
   std::vector<std::vector<int>> followers(waiting.size());
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (int i = 0; i < nodes.size(); ++i) {
-    for (const int before : needed_nodes(nodes[i], producers, available, file)) {
+    for (const int before : needed_nodes(scope, nodes[i], producers)) {
       ++waiting[static_cast<std::size_t>(i)];
       followers[static_cast<std::size_t>(before)].push_back(i);
     }
@@ -103,8 +109,25 @@ std::vector<const onnx::NodeProto*> in_order(const Nodes& nodes, const IsAvailab
       if (--waiting[static_cast<std::size_t>(follower)] == 0) ready.push(follower);
     }
   }
-  if (order.size() != waiting.size()) report_cycle(nodes, waiting, file);
+  if (order.size() != waiting.size()) report_cycle(nodes, waiting, scope.model.file);
   return order;
+}
+
+}  // namespace
+
+Scope::Scope(const Model& model, const Uses& uses, const Binding& binding)
+    : model(model), uses(uses), binding(binding), tensors(model, uses), expansion(model.file) {
+  for (const auto& function : model.proto.functions())
+    functions_[function_key(function.domain(), function.name(), function)] = &function;
+}
+
+const onnx::FunctionProto* Scope::function_of(const onnx::NodeProto& node) const {
+  const auto found = functions_.find(function_key(node.domain(), node.op_type(), node));
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+void Scope::run_all(const Nodes& nodes) {
+  for (const onnx::NodeProto* node : in_order(*this, nodes)) run(*node);
 }
 
 }  // namespace strato::onnx_import

@@ -1,27 +1,20 @@
-#include "plugins/transports/meeting/texts.h"
+#include "plugins/transports/meeting/parts.h"
 
 #include <fmt/format.h>
 
 #include <cstdint>
 
-#include "core/base/error.h"
-
 namespace strato::admission {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32;
-
-template <class T>
-std::span<std::byte> bytes_of(std::span<T> elements) {
-  return std::as_writable_bytes(elements);
-}
+constexpr std::uint64_t kLongestText = std::uint64_t{1} << 32;  // bytes
 
 std::string receive_text(int rank, const MoveBytes& receive) {
   std::uint64_t size = 0;
-  receive(rank, bytes_of(std::span(&size, 1)));
-  CHECK(size < kMostBytes, fmt::format("rank {} reports too much", rank));
+  receive(rank, std::as_writable_bytes(std::span(&size, 1)));
+  CHECK(size < kLongestText, fmt::format("rank {} reports too much", rank));
   std::string text(size, '\0');
-  receive(rank, bytes_of(std::span(text)));
+  receive(rank, std::as_writable_bytes(std::span(text)));
   return text;
 }
 
@@ -33,8 +26,8 @@ std::vector<std::string> gather_texts(const Meeting& meeting, const std::string&
   if (meeting.rank != 0) {
     std::uint64_t size = own.size();
     std::string text = own;
-    send(0, bytes_of(std::span(&size, 1)));
-    send(0, bytes_of(std::span(text)));
+    send(0, std::as_writable_bytes(std::span(&size, 1)));
+    send(0, std::as_writable_bytes(std::span(text)));
     return texts;
   }
   texts.push_back(own);

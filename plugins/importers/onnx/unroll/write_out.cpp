@@ -1,0 +1,212 @@
+#include "plugins/importers/onnx/unroll/write_out.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "plugins/importers/onnx/read/tensor_value.h"
+
+namespace strato::onnx_import {
+namespace {
+
+constexpr int kListsAreInputs = 13;         // op set
+constexpr std::size_t kDefaultBytes = 512;  // of a function's attributes: a step's worth
+
+using Results = std::vector<std::pair<std::string, std::string>>;  // name in a body, name outside
+
+void rename(std::string& name, const Renaming& names) {
+  if (const auto found = names.find(name); found != names.end()) name = found->second;
+}
+
+// Bodies inside the body read its tensors by their old names.
+void rename_in_bodies(onnx::NodeProto& node, const Renaming& names) {
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (!attribute.has_g()) continue;
+    for (auto& inner : *attribute.mutable_g()->mutable_node()) {
+      for (std::string& input : *inner.mutable_input()) rename(input, names);
+      rename_in_bodies(inner, names);
+    }
+    for (auto& output : *attribute.mutable_g()->mutable_output())
+      rename(*output.mutable_name(), names);
+  }
+}
+
+Nodes renamed(const Nodes& body, const std::string& prefix, Renaming& names) {
+  for (const auto& node : body) {
+    for (const std::string& output : node.output()) {
+      if (!output.empty()) names.try_emplace(output, prefix + "/" + output);
+    }
+  }
+  Nodes copy = body;
+  for (auto& node : copy) {
+    if (!node.name().empty()) node.set_name(prefix + "/" + node.name());
+    for (std::string& input : *node.mutable_input()) rename(input, names);
+    for (std::string& output : *node.mutable_output()) rename(output, names);
+    rename_in_bodies(node, names);
+  }
+  return copy;
+}
+
+// Replaces attributes that refer to the function's own by those of the call, or leaves them out.
+void bind_attributes(Nodes& body, const onnx::NodeProto& call) {
+  for (auto& node : body) {
+    google::protobuf::RepeatedPtrField<onnx::AttributeProto> bound;
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.ref_attr_name().empty()) {
+        *bound.Add() = attribute;
+      } else if (const auto* given = find_attribute(call, attribute.ref_attr_name())) {
+        *bound.Add() = *given;
+        bound.rbegin()->set_name(attribute.name());
+      }
+    }
+    *node.mutable_attribute() = bound;
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) bind_attributes(*attribute.mutable_g()->mutable_node(), call);
+    }
+  }
+}
+
+void add_initializers(Scope& scope, const onnx::GraphProto& body, const std::string& prefix,
+                      Renaming& names) {
+  for (const auto& tensor : body.initializer()) {
+    names[tensor.name()] = prefix + "/" + tensor.name();
+    scope.tensors.add_initializer(tensor, names[tensor.name()]);
+  }
+}
+
+// Results that the body makes get the names that they have outside.
+void run_once(Scope& scope, const onnx::NodeProto& node, const Nodes& body, Renaming names,
+              const Results& results) {
+  std::unordered_set<std::string> made;
+  for (const auto& inner : body) made.insert(inner.output().begin(), inner.output().end());
+  for (const auto& [inside, outside] : results) {
+    if (made.contains(inside)) names.try_emplace(inside, outside);
+  }
+  run_body(scope, node, body, scope.expansion.prefix_for(node), names);
+  for (const auto& [inside, outside] : results)
+    scope.tensors.give_name(node, new_name(names, inside), outside);
+}
+
+onnx::AttributeProto& add_attribute(onnx::NodeProto& node, const char* name,
+                                    onnx::AttributeProto::AttributeType kind) {
+  onnx::AttributeProto* added = node.add_attribute();
+  added->set_name(name);
+  added->set_type(kind);
+  return *added;
+}
+
+// One without elements, of the shape that a declaration gives its parts.
+Facts empty_stack(const onnx::TypeProto_Tensor& part) {
+  Shape shape = {0};
+  for (const auto& dim : part.shape().dim())
+    shape.push_back(std::max<std::int64_t>(dim.dim_value(), 1));
+  return {data_type_of(part.elem_type()).value_or(DataType::F32), std::move(shape), nullptr};
+}
+
+}  // namespace
+
+std::string new_name(const Renaming& names, const std::string& inside) {
+  const auto found = names.find(inside);
+  return found == names.end() ? inside : found->second;
+}
+
+bool run_function(Scope& scope, const onnx::NodeProto& node) {
+  const onnx::FunctionProto* function = scope.function_of(node);
+  if (function == nullptr) return false;
+  Renaming names;
+  for (int i = 0; i < function->input_size(); ++i) names[function->input(i)] = input_of(node, i);
+  Results results;
+  for (int i = 0; i < function->output_size() && i < node.output_size(); ++i) {
+    if (!node.output(i).empty()) results.emplace_back(function->output(i), node.output(i));
+  }
+  scope.expansion.charge(node, default_bytes(*function) / kDefaultBytes);
+  Nodes body = function->node();
+  bind_attributes(body, with_defaults(node, *function));
+  run_once(scope, node, body, std::move(names), results);
+  return true;
+}
+
+void run_branch(Scope& scope, const onnx::NodeProto& node, const onnx::GraphProto& branch) {
+  Renaming names;
+  add_initializers(scope, branch, scope.expansion.numbered(node), names);
+  Results results;
+  for (int i = 0; i < branch.output_size() && i < node.output_size(); ++i) {
+    if (!node.output(i).empty()) results.emplace_back(branch.output(i).name(), node.output(i));
+  }
+  run_once(scope, node, branch.node(), std::move(names), results);
+}
+
+void run_body(Scope& scope, const onnx::NodeProto& node, const Nodes& body,
+              const std::string& prefix, Renaming& names) {
+  scope.expansion.enter(node);
+  scope.expansion.charge_body(node, body, prefix);
+  scope.run_all(renamed(body, prefix, names));
+  scope.expansion.leave();
+}
+
+Nodes add_shared(Scope& scope, const onnx::GraphProto& body, const std::string& prefix,
+                 Renaming& names) {
+  add_initializers(scope, body, prefix, names);
+  Nodes rest;
+  for (const onnx::NodeProto& inner : body.node()) {
+    const bool constant = inner.op_type() == "Constant" && inner.domain().empty() &&
+                          inner.output_size() == 1 && !inner.output(0).empty();
+    if (!constant) {
+      *rest.Add() = inner;
+      continue;
+    }
+    onnx::NodeProto once = inner;
+    once.set_output(0, prefix + "/" + inner.output(0));
+    names[inner.output(0)] = once.output(0);
+    scope.run(once);
+  }
+  return rest;
+}
+
+const onnx::GraphProto& body_of(const Scope& scope, const onnx::NodeProto& node,
+                                std::string_view attribute) {
+  const onnx::AttributeProto* body = find_attribute(node, attribute);
+  if (body == nullptr || !body->has_g())
+    scope.refuse(node, fmt::format("lacks its {}", attribute), kExportAgain);
+  return body->g();
+}
+
+void run_made(Scope& scope, const std::string& type, const Names& inputs, const Names& outputs,
+              std::optional<std::int64_t> axis, const std::vector<std::int64_t>& list) {
+  onnx::NodeProto node;
+  node.set_name(outputs[0]);
+  node.set_op_type(type);
+  for (const std::string& input : inputs) node.add_input(input);
+  for (const std::string& output : outputs) node.add_output(output);
+  if (axis) add_attribute(node, "axis", onnx::AttributeProto::INT).set_i(*axis);
+  if (!list.empty() && scope.model.opsets.at("") >= kListsAreInputs) {
+    node.add_input(outputs[0] + "/list");
+    scope.tensors.add_value(outputs[0] + "/list", integers(list));
+  } else if (!list.empty()) {
+    const char* name = type == "Split" ? "split" : "axes";
+    onnx::AttributeProto& added = add_attribute(node, name, onnx::AttributeProto::INTS);
+    for (const std::int64_t element : list) added.add_ints(element);
+  }
+  scope.expansion.charge(node, outputs.size() + inputs.size() / 8);
+  scope.run(node);
+}
+
+void stack(Scope& scope, const onnx::NodeProto& node, const onnx::ValueInfoProto& of,
+           const Names& tensors, std::int64_t axis, const std::string& name) {
+  if (tensors.empty()) {
+    scope.tensors.add(name, TensorRole::Constant, empty_stack(of.type().tensor_type()));
+    return;
+  }
+  Names slices;
+  for (const std::string& tensor : tensors) {
+    if (scope.tensors.find_list(tensor) != nullptr)
+      scope.refuse(node, "stacks lists of tensors", kWithoutLists);
+    slices.push_back(fmt::format("{}/{}", name, slices.size()));
+    run_made(scope, "Unsqueeze", {tensor}, {slices.back()}, {}, {axis});
+  }
+  run_made(scope, "Concat", slices, {name}, axis);
+}
+
+}  // namespace strato::onnx_import
