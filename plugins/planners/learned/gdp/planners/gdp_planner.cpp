@@ -5,17 +5,15 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <set>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/plugin/load/plugin_registry.h"
-#include "core/search/api/option_table.h"
+#include "core/search/api/attention.h"
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "core/search/tree/search_tree.h"
-#include "plugins/planners/learned/gdp/planners/learning_curve.h"
-#include "plugins/planners/learned/gdp/policy/attention.h"
+#include "plugins/planners/learned/gdp/planners/placement_search.h"
 #include "plugins/planners/learned/gdp/policy/ppo.h"
-#include "plugins/planners/learned/gdp/policy/search_budget.h"
-#include "plugins/planners/learned/gdp/policy/warm_starts.h"
 #include "plugins/planners/learned/gdp/training/trainer.h"
 
 namespace strato::gdp {
@@ -116,6 +114,38 @@ class Gdp final : public Planner {
   std::unique_ptr<Trainer> trainer_;
 };
 
+// By unit: the mean attention of these ones; they are distinct.
+std::vector<double> mean_attention(const AttentionWeights& weights,
+                                   std::span<const std::int32_t> units) {
+  std::vector<double> sum(at(weights.units), 0.0);
+  for (const std::int32_t unit : units) weights.add(unit, 1.0 / std::ssize(units), sum);
+  return sum;
+}
+
+class PolicyAttention final : public Attention {
+ public:
+  PolicyAttention(AttentionWeights weights, Units units)
+      : weights_(std::move(weights)), units_(std::move(units)), ops_(at(weights_.units), 0) {
+    for (const std::int32_t unit : units_.of_op) ++ops_[at(unit)];
+  }
+
+  std::vector<double> of(std::span<const OpId> ops) const override {
+    std::set<std::int32_t> looking;
+    for (const OpId op : ops) looking.insert(units_.of_op.at(op.index()));
+    const std::vector<double> by_unit =
+        mean_attention(weights_, std::vector(looking.begin(), looking.end()));
+    std::vector<double> by_op;
+    for (const std::int32_t unit : units_.of_op)
+      by_op.push_back(by_unit[at(unit)] / ops_[at(unit)]);
+    return by_op;
+  }
+
+ private:
+  const AttentionWeights weights_;
+  const Units units_;
+  std::vector<int> ops_;  // by unit: how many
+};
+
 // Tells where the policy looks when it places the op: its strongest in words, all as a curve.
 void add_attention(PlanResult& result, const Problem& problem, const PlacementTask& task,
                    const Network& network, OpId op) {
@@ -123,19 +153,15 @@ void add_attention(PlanResult& result, const Problem& problem, const PlacementTa
   const AttentionWeights weights = network.attention(task.features());
   if (weights.weight.empty()) return;
   const std::vector<double> seen = mean_attention(weights, {&unit, 1});
-  std::vector<std::int32_t> order(seen.size());
-  std::iota(order.begin(), order.end(), 0);
-  constexpr std::size_t kTold = 5;
-  const auto most = std::min(kTold, order.size());
+  std::vector<std::size_t> order(seen.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::size_t most = std::min<std::size_t>(5, order.size());
   std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(most),
-                            std::greater(),
-                            [&](std::int32_t u) { return seen[static_cast<std::size_t>(u)]; });
+                            std::greater(), [&](std::size_t u) { return seen[u]; });
   std::string words;
-  for (std::size_t i = 0; i < most; ++i) {
-    const auto u = static_cast<std::size_t>(order[i]);
-    words += fmt::format("{}{} {:.1f} %", i == 0 ? "" : ", ",
+  for (const std::size_t u : std::span(order).first(most))
+    words += fmt::format("{}{} {:.1f} %", words.empty() ? "" : ", ",
                          problem.graph->op(task.units().leader[u]).name, 100 * seen[u]);
-  }
   const std::string title = "Attention of " + problem.graph->op(op).name;
   result.facts.push_back({title, words});
   PlanResult::Curve curve{
@@ -166,34 +192,27 @@ PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const Planner
   const OpId looked_at = op_named(problem, options.attention_of);
   std::string note;
   Network network = network_for(options, common.seed, note);
-  PlacementOptions task_options = options.task;
-  task_options.neighbours = network.size().neighbours;
-  task_options.interchangeable = common.constraints == nullptr;
-  PlacementTask task(problem, evaluator, task_options);
-  SearchBudget budget(task, common, observer, std::move(stop));
-  task.evaluate(task.known_placements());
-  const WarmStarts starts(problem, task, evaluator, common.seeds);
-  if (!options.ppo.paper && budget.left() > 0) ask(network, task, budget.left());
+  PlacementOptions placing = options.task;
+  placing.neighbours = network.size().neighbours;
+  placing.interchangeable = common.constraints == nullptr;
+  PlacementSearch search(problem, evaluator, placing, common, observer, std::move(stop));
+  PlacementTask& task = search.task;
+  if (!options.ppo.paper && search.left() > 0) ask(network, task, search.left());
   RoundReport last;
-  LearningCurve curve;
   std::int64_t rounds = 0;
-  for (bool more = budget.left() > 0; more; ++rounds) {
-    Round round = try_round(network, task, options.ppo, rounds, common.seed, budget.left());
+  for (bool more = search.left() > 0; more; ++rounds) {
+    Round round = try_round(network, task, options.ppo, rounds, common.seed, search.left());
     last = round.report;
-    curve.add_round(task.evaluations(), last.mean_reward, task.reward(*task.best_score()),
-                    last.entropy);
-    budget.report(false);
-    more = options.mode != StartMode::ZeroShot && budget.left() > 0;
+    search.end_round(last.mean_reward, last.entropy);
+    more = options.mode != StartMode::ZeroShot && search.left() > 0;
     if (more) learn(network, task, std::move(round), options.ppo);
   }
-  budget.report(true);
-  PlanResult result = starts.result_of(task);
+  PlanResult result = search.finish();
   result.note = fmt::format("{} rounds on {} units{}", rounds, task.units().count, note);
-  result.facts = {{"Units placed as one", std::to_string(task.units().count)},
-                  {"Choices of a unit", std::to_string(task.choices().size())},
+  result.facts = {{"Units placed as one", fmt::to_string(task.units().count)},
+                  {"Choices of a unit", fmt::to_string(task.choices().size())},
                   {"Policy's entropy", fmt::format("{:.3f} nats", last.entropy)},
                   {"Mean reward of the last round", fmt::format("{:.3f}", last.mean_reward)}};
-  result.curves = curve.curves();
   if (looked_at.valid()) add_attention(result, problem, task, network, looked_at);
   return result;
 }
@@ -206,11 +225,13 @@ std::shared_ptr<const Attention> Gdp::attention(const Problem& problem,
   if (!note.empty())
     throw InputError("", "planner gdp", "there are no trained weights to look at",
                      "make some (stratoscope-cli train gdp), or name a file (--set weights=FILE)");
-  PlacementOptions task_options = options.task;
-  task_options.neighbours = network.size().neighbours;
+  PlacementOptions placing = options.task;
+  placing.neighbours = network.size().neighbours;
   const auto evaluator = make_simulating_evaluator(problem, 1);  // is asked nothing
-  const PlacementTask task(problem, *evaluator, task_options);
-  return attention_of(network, task.features(), task.units());
+  const PlacementTask task(problem, *evaluator, placing);
+  AttentionWeights weights = network.attention(task.features());
+  if (weights.weight.empty()) return nullptr;
+  return std::make_shared<const PolicyAttention>(std::move(weights), task.units());
 }
 
 }  // namespace

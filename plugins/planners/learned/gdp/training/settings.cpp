@@ -47,9 +47,4 @@ TrainSettings TrainSettings::from(const TrainingOptions& options) {
   return read_options<TrainSettings>(options.set);
 }
 
-std::string TrainSettings::fingerprint() const {
-  TrainSettings copy = *this;
-  return learned::fingerprint(copy.option_table().list());
-}
-
 }  // namespace strato::gdp

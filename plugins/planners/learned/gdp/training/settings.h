@@ -34,7 +34,6 @@ struct TrainSettings {
   OptionTable option_table();
   // Throws InputError for unknown keys and for values out of range.
   static TrainSettings from(const TrainingOptions& options);
-  std::string fingerprint() const;
 };
 
 }  // namespace strato::gdp

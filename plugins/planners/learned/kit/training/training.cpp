@@ -2,46 +2,86 @@
 
 #include <fmt/format.h>
 
-#include "core/base/error.h"
+#include <chrono>
+
 #include "core/io/file.h"
-#include "core/io/json.h"
-#include "plugins/planners/learned/kit/training/learning_rate.h"
-#include "plugins/planners/learned/kit/training/old_checkpoint.h"
-#include "plugins/planners/learned/kit/training/resume.h"
+#include "plugins/planners/learned/kit/training/peers.h"
 
 namespace strato::learned {
+namespace {
 
-Training::Training(TrainingPlan plan, const TrainingOptions& options, Learner& learner,
-                   TrainingObserver& observer, std::stop_token stop)
-    : plan_(std::move(plan)),
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Each process has its own examples, so its own file; the first one's has the name that was given.
+std::filesystem::path checkpoint_file(const TrainingOptions& options) {
+  if (options.rank == 0 || options.checkpoint.empty()) return options.checkpoint;
+  return fmt::format("{}.rank{}", options.checkpoint.string(), options.rank);
+}
+
+class Training {
+ public:
+  Training(const TrainingPlan& plan, const TrainingOptions& options, Learner& learner,
+           TrainingObserver& observer, const std::stop_token& stop);
+  TrainingResult run();
+
+ private:
+  std::string fingerprint() const { return full_fingerprint(options_, plan_.fingerprint); }
+  void resume();
+  void take_over();
+  bool step();
+  bool step_or_save();
+  Going standing() const;
+  double elapsed() const { return elapsed_before_ + seconds_since(start_); }
+  void report();
+  std::string note() const;
+  void save();
+
+  const TrainingPlan& plan_;
+  const TrainingOptions& options_;
+  Learner& learner_;
+  TrainingObserver& observer_;
+  const std::stop_token& stop_;
+  const Learner::Phase phase_ = [this](const std::string& text) { observer_.on_phase(text); };
+  const std::filesystem::path file_ = checkpoint_file(options_);
+  Peers peers_;
+  const std::string start_note_;  // of the weights that it began with
+  std::int64_t begun_at_ = 0;     // step of the checkpoint
+  std::int64_t step_ = 0;
+  double loss_sum_ = 0;
+  std::int64_t losses_ = 0;  // since the last point
+  TrainingPoint last_;
+  Going going_ = Going::On;  // of all processes
+  double elapsed_before_ = 0;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point saved_ = start_;
+};
+
+Training::Training(const TrainingPlan& plan, const TrainingOptions& options, Learner& learner,
+                   TrainingObserver& observer, const std::stop_token& stop)
+    : plan_(plan),
       options_(options),
       learner_(learner),
       observer_(observer),
-      stop_(std::move(stop)),
-      phase_([this](const std::string& text) { observer_.on_phase(text); }),
-      peers_(options.rank, options.processes, options.master, plan_.settings.patience),
+      stop_(stop),
+      peers_(options.rank, options.processes, options.master, plan.settings.patience),
       start_note_(learner.network().note()) {
   learner_.network().move_to(plan_.settings.device);
   resume();
-  agree_on_start();
   if (peers_.processes() == 1) return;
+  take_over();
   learner_.network().share_steps([this](std::vector<float> gradients, double rate) {
-    SharedGradients shared = share_gradients(peers_, std::move(gradients), rate);
-    return std::pair(std::move(shared.gradients), shared.rate);
+    return share_gradients(peers_, std::move(gradients), rate);
   });
 }
 
-std::filesystem::path Training::checkpoint_file() const {
-  return checkpoint_of(options_.checkpoint, options_.rank);
-}
-
-std::string Training::fingerprint() const { return full_fingerprint(options_, plan_.fingerprint); }
-
 void Training::resume() {
-  const std::filesystem::path path = checkpoint_file();
   std::error_code error;
-  if (path.empty() || !std::filesystem::exists(path, error)) return;
-  const std::string bytes = read_file(path), file = path.string();
+  if (file_.empty() || !std::filesystem::exists(file_, error)) return;
+  const std::string bytes = read_file(file_), file = file_.string();
   const Checkpoint checkpoint = is_old_checkpoint(bytes)
                                     ? plan_.read_old(bytes, file)
                                     : parse_checkpoint(bytes, plan_.planner, file);
@@ -59,13 +99,13 @@ void Training::resume() {
   }
 }
 
-// One that is behind has its own experience still, and collects what it lacks.
-void Training::agree_on_start() {
-  if (peers_.processes() == 1) return;
+// A process that is behind takes the weights of the furthest; it has its own experience still, and
+// collects what it lacks.
+void Training::take_over() {
   Checkpoint own;
   own.network = learner_.network().state();
-  const auto other = learned::agree_on_start(
-      peers_, {step_, elapsed_before_, write_checkpoint(own, plan_.planner)});
+  const auto other =
+      agree_on_start(peers_, {step_, elapsed_before_, write_checkpoint(own, plan_.planner)});
   if (!other) return;
   phase_(fmt::format("taking over the weights of step {}", other->step));
   learner_.network().restore(
@@ -74,17 +114,10 @@ void Training::agree_on_start() {
   elapsed_before_ = other->elapsed_seconds;
 }
 
-double Training::elapsed() const {
-  return elapsed_before_ + std::chrono::duration<double>(Clock::now() - start_).count();
-}
-
-bool Training::finished() const {
-  return options_.budget_seconds > 0 ? elapsed() >= options_.budget_seconds
-                                     : step_ >= options_.steps;
-}
-
 Going Training::standing() const {
-  if (finished()) return Going::Finished;
+  const bool finished =
+      options_.budget_seconds > 0 ? elapsed() >= options_.budget_seconds : step_ >= options_.steps;
+  if (finished) return Going::Finished;
   return stop_.stop_requested() ? Going::Stopped : Going::On;
 }
 
@@ -95,9 +128,8 @@ bool Training::step() {
   going_ = agree(peers_, nothing ? Going::NothingToLearn : standing());
   if (going_ == Going::NothingToLearn) {
     peers_.leave();
-    if (nothing) throw *nothing;
-    throw InputError("", "training", "another process has nothing to learn from",
-                     "see what it says");
+    throw nothing.value_or(InputError("", "training", "another process has nothing to learn from",
+                                      "see what it says"));
   }
   if (going_ != Going::On) return false;
   const double rate = learning_rate(learner_.rate(), options_, step_, elapsed());
@@ -137,11 +169,10 @@ void Training::report() {
 }
 
 std::string Training::note() const {
-  Json models = Json::array(), clusters = Json::array(), set = Json::object();
+  Json models = Json::array(), clusters = Json::array(), set = options_.set;
   for (const TrainingModel& model : options_.models)
     models.push_back(fmt::format("{} (batch {})", model.name, model.graph->batch()));
   for (const auto& cluster : options_.clusters) clusters.push_back(cluster->name());
-  for (const auto& [key, value] : options_.set) set[key] = value;
   if (!plan_.settings.start.empty())
     set["start"] = std::filesystem::path(plan_.settings.start).filename().string();
   Json note = {{"made_by", "stratoscope-cli train " + plan_.planner},
@@ -162,21 +193,19 @@ std::string Training::note() const {
   return json_text(note);
 }
 
-Checkpoint Training::checkpoint() const {
-  return {fingerprint(),
-          step_,
-          elapsed(),
-          loss_sum_,
-          losses_,
-          learner_.collected(),
-          learner_.network().state(),
-          learner_.experience()};
-}
-
 void Training::save() {
   saved_ = Clock::now();
-  if (!options_.checkpoint.empty())
-    write_file(checkpoint_file(), write_checkpoint(checkpoint(), plan_.planner));
+  if (!file_.empty()) {
+    const Checkpoint now{fingerprint(),
+                         step_,
+                         elapsed(),
+                         loss_sum_,
+                         losses_,
+                         learner_.collected(),
+                         learner_.network().state(),
+                         learner_.experience()};
+    write_file(file_, write_checkpoint(now, plan_.planner));
+  }
   // Weights that learned nothing are not worth a file that is there.
   const bool worth = step_ > begun_at_ || (step_ > 0 && !std::filesystem::exists(options_.output));
   if (!options_.output.empty() && worth && options_.rank == 0)
@@ -187,13 +216,20 @@ TrainingResult Training::run() {
   learner_.hold_out(phase_, stop_);
   while (step_or_save()) {
     if (step_ % plan_.settings.report == 0) report();
-    if (std::chrono::duration<double>(Clock::now() - saved_).count() >= plan_.settings.save_seconds)
-      save();
+    if (seconds_since(saved_) >= plan_.settings.save_seconds) save();
   }
   report();
   save();
   peers_.leave();
   return {last_, going_ == Going::Stopped};
+}
+
+}  // namespace
+
+TrainingResult run_training(const TrainingPlan& plan, const TrainingOptions& options,
+                            Learner& learner, TrainingObserver& observer,
+                            const std::stop_token& stop) {
+  return Training(plan, options, learner, observer, stop).run();
 }
 
 }  // namespace strato::learned

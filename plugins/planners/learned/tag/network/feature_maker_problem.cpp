@@ -1,12 +1,11 @@
-#include "plugins/planners/learned/tag/network/problem_features.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 
-#include "plugins/planners/learned/tag/network/feature_scales.h"
+#include "core/base/at.h"
+#include "plugins/planners/learned/tag/network/feature_maker.h"
 
 namespace strato::tag {
 
@@ -25,15 +24,40 @@ DecisionPlaces places_of(const Decision& decision, const Cluster& cluster) {
   return placement;
 }
 
-ProblemFeatureMaker::ProblemFeatureMaker(const Problem& problem,
-                                         const std::vector<Decision>& actions)
-    : problem_(problem), actions_(actions), features_(std::make_shared<ProblemFeatures>()) {
-  measure();
-  fill_op_groups();
-  fill_device_groups();
-  fill_edges();
-  fill_actions();
-}
+namespace {
+
+class ProblemFeatureMaker {
+ public:
+  ProblemFeatureMaker(const Problem& problem, const std::vector<Decision>& actions,
+                      Neighbours& neighbours)
+      : problem_(problem), actions_(actions), neighbours_(neighbours) {}
+
+  std::shared_ptr<const ProblemFeatures> make() && {
+    measure();
+    fill_op_groups();
+    fill_device_groups();
+    fill_edges();
+    fill_actions();
+    return features_;
+  }
+
+ private:
+  void measure();
+  double relative_seconds(std::size_t group) const;
+  void fill_op_groups();
+  void fill_device_groups();
+  void fill_edges();
+  void fill_actions();
+
+  const Problem& problem_;
+  const std::vector<Decision>& actions_;
+  std::vector<double> type_seconds_;  // whole graph, by GPU type
+  Table group_seconds_;               // N x GPU types
+  double scale_ = 1;                  // seconds of an ideal step: all work on all devices
+  double slowest_ = 1;                // bandwidth of the slowest path
+  Neighbours& neighbours_;
+  const std::shared_ptr<ProblemFeatures> features_ = std::make_shared<ProblemFeatures>();
+};
 
 // Times and bandwidths that everything else is relative to.
 void ProblemFeatureMaker::measure() {
@@ -157,7 +181,7 @@ void ProblemFeatureMaker::fill_edges() {
   features_->op_op = Table(edges.size(), kOpOpColumns);
   for (std::size_t row = 0; const auto& [ends, bytes] : edges) {
     const auto& [target, source] = ends;
-    const auto of = static_cast<std::size_t>(target);
+    const auto of = at(target);
     features_->targets.push_back(target);
     features_->sources.push_back(source);
     const double weight = part(bytes[0] + bytes[1], around[of]);
@@ -188,6 +212,14 @@ void ProblemFeatureMaker::fill_actions() {
     });
     features_->action.at(a, 5) = even ? 0 : 1;
   }
+}
+
+}  // namespace
+
+std::shared_ptr<const ProblemFeatures> problem_features(const Problem& problem,
+                                                        const std::vector<Decision>& actions,
+                                                        Neighbours& neighbours) {
+  return ProblemFeatureMaker(problem, actions, neighbours).make();
 }
 
 }  // namespace strato::tag

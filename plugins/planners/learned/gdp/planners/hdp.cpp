@@ -1,11 +1,15 @@
-#include "plugins/planners/learned/gdp/planners/hdp_model.h"
+#include "plugins/planners/learned/gdp/planners/hdp.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
-#include "plugins/planners/learned/kit/network/lstm.h"
+#include "core/search/tree/search_tree.h"
+#include "plugins/planners/learned/gdp/planners/placement_search.h"
 #include "plugins/planners/learned/kit/network/trainable.h"
 
 namespace strato::gdp {
@@ -43,9 +47,7 @@ at::Tensor indices(const std::vector<std::int32_t>& values) {
 
 Placement HdpDraw::placement() const {
   Placement placement;
-  placement.reserve(group_of.size());
-  for (const std::int32_t group : group_of)
-    placement.push_back(choice_of[static_cast<std::size_t>(group)]);
+  for (const std::int32_t group : group_of) placement.push_back(choice_of[at(group)]);
   return placement;
 }
 
@@ -82,7 +84,7 @@ HdpModel::State::State(const GraphFeatures& graph, std::uint64_t seed)
   std::vector<std::int32_t> from, to;
   for (std::int32_t u = 0; u < graph.units; ++u)
     for (std::int32_t k = 0; k < graph.neighbours; ++k) {
-      const std::int64_t other = graph.adjacent[static_cast<std::size_t>(u * graph.neighbours + k)];
+      const std::int64_t other = graph.adjacent[at(u * graph.neighbours + k)];
       if (other >= graph.units) continue;
       from.push_back(u);
       to.push_back(static_cast<std::int32_t>(other));
@@ -191,7 +193,7 @@ std::vector<HdpDraw> HdpModel::draw(int count, Random& random) const {
   learned::on_one_thread();
   const at::NoGradGuard no_gradient;
   const at::Tensor by_group = state_->group_logarithms();
-  std::vector<HdpDraw> draws(static_cast<std::size_t>(count));
+  std::vector<HdpDraw> draws(at(count));
   std::vector<std::vector<std::int32_t>> group_of;
   for (HdpDraw& draw : draws) {
     draw.group_of = sample_rows(by_group, random);
@@ -223,5 +225,65 @@ double HdpModel::log_probability(const HdpDraw& draw) const {
   const at::NoGradGuard no_gradient;
   return state_->log_probabilities({&draw, 1}).item<double>();
 }
+
+namespace {
+
+struct HdpOptions : WholeOpOptions {
+  int rollouts = 16;
+  double rate = 0.003;
+
+  OptionTable option_table() {
+    return OptionTable({{"rollouts", rollouts, {1, 10'000}, "placements tried a round"},
+                        {"rate", rate, {0, 10}, "of learning (Adam)"}})
+        .add(WholeOpOptions::option_table());
+  }
+};
+
+class Hdp final : public Planner {
+ public:
+  std::string name() const override { return "hdp"; }
+  std::vector<OptionHelp> options() const override { return list_options<HdpOptions>(); }
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree>) override;
+};
+
+PlanResult Hdp::plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
+                     Observer& observer, std::stop_token stop, std::shared_ptr<const SearchTree>) {
+  HdpOptions options = read_options<HdpOptions>(common.set);
+  options.placement.paper = true;
+  PlacementSearch search(problem, evaluator, options.placement, common, observer, std::move(stop));
+  PlacementTask& task = search.task;
+  HdpModel model(task.features(), common.seed);
+  Random random(common.seed);
+  std::int64_t rounds = 0;
+  for (; search.left() > 0; ++rounds) {
+    const int count = static_cast<int>(std::min<std::int64_t>(options.rollouts, search.left()));
+    const std::vector<HdpDraw> draws = model.draw(count, random);
+    std::vector<Placement> placements;
+    for (const HdpDraw& draw : draws) placements.push_back(draw.placement());
+    std::vector<double> advantages;
+    const double usual = task.mean_reward();
+    double mean_reward = 0;
+    for (const Score& score : task.evaluate(placements)) {
+      const double reward = task.reward(score);
+      advantages.push_back(reward - (rounds == 0 ? reward : usual));
+      task.count_reward(reward);
+      mean_reward += reward / static_cast<double>(count);
+    }
+    const double surprise = model.learn(draws, advantages, options.rate);
+    search.end_round(mean_reward, surprise / task.units().count);
+  }
+  PlanResult result = search.finish();
+  result.note =
+      fmt::format("{} rounds, {} units in {} groups", rounds, task.units().count, model.groups());
+  result.facts = {{"Groups", fmt::to_string(model.groups())},
+                  {"Mean reward", fmt::format("{:.3f}", task.mean_reward())}};
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Planner> make_hdp() { return std::make_unique<Hdp>(); }
 
 }  // namespace strato::gdp
