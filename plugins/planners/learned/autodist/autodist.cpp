@@ -52,69 +52,72 @@ struct AutoDistOptions {
     race.search.changes = race.search.sampler.adjacent = race.search.sampler.sharded = 0;
     all_replicas = true;
   }
-  OptionTable option_table();
-  static AutoDistOptions from(const PlannerOptions& given);
-};
-
-OptionTable AutoDistOptions::option_table() {
-  constexpr OptionRange kPart{0, 1}, kMegabytes{0, 1e6};
-  SearchOptions& search = race.search;
-  return {
-      {"builder", builder,
-       fmt::format("a hand-designed strategy instead of a search: {}",
-                   fmt::join(builder_names(), ", "))},
-      {"chunk", build.chunk, {1, 1 << 30}, "adjacent variables of one message (builder allreduce)"},
-      {"bucket", build.bucket, OptionUnit::MB, kMegabytes,
-       "most MB of one message (builders horovod, parallax, allgather, random-axis)"},
-      {"partition", build.large, OptionUnit::MB, kMegabytes,
-       "MB from which on builders divide a variable"},
-      {"sampler",
-       random_sampler,
-       {"full", "random"},
-       "random: the guided sampler without simulator and changes (Random+G)"},
-      {"learned", search.learned, "false: nothing is learned; proposals are tried as they come"},
-      {"changes", search.changes, kPart,
-       "part of the proposals that change good plans (variant=paper: 0)"},
-      {"trials", race.trials, {1, 10'000}, "tried a round"},
-      {"proposals", search.proposals, {1, 100'000}, "made a round, of which the simulator chooses"},
-      {"diversity",
-       search.diversity,
-       {0, 100},
-       "weight of being different against the simulator's score"},
-      {"accuracy", search.accuracy, kPart, "of ranking, below the fidelity level"},
-      {"steps", search.steps, {1, 10'000}, "of learning a round"},
-      {"rate", search.ranker.rate, {0, 10}, "of learning (Adam)"},
-      {"small", search.sampler.small, OptionUnit::MB, kMegabytes,
-       "MB; smaller variables are never divided"},
-      {"large", search.sampler.large, OptionUnit::MB, kMegabytes,
-       "MB; larger variables are always divided"},
-      {"rows", race.rows, "false: gradients of lookups are sent whole, as dense ones"},
-      {"replicas",
-       all_replicas,
-       {"best", "all"},
-       "all: a replica on every device; best: on fewer, too, where AllReduce is faster so "
-       "(variant=paper: all; builders: all)"},
-      {"adjacent", search.sampler.adjacent, kPart,
-       "part of the samples whose messages are of adjacent variables "
-       "(variant=paper: 0)"},
-      {"sharded", search.sampler.sharded, kPart,
-       "part of the samples in which replicas keep some variables in parts, as ZeRO does; 0: never "
-       "(variant=paper: 0)"},
-      {"variant",
-       paper,
-       {"default", "paper"},
-       "paper: as printed; builders teach nothing, and samples only"}};
-}
-
-AutoDistOptions AutoDistOptions::from(const PlannerOptions& given) {
-  AutoDistOptions options = read_options<AutoDistOptions>(given.set);
-  if (options.random_sampler) {
-    options.race.search.learned = false;
-    if (!given.set.contains("changes")) options.race.search.changes = 0;
+  OptionTable option_table() {
+    constexpr OptionRange kPart{0, 1}, kMegabytes{0, 1e6};
+    SearchOptions& search = race.search;
+    return {
+        {"builder", builder,
+         fmt::format("a hand-designed strategy instead of a search: {}",
+                     fmt::join(builder_names(), ", "))},
+        {"chunk",
+         build.chunk,
+         {1, 1 << 30},
+         "adjacent variables of one message (builder allreduce)"},
+        {"bucket", build.bucket, OptionUnit::MB, kMegabytes,
+         "most MB of one message (builders horovod, parallax, allgather, random-axis)"},
+        {"partition", build.large, OptionUnit::MB, kMegabytes,
+         "MB from which on builders divide a variable"},
+        {"sampler",
+         random_sampler,
+         {"full", "random"},
+         "random: the guided sampler without simulator and changes (Random+G)"},
+        {"learned", search.learned, "false: nothing is learned; proposals are tried as they come"},
+        {"changes", search.changes, kPart,
+         "part of the proposals that change good plans (variant=paper: 0)"},
+        {"trials", race.trials, {1, 10'000}, "tried a round"},
+        {"proposals",
+         search.proposals,
+         {1, 100'000},
+         "made a round, of which the simulator chooses"},
+        {"diversity",
+         search.diversity,
+         {0, 100},
+         "weight of being different against the simulator's score"},
+        {"accuracy", search.accuracy, kPart, "of ranking, below the fidelity level"},
+        {"steps", search.steps, {1, 10'000}, "of learning a round"},
+        {"rate", search.ranker.rate, {0, 10}, "of learning (Adam)"},
+        {"small", search.sampler.small, OptionUnit::MB, kMegabytes,
+         "MB; smaller variables are never divided"},
+        {"large", search.sampler.large, OptionUnit::MB, kMegabytes,
+         "MB; larger variables are always divided"},
+        {"rows", race.rows, "false: gradients of lookups are sent whole, as dense ones"},
+        {"replicas",
+         all_replicas,
+         {"best", "all"},
+         "all: a replica on every device; best: on fewer, too, where AllReduce is faster so "
+         "(variant=paper: all; builders: all)"},
+        {"adjacent", search.sampler.adjacent, kPart,
+         "part of the samples whose messages are of adjacent variables "
+         "(variant=paper: 0)"},
+        {"sharded", search.sampler.sharded, kPart,
+         "part of the samples in which replicas keep some variables in parts, as ZeRO does; 0: "
+         "never "
+         "(variant=paper: 0)"},
+        {"variant",
+         paper,
+         {"default", "paper"},
+         "paper: as printed; builders teach nothing, and samples only"}};
   }
-  options.race.seed = options.build.seed = given.seed;
-  return options;
-}
+  static AutoDistOptions from(const PlannerOptions& given) {
+    AutoDistOptions options = read_options<AutoDistOptions>(given.set);
+    if (options.random_sampler) {
+      options.race.search.learned = false;
+      if (!given.set.contains("changes")) options.race.search.changes = 0;
+    }
+    options.race.seed = options.build.seed = given.seed;
+    return options;
+  }
+};
 
 // One search: its budget, and what its observer is told.
 class Run {

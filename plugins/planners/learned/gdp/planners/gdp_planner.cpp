@@ -37,51 +37,49 @@ struct GdpOptions {
     task.colocate = Colocate::Parameters;
     size.paper = task.paper = true;
   }
-  OptionTable option_table();
+  OptionTable option_table() {
+    return {
+        {"mode",
+         mode,
+         {"finetune", "one", "zero-shot"},
+         "finetune: adapt trained weights to this graph; one: from nothing (variant=paper); "
+         "zero-shot: one round of the trained policy, which is how finetune begins; learn nothing"},
+        {"weights", weights, "file of the network's weights; empty: the bundled ones"},
+        {"replicate", task.replicate,
+         "a unit may run on all devices, not only on one (variant=paper: false)"},
+        {"colocate",
+         task.colocate,
+         {"parameters", "gradients"},
+         "gradients: a backward op goes with its forward op; parameters: only what reads a "
+         "parameter and its update stay together (variant=paper)"},
+        {"rollouts", ppo.rollouts, {1, 10'000}, "placements tried a round (variant=paper: 400)"},
+        {"minibatches", ppo.minibatches, {1, 10'000}, "steps an epoch (variant=paper: 40)"},
+        {"epochs", ppo.epochs, {1, 1'000}, "times that a round is learned from (variant=paper: 5)"},
+        {"changes",
+         ppo.changes,
+         {0, 1},
+         "part of the trials that change one block of the best placement"},
+        {"imitation",
+         ppo.learn.imitation,
+         {0, 100},
+         "weight of giving the best placement as the answer (variant=paper: 0)"},
+        {"rate", ppo.learn.rate, {0, 10}, "of learning (Adam)"},
+        {"entropy",
+         ppo.learn.entropy,
+         {0, 10},
+         "weight of the policy's entropy: how long it keeps trying other things"},
+        {"segment",
+         size.segment,
+         {1, 4096},
+         "units that attend to each other and to the segment before"},
+        {"attention", size.attention, "false: every unit on its own (GDP 4.4)"},
+        {"superposition", size.superposition,
+         "false: layers are not conditioned on the graph (GDP 4.4)"},
+        {"attention-of", attention_of,
+         "an op: tell to which others the policy attends when it places it"},
+        {"variant", paper, {"default", "paper"}, "paper: as printed, with tables 3 and 4"}};
+  }
 };
-
-OptionTable GdpOptions::option_table() {
-  return {
-      {"mode",
-       mode,
-       {"finetune", "one", "zero-shot"},
-       "finetune: adapt trained weights to this graph; one: from nothing (variant=paper); "
-       "zero-shot: one round of the trained policy, which is how finetune begins; learn nothing"},
-      {"weights", weights, "file of the network's weights; empty: the bundled ones"},
-      {"replicate", task.replicate,
-       "a unit may run on all devices, not only on one (variant=paper: false)"},
-      {"colocate",
-       task.colocate,
-       {"parameters", "gradients"},
-       "gradients: a backward op goes with its forward op; parameters: only what reads a "
-       "parameter and its update stay together (variant=paper)"},
-      {"rollouts", ppo.rollouts, {1, 10'000}, "placements tried a round (variant=paper: 400)"},
-      {"minibatches", ppo.minibatches, {1, 10'000}, "steps an epoch (variant=paper: 40)"},
-      {"epochs", ppo.epochs, {1, 1'000}, "times that a round is learned from (variant=paper: 5)"},
-      {"changes",
-       ppo.changes,
-       {0, 1},
-       "part of the trials that change one block of the best placement"},
-      {"imitation",
-       ppo.learn.imitation,
-       {0, 100},
-       "weight of giving the best placement as the answer (variant=paper: 0)"},
-      {"rate", ppo.learn.rate, {0, 10}, "of learning (Adam)"},
-      {"entropy",
-       ppo.learn.entropy,
-       {0, 10},
-       "weight of the policy's entropy: how long it keeps trying other things"},
-      {"segment",
-       size.segment,
-       {1, 4096},
-       "units that attend to each other and to the segment before"},
-      {"attention", size.attention, "false: every unit on its own (GDP 4.4)"},
-      {"superposition", size.superposition,
-       "false: layers are not conditioned on the graph (GDP 4.4)"},
-      {"attention-of", attention_of,
-       "an op: tell to which others the policy attends when it places it"},
-      {"variant", paper, {"default", "paper"}, "paper: as printed, with tables 3 and 4"}};
-}
 
 // Fresh, or a copy of weights that are there.
 Network network_for(const GdpOptions& options, std::uint64_t seed, std::string& note) {
@@ -93,26 +91,6 @@ Network network_for(const GdpOptions& options, std::uint64_t seed, std::string& 
               : "; from fresh weights: the bundled ones are of other sizes";
   return Network::make(options.size, seed);
 }
-
-class Gdp final : public Planner {
- public:
-  explicit Gdp(const PluginRegistry& registry) : registry_(registry) {}
-  std::string name() const override { return "gdp"; }
-  std::vector<OptionHelp> options() const override { return list_options<GdpOptions>(); }
-  Trainer* trainer() override {
-    if (trainer_ == nullptr) trainer_ = make_trainer(&registry_);
-    return trainer_.get();
-  }
-  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-                  Observer& observer, std::stop_token stop,
-                  std::shared_ptr<const SearchTree> resume) override;
-  std::shared_ptr<const Attention> attention(const Problem& problem,
-                                             const PlannerOptions& options) const override;
-
- private:
-  const PluginRegistry& registry_;
-  std::unique_ptr<Trainer> trainer_;
-};
 
 // By unit: the mean attention of these ones; they are distinct.
 std::vector<double> mean_attention(const AttentionWeights& weights,
@@ -186,53 +164,68 @@ OpId op_named(const Problem& problem, const std::string& name) {
                    "give one of its ops: inspect lists them");
 }
 
-PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
-                     Observer& observer, std::stop_token stop, std::shared_ptr<const SearchTree>) {
-  const GdpOptions options = read_options<GdpOptions>(common.set);
-  const OpId looked_at = op_named(problem, options.attention_of);
-  std::string note;
-  Network network = network_for(options, common.seed, note);
-  PlacementOptions placing = options.task;
-  placing.neighbours = network.size().neighbours;
-  placing.interchangeable = common.constraints == nullptr;
-  PlacementSearch search(problem, evaluator, placing, common, observer, std::move(stop));
-  PlacementTask& task = search.task;
-  if (!options.ppo.paper && search.left() > 0) ask(network, task, search.left());
-  RoundReport last;
-  std::int64_t rounds = 0;
-  for (bool more = search.left() > 0; more; ++rounds) {
-    Round round = try_round(network, task, options.ppo, rounds, common.seed, search.left());
-    last = round.report;
-    search.end_round(last.mean_reward, last.entropy);
-    more = options.mode != StartMode::ZeroShot && search.left() > 0;
-    if (more) learn(network, task, std::move(round), options.ppo);
+class Gdp final : public Planner {
+ public:
+  explicit Gdp(const PluginRegistry& registry) : registry_(registry) {}
+  std::string name() const override { return "gdp"; }
+  std::vector<OptionHelp> options() const override { return list_options<GdpOptions>(); }
+  Trainer* trainer() override {
+    if (trainer_ == nullptr) trainer_ = make_trainer(&registry_);
+    return trainer_.get();
   }
-  PlanResult result = search.finish();
-  result.note = fmt::format("{} rounds on {} units{}", rounds, task.units().count, note);
-  result.facts = {{"Units placed as one", fmt::to_string(task.units().count)},
-                  {"Choices of a unit", fmt::to_string(task.choices().size())},
-                  {"Policy's entropy", fmt::format("{:.3f} nats", last.entropy)},
-                  {"Mean reward of the last round", fmt::format("{:.3f}", last.mean_reward)}};
-  if (looked_at.valid()) add_attention(result, problem, task, network, looked_at);
-  return result;
-}
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree>) override {
+    const GdpOptions options = read_options<GdpOptions>(common.set);
+    const OpId looked_at = op_named(problem, options.attention_of);
+    std::string note;
+    Network network = network_for(options, common.seed, note);
+    PlacementOptions placing = options.task;
+    placing.neighbours = network.size().neighbours;
+    placing.interchangeable = common.constraints == nullptr;
+    PlacementSearch search(problem, evaluator, placing, common, observer, std::move(stop));
+    PlacementTask& task = search.task;
+    if (!options.ppo.paper && search.left() > 0) ask(network, task, search.left());
+    RoundReport last;
+    std::int64_t rounds = 0;
+    for (bool more = search.left() > 0; more; ++rounds) {
+      Round round = try_round(network, task, options.ppo, rounds, common.seed, search.left());
+      last = round.report;
+      search.end_round(last.mean_reward, last.entropy);
+      more = options.mode != StartMode::ZeroShot && search.left() > 0;
+      if (more) learn(network, task, std::move(round), options.ppo);
+    }
+    PlanResult result = search.finish();
+    result.note = fmt::format("{} rounds on {} units{}", rounds, task.units().count, note);
+    result.facts = {{"Units placed as one", fmt::to_string(task.units().count)},
+                    {"Choices of a unit", fmt::to_string(task.choices().size())},
+                    {"Policy's entropy", fmt::format("{:.3f} nats", last.entropy)},
+                    {"Mean reward of the last round", fmt::format("{:.3f}", last.mean_reward)}};
+    if (looked_at.valid()) add_attention(result, problem, task, network, looked_at);
+    return result;
+  }
+  std::shared_ptr<const Attention> attention(const Problem& problem,
+                                             const PlannerOptions& common) const override {
+    const GdpOptions options = read_options<GdpOptions>(common.set);
+    std::string note;
+    const Network network = network_for(options, common.seed, note);
+    if (!note.empty())
+      throw InputError(
+          "", "planner gdp", "there are no trained weights to look at",
+          "make some (stratoscope-cli train gdp), or name a file (--set weights=FILE)");
+    PlacementOptions placing = options.task;
+    placing.neighbours = network.size().neighbours;
+    const auto evaluator = make_simulating_evaluator(problem, 1);  // is asked nothing
+    const PlacementTask task(problem, *evaluator, placing);
+    AttentionWeights weights = network.attention(task.features());
+    if (weights.weight.empty()) return nullptr;
+    return std::make_shared<const PolicyAttention>(std::move(weights), task.units());
+  }
 
-std::shared_ptr<const Attention> Gdp::attention(const Problem& problem,
-                                                const PlannerOptions& common) const {
-  const GdpOptions options = read_options<GdpOptions>(common.set);
-  std::string note;
-  const Network network = network_for(options, common.seed, note);
-  if (!note.empty())
-    throw InputError("", "planner gdp", "there are no trained weights to look at",
-                     "make some (stratoscope-cli train gdp), or name a file (--set weights=FILE)");
-  PlacementOptions placing = options.task;
-  placing.neighbours = network.size().neighbours;
-  const auto evaluator = make_simulating_evaluator(problem, 1);  // is asked nothing
-  const PlacementTask task(problem, *evaluator, placing);
-  AttentionWeights weights = network.attention(task.features());
-  if (weights.weight.empty()) return nullptr;
-  return std::make_shared<const PolicyAttention>(std::move(weights), task.units());
-}
+ private:
+  const PluginRegistry& registry_;
+  std::unique_ptr<Trainer> trainer_;
+};
 
 }  // namespace
 

@@ -148,35 +148,32 @@ class PlacetoPlanner final : public Planner {
  public:
   std::string name() const override { return "placeto"; }
   std::vector<OptionHelp> options() const override { return list_options<PlacetoPlannerOptions>(); }
+  // Every episode starts from the best of what is known before anything is learned.
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
                   Observer& observer, std::stop_token stop,
-                  std::shared_ptr<const SearchTree>) override;
-};
-
-// Every episode starts from the best of what is known before anything is learned.
-PlanResult PlacetoPlanner::plan(const Problem& problem, Evaluator& evaluator,
-                                const PlannerOptions& common, Observer& observer,
-                                std::stop_token stop, std::shared_ptr<const SearchTree>) {
-  const auto options = read_options<PlacetoPlannerOptions>(common.set);
-  PlacementSearch search(problem, evaluator, options.placement, common, observer, std::move(stop));
-  const Placement start = search.task.best();
-  Network network = Network::make(network_size(), common.seed);
-  Placeto placeto(search.task, network, options.placeto);
-  Random random(common.seed);
-  const auto go_on = [&] { return search.left() > 0; };
-  std::int64_t episodes = 0;
-  Episode last;
-  for (; go_on(); ++episodes) {
-    last = placeto.play(start, go_on, random);
-    if (!last.steps.empty()) search.end_round(last.reward, last.entropy);
-    if (go_on()) placeto.learn(last);
+                  std::shared_ptr<const SearchTree>) override {
+    const auto options = read_options<PlacetoPlannerOptions>(common.set);
+    PlacementSearch search(problem, evaluator, options.placement, common, observer,
+                           std::move(stop));
+    const Placement start = search.task.best();
+    Network network = Network::make(network_size(), common.seed);
+    Placeto placeto(search.task, network, options.placeto);
+    Random random(common.seed);
+    const auto go_on = [&] { return search.left() > 0; };
+    std::int64_t episodes = 0;
+    Episode last;
+    for (; go_on(); ++episodes) {
+      last = placeto.play(start, go_on, random);
+      if (!last.steps.empty()) search.end_round(last.reward, last.entropy);
+      if (go_on()) placeto.learn(last);
+    }
+    PlanResult result = search.finish();
+    result.note = fmt::format("{} episodes of {} moves", episodes, placeto.groups());
+    result.facts = {{"Moves of an episode", fmt::to_string(placeto.groups())},
+                    {"Policy's entropy", fmt::format("{:.3f} nats", last.entropy)}};
+    return result;
   }
-  PlanResult result = search.finish();
-  result.note = fmt::format("{} episodes of {} moves", episodes, placeto.groups());
-  result.facts = {{"Moves of an episode", fmt::to_string(placeto.groups())},
-                  {"Policy's entropy", fmt::format("{:.3f} nats", last.entropy)}};
-  return result;
-}
+};
 
 }  // namespace
 

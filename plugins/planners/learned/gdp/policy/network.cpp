@@ -44,14 +44,6 @@ NetworkSize size_from(const JsonView& json) {
   return size;
 }
 
-at::Tensor view(std::span<const float> values) {
-  return at::from_blob(const_cast<float*>(values.data()), {std::ssize(values)}, at::kFloat);
-}
-at::Tensor indices(std::span<const std::int32_t> values) {
-  return at::from_blob(const_cast<std::int32_t*>(values.data()), {std::ssize(values)}, at::kInt)
-      .to(at::kLong);
-}
-
 struct RollOutTensors {
   at::Tensor choice, logarithm, weight, advantage;  // [N, T], [N, T], [N, T], [T]
 };
@@ -61,10 +53,10 @@ RollOutTensors tensors_of(std::span<const RollOut> trials, const at::Device& dev
   std::vector<float> advantages;
   for (const RollOut& trial : trials) {
     CHECK(trial.logarithm.size() == trial.choice_of.size(), "one probability a unit");
-    choices.push_back(indices(trial.choice_of));
-    logarithms.push_back(view(trial.logarithm));
+    choices.push_back(learned::indices_of(trial.choice_of));
+    logarithms.push_back(learned::view_of(trial.logarithm));
     const at::Tensor weight =
-        trial.drawn.empty() ? at::ones(logarithms.back().sizes()) : view(trial.drawn);
+        trial.drawn.empty() ? at::ones(logarithms.back().sizes()) : learned::view_of(trial.drawn);
     weights.push_back(weight / weight.sum().clamp_min(1));
     advantages.push_back(static_cast<float>(trial.advantage));
   }
@@ -95,7 +87,7 @@ struct Network::State final : learned::Trainable {
   static at::Tensor cross_entropy(const at::Tensor& logarithms,
                                   std::span<const std::int32_t> choice_of) {
     CHECK(std::ssize(choice_of) == logarithms.size(0), "one answer a unit");
-    const at::Tensor answer = indices(choice_of).unsqueeze(1).to(logarithms.device());
+    const at::Tensor answer = learned::indices_of(choice_of).unsqueeze(1).to(logarithms.device());
     return -logarithms.gather(1, answer).mean();
   }
   at::Tensor loss(const Answer& answer) const {

@@ -10,10 +10,15 @@
 
 namespace strato::learned {
 
-at::Tensor tensor_of(std::span<const float> values) {
-  return at::from_blob(const_cast<float*>(values.data()),
-                       {static_cast<std::int64_t>(values.size())}, at::kFloat)
-      .clone();
+at::Tensor view_of(std::span<const float> values) {
+  return at::from_blob(const_cast<float*>(values.data()), {std::ssize(values)}, at::kFloat);
+}
+
+at::Tensor tensor_of(std::span<const float> values) { return view_of(values).clone(); }
+
+at::Tensor indices_of(std::span<const std::int32_t> values) {
+  return at::from_blob(const_cast<std::int32_t*>(values.data()), {std::ssize(values)}, at::kInt)
+      .to(at::kLong);
 }
 
 std::vector<float> floats_of(const at::Tensor& tensor) {

@@ -79,7 +79,9 @@ class Lstm {
 };
 
 // One-dimensional tensors on the CPU, and back.
+at::Tensor view_of(std::span<const float> values);  // as long as they live
 at::Tensor tensor_of(std::span<const float> values);
+at::Tensor indices_of(std::span<const std::int32_t> values);
 std::vector<float> floats_of(const at::Tensor& tensor);
 
 // "cpu", "cuda", "cuda:1". Throws InputError when LibTorch cannot compute there.

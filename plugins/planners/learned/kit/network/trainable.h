@@ -10,12 +10,6 @@
 
 namespace strato::learned {
 
-struct OptimizerOptions {
-  double rate = 1e-3;
-  double weight_decay = 1e-4;
-  double clip = 1.0;  // most length of the gradient; 0: any
-};
-
 class Optimizer {
  public:
   Optimizer();

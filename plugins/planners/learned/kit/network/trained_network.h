@@ -17,6 +17,12 @@
 
 namespace strato::learned {
 
+struct OptimizerOptions {
+  double rate = 1e-3;
+  double weight_decay = 1e-4;  // AdamW
+  double clip = 1.0;           // most length of the gradient; 0: any
+};
+
 struct OptimizerState {
   std::int64_t steps = 0;
   std::vector<float> mean, square;  // moments of Adam, one a parameter; empty before the first step

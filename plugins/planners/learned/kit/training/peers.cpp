@@ -101,41 +101,37 @@ struct Peers::State {
   std::jthread pulse;  // has a connection of its own: the store serves one call at a time
 
   std::string name(int peer) const { return fmt::format("process {} of {}", peer, processes); }
-  void start_pulse(const Address& address);
-  void wait_for(const std::string& key, int peer);
-};
-
-void Peers::State::start_pulse(const Address& address) {
-  auto connection = connect(address, false, 0, patience + kMeeting);
-  pulse = std::jthread([connection, key = alive_key(rank)](const std::stop_token& end) {
-    try {
-      while (!end.stop_requested()) {
-        connection->add(key, 1);
-        const auto until = Clock::now() + kHeartbeat;
-        while (!end.stop_requested() && Clock::now() < until)
-          std::this_thread::sleep_for(Milliseconds(50));
+  void start_pulse(const Address& address) {
+    auto connection = connect(address, false, 0, patience + kMeeting);
+    pulse = std::jthread([connection, key = alive_key(rank)](const std::stop_token& end) {
+      try {
+        while (!end.stop_requested()) {
+          connection->add(key, 1);
+          const auto until = Clock::now() + kHeartbeat;
+          while (!end.stop_requested() && Clock::now() < until)
+            std::this_thread::sleep_for(Milliseconds(50));
+        }
+      } catch (const std::exception&) {  // the first process is gone: the next exchange says so
       }
-    } catch (const std::exception&) {  // the first process is gone: the next exchange says so
-    }
-  });
-}
-
-// Polls, so that a peer's silence is seen: get() would wait without looking.
-void Peers::State::wait_for(const std::string& key, int peer) {
-  auto pause = Milliseconds(1);
-  std::int64_t beats = -1;
-  auto heard = Clock::now(), looked = heard;
-  while (!store->check({key})) {
-    std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, Milliseconds(50));
-    if (Clock::now() - looked < kHeartbeat) continue;
-    looked = Clock::now();
-    const std::int64_t count = store->add(alive_key(peer), 0);
-    if (std::exchange(beats, count) != count) heard = looked;
-    if (looked - heard > Seconds(patience))
-      lost(name(peer), fmt::format("silent for {:.0f} s", patience));
+    });
   }
-}
+  // Polls, so that a peer's silence is seen: get() would wait without looking.
+  void wait_for(const std::string& key, int peer) {
+    auto pause = Milliseconds(1);
+    std::int64_t beats = -1;
+    auto heard = Clock::now(), looked = heard;
+    while (!store->check({key})) {
+      std::this_thread::sleep_for(pause);
+      pause = std::min(2 * pause, Milliseconds(50));
+      if (Clock::now() - looked < kHeartbeat) continue;
+      looked = Clock::now();
+      const std::int64_t count = store->add(alive_key(peer), 0);
+      if (std::exchange(beats, count) != count) heard = looked;
+      if (looked - heard > Seconds(patience))
+        lost(name(peer), fmt::format("silent for {:.0f} s", patience));
+    }
+  }
+};
 
 Peers::Peers(int rank, int processes, const std::string& master, double patience)
     : state_(std::make_unique<State>()) {
