@@ -12,7 +12,6 @@
 #include "core/search/constraints/constraints.h"
 #include "core/search/constraints/constraints_json.h"
 #include "core/search/tree/search_tree.h"
-#include "plugins/planners/learned/autodist/plan/warm_starts.h"
 #include "plugins/planners/learned/autodist/search/race.h"
 #include "plugins/planners/learned/autodist/search/replication.h"
 #include "plugins/planners/learned/autodist/search/report.h"
@@ -21,11 +20,23 @@
 namespace strato::autodist {
 namespace {
 
-std::string builder_names() {
-  std::string names;
-  for (const BuilderInfo& info : builder_infos())
-    names += (names.empty() ? "" : ", ") + std::string(info.name);
-  return names;
+struct WarmStart {
+  Strategy strategy;
+  Score score;
+};
+// The best of them; each is evaluated once. Nothing: there are none.
+std::optional<WarmStart> best_start(std::vector<Strategy> strategies, Evaluator& evaluator) {
+  if (strategies.empty()) return std::nullopt;
+  const std::vector<Score> scores = evaluator.evaluate(strategies);
+  const auto best = std::ranges::min_element(
+      scores, [](const Score& a, const Score& b) { return a.better_than(b); });
+  return WarmStart{std::move(strategies[static_cast<std::size_t>(best - scores.begin())]), *best};
+}
+
+std::vector<Strategy> completed(std::span<const Strategy> known, const Cluster& cluster) {
+  std::vector<Strategy> result;
+  for (const Strategy& strategy : known) result.push_back(complete(strategy, cluster));
+  return result;
 }
 
 struct AutoDistOptions {
@@ -41,67 +52,72 @@ struct AutoDistOptions {
     race.search.changes = race.search.sampler.adjacent = race.search.sampler.sharded = 0;
     all_replicas = true;
   }
-  OptionTable option_table();
-  static AutoDistOptions from(const PlannerOptions& given);
-};
-
-OptionTable AutoDistOptions::option_table() {
-  constexpr OptionRange kPart{0, 1}, kMegabytes{0, 1e6};
-  SearchOptions& search = race.search;
-  return {
-      {"builder", builder, "a hand-designed strategy instead of a search: " + builder_names()},
-      {"chunk", build.chunk, {1, 1 << 30}, "adjacent variables of one message (builder allreduce)"},
-      {"bucket", build.bucket, OptionUnit::MB, kMegabytes,
-       "most MB of one message (builders horovod, parallax, allgather, random-axis)"},
-      {"partition", build.large, OptionUnit::MB, kMegabytes,
-       "MB from which on builders divide a variable"},
-      {"sampler",
-       random_sampler,
-       {"full", "random"},
-       "random: the guided sampler without simulator and changes (Random+G)"},
-      {"learned", search.learned, "false: nothing is learned; proposals are tried as they come"},
-      {"changes", search.changes, kPart,
-       "part of the proposals that change good plans (variant=paper: 0)"},
-      {"trials", race.trials, {1, 10'000}, "tried a round"},
-      {"proposals", search.proposals, {1, 100'000}, "made a round, of which the simulator chooses"},
-      {"diversity",
-       search.diversity,
-       {0, 100},
-       "weight of being different against the simulator's score"},
-      {"accuracy", search.accuracy, kPart, "of ranking, below the fidelity level"},
-      {"steps", search.steps, {1, 10'000}, "of learning a round"},
-      {"rate", search.ranker.rate, {0, 10}, "of learning (Adam)"},
-      {"small", search.sampler.small, OptionUnit::MB, kMegabytes,
-       "MB; smaller variables are never divided"},
-      {"large", search.sampler.large, OptionUnit::MB, kMegabytes,
-       "MB; larger variables are always divided"},
-      {"rows", race.rows, "false: gradients of lookups are sent whole, as dense ones"},
-      {"replicas",
-       all_replicas,
-       {"best", "all"},
-       "all: a replica on every device; best: on fewer, too, where AllReduce is faster so "
-       "(variant=paper: all; builders: all)"},
-      {"adjacent", search.sampler.adjacent, kPart,
-       "part of the samples whose messages are of adjacent variables "
-       "(variant=paper: 0)"},
-      {"sharded", search.sampler.sharded, kPart,
-       "part of the samples in which replicas keep some variables in parts, as ZeRO does; 0: never "
-       "(variant=paper: 0)"},
-      {"variant",
-       paper,
-       {"default", "paper"},
-       "paper: as printed; builders teach nothing, and samples only"}};
-}
-
-AutoDistOptions AutoDistOptions::from(const PlannerOptions& given) {
-  AutoDistOptions options = read_options<AutoDistOptions>(given.set);
-  if (options.random_sampler) {
-    options.race.search.learned = false;
-    if (!given.set.contains("changes")) options.race.search.changes = 0;
+  OptionTable option_table() {
+    constexpr OptionRange kPart{0, 1}, kMegabytes{0, 1e6};
+    SearchOptions& search = race.search;
+    return {
+        {"builder", builder,
+         fmt::format("a hand-designed strategy instead of a search: {}",
+                     fmt::join(builder_names(), ", "))},
+        {"chunk",
+         build.chunk,
+         {1, 1 << 30},
+         "adjacent variables of one message (builder allreduce)"},
+        {"bucket", build.bucket, OptionUnit::MB, kMegabytes,
+         "most MB of one message (builders horovod, parallax, allgather, random-axis)"},
+        {"partition", build.large, OptionUnit::MB, kMegabytes,
+         "MB from which on builders divide a variable"},
+        {"sampler",
+         random_sampler,
+         {"full", "random"},
+         "random: the guided sampler without simulator and changes (Random+G)"},
+        {"learned", search.learned, "false: nothing is learned; proposals are tried as they come"},
+        {"changes", search.changes, kPart,
+         "part of the proposals that change good plans (variant=paper: 0)"},
+        {"trials", race.trials, {1, 10'000}, "tried a round"},
+        {"proposals",
+         search.proposals,
+         {1, 100'000},
+         "made a round, of which the simulator chooses"},
+        {"diversity",
+         search.diversity,
+         {0, 100},
+         "weight of being different against the simulator's score"},
+        {"accuracy", search.accuracy, kPart, "of ranking, below the fidelity level"},
+        {"steps", search.steps, {1, 10'000}, "of learning a round"},
+        {"rate", search.ranker.rate, {0, 10}, "of learning (Adam)"},
+        {"small", search.sampler.small, OptionUnit::MB, kMegabytes,
+         "MB; smaller variables are never divided"},
+        {"large", search.sampler.large, OptionUnit::MB, kMegabytes,
+         "MB; larger variables are always divided"},
+        {"rows", race.rows, "false: gradients of lookups are sent whole, as dense ones"},
+        {"replicas",
+         all_replicas,
+         {"best", "all"},
+         "all: a replica on every device; best: on fewer, too, where AllReduce is faster so "
+         "(variant=paper: all; builders: all)"},
+        {"adjacent", search.sampler.adjacent, kPart,
+         "part of the samples whose messages are of adjacent variables "
+         "(variant=paper: 0)"},
+        {"sharded", search.sampler.sharded, kPart,
+         "part of the samples in which replicas keep some variables in parts, as ZeRO does; 0: "
+         "never "
+         "(variant=paper: 0)"},
+        {"variant",
+         paper,
+         {"default", "paper"},
+         "paper: as printed; builders teach nothing, and samples only"}};
   }
-  options.race.seed = options.build.seed = given.seed;
-  return options;
-}
+  static AutoDistOptions from(const PlannerOptions& given) {
+    AutoDistOptions options = read_options<AutoDistOptions>(given.set);
+    if (options.random_sampler) {
+      options.race.search.learned = false;
+      if (!given.set.contains("changes")) options.race.search.changes = 0;
+    }
+    options.race.seed = options.build.seed = given.seed;
+    return options;
+  }
+};
 
 // One search: its budget, and what its observer is told.
 class Run {
@@ -116,7 +132,7 @@ class Run {
         start_(best_start(completed(common.seeds, *problem.cluster), evaluator)),
         known_(record_.count()),
         trials_(record_, [&](std::span<const Strategy> s) { return evaluator.evaluate(s); }),
-        race_(problem, choices, common.seeds, options.race,
+        race_(problem, choices, completed(common.seeds, *problem.cluster), options.race,
               [this](std::span<const Strategy> s) { return trials_.run(s); }),
         reporter_(observer) {
     race_.found = [this] {
@@ -203,11 +219,16 @@ class Run {
 
 // All that trials follow from but the problem and what they showed.
 std::string conditions_of(const PlannerOptions& options) {
-  std::string text = "seed=" + std::to_string(options.seed);
-  for (const auto& [key, value] : options.set) text += " " + key + "=" + value;
-  if (!options.seeds.empty()) text += " starts=" + digest_of_starts(options.seeds);
+  std::string text = fmt::format("seed={}", options.seed);
+  for (const auto& [key, value] : options.set) text += fmt::format(" {}={}", key, value);
+  if (!options.seeds.empty()) {
+    Hasher starts;
+    for (const Strategy& strategy : options.seeds) starts.text(strategy.digest().hex());
+    text += fmt::format(" starts={}", starts.finish().hex());
+  }
   if (options.constraints)
-    text += " constraints=" + Hasher().text(constraints_json(*options.constraints)).finish().hex();
+    text += fmt::format(" constraints={}",
+                        Hasher().text(constraints_json(*options.constraints)).finish().hex());
   return text;
 }
 

@@ -2,8 +2,8 @@
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/load/plugin_registry.h"
 #include "plugins/planners/learned/gdp/planners/gdp_planner.h"
-#include "plugins/planners/learned/gdp/planners/hdp_planner.h"
-#include "plugins/planners/learned/gdp/planners/placeto_planner.h"
+#include "plugins/planners/learned/gdp/planners/hdp.h"
+#include "plugins/planners/learned/gdp/planners/placeto.h"
 
 namespace {
 

@@ -56,48 +56,6 @@ std::shared_ptr<const tag::Network> shared_network(const std::filesystem::path& 
   return network;
 }
 
-class Tag final : public Planner {
- public:
-  std::string name() const override { return "tag"; }
-  bool wants_feedback() const override { return true; }
-  std::vector<OptionHelp> options() const override { return list_options<TagOptions>(); }
-  Trainer* trainer() override {
-    if (trainer_ == nullptr) trainer_ = tag::make_trainer();
-    return trainer_.get();
-  }
-  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-                  Observer& observer, std::stop_token stop,
-                  std::shared_ptr<const SearchTree> resume) override;
-
- private:
-  PriorProvider& prior(const TagOptions& options, std::string& note);
-
-  std::unique_ptr<PriorProvider> prior_;
-  std::string prior_key_;
-  std::unique_ptr<Trainer> trainer_;
-};
-
-// Kept from plan to plan while the options say the same: a steered search goes on with what it
-// knows.
-PriorProvider& Tag::prior(const TagOptions& options, std::string& note) {
-  const auto file = options.weights.empty() ? tag::bundled_weights() : options.weights;
-  const bool missing = options.weights.empty() && !std::filesystem::exists(file);
-  if (!options.network || missing) {
-    if (options.network)
-      note = "; no network, the prior is uniform: " + file.string() +
-             " is missing (stratoscope-cli train tag makes it)";
-    prior_ = make_uniform_prior();
-    prior_key_.clear();
-    return *prior_;
-  }
-  const auto network = shared_network(file);
-  const std::string key = file.string() + "|" + std::to_string(options.mix) + "|" +
-                          std::to_string(reinterpret_cast<std::uintptr_t>(network.get()));
-  if (key != prior_key_) prior_ = std::make_unique<tag::NetworkPrior>(network, options.mix);
-  prior_key_ = key;
-  return *prior_;
-}
-
 // The search has mostly done so itself: then the evaluator remembers.
 void try_without_sfb(PlanResult& result, Evaluator& evaluator) {
   if (result.strategy.duplicated.empty()) return;
@@ -110,31 +68,67 @@ void try_without_sfb(PlanResult& result, Evaluator& evaluator) {
   result.score = score;
 }
 
-PlanResult Tag::plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
-                     Observer& observer, std::stop_token stop,
-                     std::shared_ptr<const SearchTree> resume) {
-  TagOptions options = read_options<TagOptions>(common.set);
-  std::string note;
-  PriorProvider& prior = this->prior(options, note);
-  std::unique_ptr<SfbSolver> sfb;
-  if (options.sfb) {
-    SfbOptions how;
-    how.costs = options.paper ? SfbCosts::Printed : SfbCosts::CostModel;
-    how.method = SfbMethod::MinimumCut;
-    how.threads = common.threads;
-    sfb = std::make_unique<SfbSolver>(problem.graph, problem.grouping, problem.cluster,
-                                      problem.cost, how);
-    options.finish_always = options.paper;
-    options.finish = [&sfb](Strategy& strategy) { sfb->apply(strategy); };
+class Tag final : public Planner {
+ public:
+  std::string name() const override { return "tag"; }
+  bool wants_feedback() const override { return true; }
+  std::vector<OptionHelp> options() const override { return list_options<TagOptions>(); }
+  Trainer* trainer() override {
+    if (trainer_ == nullptr) trainer_ = tag::make_trainer();
+    return trainer_.get();
   }
-  PlanResult result =
-      tree_search(problem, evaluator, prior, common, options, observer, stop, std::move(resume));
-  try_without_sfb(result, evaluator);
-  if (const std::size_t ops = result.strategy.duplicated.size(); ops > 0)
-    note += "; " + std::to_string(ops) + " ops duplicated by SFB";
-  result.note += note;
-  return result;
-}
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree> resume) override {
+    TagOptions options = read_options<TagOptions>(common.set);
+    std::string note;
+    PriorProvider& prior = this->prior(options, note);
+    std::unique_ptr<SfbSolver> sfb;
+    if (options.sfb) {
+      SfbOptions how;
+      how.costs = options.paper ? SfbCosts::Printed : SfbCosts::CostModel;
+      how.method = SfbMethod::MinimumCut;
+      how.threads = common.threads;
+      sfb = std::make_unique<SfbSolver>(problem.graph, problem.grouping, problem.cluster,
+                                        problem.cost, how);
+      options.finish_always = options.paper;
+      options.finish = [&sfb](Strategy& strategy) { sfb->apply(strategy); };
+    }
+    PlanResult result =
+        tree_search(problem, evaluator, prior, common, options, observer, stop, std::move(resume));
+    try_without_sfb(result, evaluator);
+    if (const std::size_t ops = result.strategy.duplicated.size(); ops > 0)
+      note += "; " + std::to_string(ops) + " ops duplicated by SFB";
+    result.note += note;
+    return result;
+  }
+
+ private:
+  // Kept from plan to plan while the options say the same: a steered search goes on with what it
+  // knows.
+  PriorProvider& prior(const TagOptions& options, std::string& note) {
+    const auto file = options.weights.empty() ? tag::bundled_weights() : options.weights;
+    const bool missing = options.weights.empty() && !std::filesystem::exists(file);
+    if (!options.network || missing) {
+      if (options.network)
+        note = "; no network, the prior is uniform: " + file.string() +
+               " is missing (stratoscope-cli train tag makes it)";
+      prior_ = make_uniform_prior();
+      prior_key_.clear();
+      return *prior_;
+    }
+    const auto network = shared_network(file);
+    const std::string key = file.string() + "|" + std::to_string(options.mix) + "|" +
+                            std::to_string(reinterpret_cast<std::uintptr_t>(network.get()));
+    if (key != prior_key_) prior_ = std::make_unique<tag::NetworkPrior>(network, options.mix);
+    prior_key_ = key;
+    return *prior_;
+  }
+
+  std::unique_ptr<PriorProvider> prior_;
+  std::string prior_key_;
+  std::unique_ptr<Trainer> trainer_;
+};
 
 std::unique_ptr<Planner> make(std::string_view) { return std::make_unique<Tag>(); }
 

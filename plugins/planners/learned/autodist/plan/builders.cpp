@@ -1,11 +1,13 @@
 #include "plugins/planners/learned/autodist/plan/builders.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <utility>
 
 #include "core/base/error.h"
-#include "plugins/planners/learned/autodist/plan/placing.h"
 
 namespace strato::autodist {
 namespace {
@@ -56,16 +58,24 @@ SyncPlan least_loaded(const SyncTask& task, const BuilderOptions&) {
   return plan;
 }
 
+// Large variables become what `config(variable, its axes)` returns.
+template <class Config>
+void divide_large(const SyncTask& task, const BuilderOptions& options, SyncPlan& plan,
+                  const Config& config) {
+  for (std::size_t v = 0; v < plan.size(); ++v) {
+    const std::vector<int> axes = task.variables[v].axes();
+    if (task.variables[v].bytes >= options.large && !axes.empty())
+      plan[v] = config(task.variables[v], axes);
+  }
+}
+
 // Large variables in `parts(variable)` parts along their first axis.
 template <class Parts>
 SyncPlan divided(const SyncTask& task, const BuilderOptions& options, const Parts& parts) {
   SyncPlan plan = on_servers(task);
-  for (std::size_t v = 0; v < plan.size(); ++v) {
-    const Variable& variable = task.variables[v];
-    const std::vector<int> axes = variable.axes();
-    if (variable.bytes < options.large || axes.empty()) continue;
-    plan[v] = in_parts(variable, axes.front(), parts(variable), served());
-  }
+  divide_large(task, options, plan, [&](const Variable& variable, const std::vector<int>& axes) {
+    return in_parts(variable, axes.front(), parts(variable), served());
+  });
   place_balanced(task, plan);
   return plan;
 }
@@ -87,17 +97,13 @@ SyncPlan divided_randomly(const SyncTask& task, const BuilderOptions& options) {
   });
 }
 
-void add_stations(const SyncTask& task, SyncPlan& plan) {
-  for (NodeConfig& sync : plan)
-    for (SyncPart& part : sync.parts)
-      if (part.synchroniser == Synchroniser::Ps) part.stations = stations_for(task, part.server);
-}
-
 // The paper's "PS builder" (3.1): hierarchical on nodes with several GPUs, large variables divided
 // into as many parts as there are nodes.
 SyncPlan hierarchical(const SyncTask& task, const BuilderOptions& options) {
   SyncPlan plan = divided_evenly(task, options);
-  add_stations(task, plan);
+  for_each_part(task, plan, [&](std::size_t, SyncPart& part, Bytes) {
+    if (part.synchroniser == Synchroniser::Ps) part.stations = stations_for(task, part.server);
+  });
   return plan;
 }
 
@@ -126,86 +132,59 @@ SyncPlan allgather(const SyncTask& task, const BuilderOptions& options) {
 SyncPlan random_axis(const SyncTask& task, const BuilderOptions& options) {
   Random random(options.seed);
   SyncPlan plan = plain_plan(task);
-  for (std::size_t v = 0; v < plan.size(); ++v) {
-    const Variable& variable = task.variables[v];
-    const std::vector<int> axes = variable.axes();
-    if (variable.bytes < options.large || axes.empty()) continue;
-    const int axis = axes[random.below(axes.size())];
-    plan[v] = in_parts(variable, axis, std::ssize(task.machines), SyncPart());
-  }
+  divide_large(task, options, plan, [&](const Variable& variable, const std::vector<int>& axes) {
+    return in_parts(variable, axes[random.below(axes.size())], std::ssize(task.machines), {});
+  });
   merge_adjacent(task, plan, options.bucket, kAnyParts);
   return plan;
 }
 
-struct Builder {
-  BuilderInfo info;
-  Build build;
+constexpr std::pair<std::string_view, Build> kBuilders[] = {
+    {"allreduce", allreduce},            // every `chunk` adjacent variables as one message
+    {"horovod", horovod},                // in buckets of at most `bucket` MB
+    {"mirrored", mirrored},              // all variables in one message (MirroredStrategy)
+    {"ps", one_server},                  // one server holds everything
+    {"ps-lb", least_loaded},             // each variable on the node with the least load (TF-PS-LB)
+    {"ps-partitioned", divided_evenly},  // large variables in as many parts as there are nodes
+    {"ps-partitioned-size", divided_by_size},     // large variables in parts of `large` MB
+    {"ps-partitioned-random", divided_randomly},  // large variables in random numbers of parts
+    {"ps-hierarchical", hierarchical},            // partitioned, and a station in each machine
+    {"parallax", parallax},        // sparse gradients through servers, dense ones all-reduced
+    {"allgather", allgather},      // sparse gradients gathered as rows
+    {"random-axis", random_axis},  // large variables divided along a random axis
 };
-
-const std::vector<Builder>& builders() {
-  static const std::vector<Builder> all = {
-      {{"allreduce", "every `chunk` adjacent variables all-reduced as one message"}, allreduce},
-      {{"horovod", "all-reduced in buckets of at most `bucket` MB"}, horovod},
-      {{"mirrored", "all variables in one message (MirroredStrategy)"}, mirrored},
-      {{"ps", "one server holds everything"}, one_server},
-      {{"ps-lb", "each variable on the node with the least load (TF-PS-LB)"}, least_loaded},
-      {{"ps-partitioned", "large variables in as many parts as there are nodes"}, divided_evenly},
-      {{"ps-partitioned-size", "large variables in parts of `large` MB"}, divided_by_size},
-      {{"ps-partitioned-random", "large variables in random numbers of parts"}, divided_randomly},
-      {{"ps-hierarchical", "partitioned, and a station in each machine (PS builder)"},
-       hierarchical},
-      {{"parallax", "sparse gradients through servers, dense ones all-reduced"}, parallax},
-      {{"allgather", "sparse gradients gathered as rows, dense ones all-reduced"}, allgather},
-      {{"random-axis", "large variables divided along a random axis, then all-reduced"},
-       random_axis},
-  };
-  return all;
-}
 
 }  // namespace
 
 void merge_adjacent(const SyncTask& task, SyncPlan& plan, Bytes limit, std::int64_t most) {
-  struct Message {
-    std::int32_t group;
+  struct Open {
+    std::int32_t group = -1;
     Bytes bytes;
-    std::int64_t parts;
+    std::int64_t parts = 0;
   };
-  std::map<DataType, Message> open;
+  std::map<DataType, Open> messages;
   std::int32_t next = 0;
-  for (std::size_t v = 0; v < plan.size(); ++v)
-    for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
-      SyncPart& part = plan[v].parts[p];
-      if (!may_merge(plan[v], part)) continue;
-      const Bytes bytes = part_bytes(task.variables[v], plan[v], p);
-      const auto [at, fresh] = open.try_emplace(task.variables[v].type, Message{next, {}, 0});
-      Message& message = at->second;
-      const bool full =
-          message.parts >= most || (message.parts > 0 && message.bytes > limit - bytes);
-      if (full) message = {next, {}, 0};
-      if (fresh || full) ++next;
-      part.merge_group = message.group;
-      message.bytes += bytes;
-      ++message.parts;
-    }
+  for_each_part(task, plan, [&](std::size_t v, SyncPart& part, Bytes bytes) {
+    if (!may_merge(plan[v], part)) return;
+    Open& message = messages[task.variables[v].type];
+    const bool full = message.parts >= most || (message.parts > 0 && message.bytes > limit - bytes);
+    if (message.group < 0 || full) message = {next++, {}, 0};
+    part.merge_group = message.group;
+    message.bytes += bytes;
+    ++message.parts;
+  });
 }
 
-const std::vector<BuilderInfo>& builder_infos() {
-  static const std::vector<BuilderInfo> infos = [] {
-    std::vector<BuilderInfo> result;
-    for (const Builder& builder : builders()) result.push_back(builder.info);
-    return result;
-  }();
-  return infos;
+std::vector<std::string_view> builder_names() {
+  const auto names = kBuilders | std::views::keys;
+  return {names.begin(), names.end()};
 }
 
 SyncPlan build(std::string_view name, const SyncTask& task, const BuilderOptions& options) {
-  std::string known;
-  for (const Builder& builder : builders()) {
-    if (builder.info.name == name) return builder.build(task, options);
-    known += (known.empty() ? "" : ", ") + std::string(builder.info.name);
-  }
-  throw InputError("", "--set builder=" + std::string(name), "there is no such builder",
-                   "take one of " + known);
+  for (const auto& [known, make] : kBuilders)
+    if (known == name) return make(task, options);
+  throw InputError("", fmt::format("--set builder={}", name), "there is no such builder",
+                   fmt::format("take one of {}", fmt::join(builder_names(), ", ")));
 }
 
 std::vector<BuiltPlan> all_builds(const SyncTask& task, std::uint64_t seed) {
@@ -220,11 +199,11 @@ std::vector<BuiltPlan> all_builds(const SyncTask& task, std::uint64_t seed) {
   };
   for (const std::int64_t chunk : {64, 1, 16, 128, 512}) {
     options.chunk = chunk;
-    add("allreduce", " chunk=" + std::to_string(chunk));
+    add("allreduce", fmt::format(" chunk={}", chunk));
   }
   for (const std::int64_t size : {64, 1, 4, 16, 32, 128}) {
     options.bucket = Bytes(size * kMegabyte);
-    add("horovod", " bucket=" + std::to_string(size));
+    add("horovod", fmt::format(" bucket={}", size));
   }
   options.bucket = BuilderOptions().bucket;
   for (const std::string_view name : {"mirrored", "ps", "ps-lb"}) add(name, "");
@@ -232,12 +211,12 @@ std::vector<BuiltPlan> all_builds(const SyncTask& task, std::uint64_t seed) {
     options.large = Bytes(size * kMegabyte);
     for (const std::string_view name : {"ps-partitioned", "ps-hierarchical", "ps-partitioned-size",
                                         "ps-partitioned-random", "random-axis"})
-      add(name, " large=" + std::to_string(size));
+      add(name, fmt::format(" large={}", size));
   }
   for (const std::int64_t size : {64, 4}) {
     options.bucket = Bytes(size * kMegabyte);
     for (const std::string_view name : {"parallax", "allgather"})
-      add(name, " bucket=" + std::to_string(size));
+      add(name, fmt::format(" bucket={}", size));
   }
   return all;
 }

@@ -21,11 +21,7 @@ struct BuilderOptions {
 
 inline constexpr std::int64_t kAnyParts = std::numeric_limits<std::int64_t>::max();
 
-struct BuilderInfo {
-  std::string_view name, help;
-};
-// Ascending by effort, not by name.
-const std::vector<BuilderInfo>& builder_infos();
+std::vector<std::string_view> builder_names();  // ascending by effort, not by name
 
 // Throws InputError for a name that is not there.
 SyncPlan build(std::string_view name, const SyncTask& task, const BuilderOptions& options);

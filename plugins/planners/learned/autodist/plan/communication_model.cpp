@@ -1,7 +1,9 @@
 #include "plugins/planners/learned/autodist/plan/communication_model.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <numeric>
 
 namespace strato::autodist {
 namespace {
@@ -9,28 +11,55 @@ namespace {
 // theta. Messages to and from servers overlap each other, so that of their latency a part counts.
 constexpr Components kConstants = {1, 1, 1, 1, 0.25, 1};
 
-using Message = CommunicationModel::Message;
+// Compute time of all that `op` depends on, and its own, on one device.
+Nanos time_until(const Problem& problem, OpId op, GpuTypeId gpu, std::int64_t samples) {
+  const Graph& graph = *problem.graph;
+  std::vector<char> needed(op.index() + 1, 0);
+  needed[op.index()] = 1;
+  Nanos sum;
+  for (std::size_t i = op.index() + 1; i-- > 0;) {
+    if (needed[i] == 0) continue;
+    const Op& at = graph.op(OpId(i));
+    const bool splits = at.split != Splittability::None;
+    sum += problem.cost->compute(OpId(i), gpu, splits ? samples : graph.batch());
+    for (const TensorId input : at.inputs)
+      if (input.valid() && graph.tensor(input).producer.valid())
+        needed[graph.tensor(input).producer.index()] = 1;
+  }
+  return sum;
+}
 
-std::map<std::int32_t, Message> messages_of(const SyncTask& task, const SyncPlan& plan) {
-  std::map<std::int32_t, Message> messages;
-  for (std::size_t v = 0; v < plan.size(); ++v)
-    for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
-      const std::int32_t group = plan[v].parts[p].merge_group;
-      if (group < 0) continue;
-      messages[group].bytes += part_bytes(task.variables[v], plan[v], p);
-      ++messages[group].parts;
-    }
-  return messages;
+Nanos first_gradient(const SyncTask& task) {
+  const std::vector<DeviceShare>& shares = task.base.groups.front()->devices;
+  const auto samples = apportion(task.problem.graph->batch(), shares);
+  const OpId made_by = task.problem.graph->tensor(task.variables.front().gradient).producer;
+  if (!made_by.valid()) return {};
+  Nanos least = Nanos::max();
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (samples[i] > 0)
+      least = std::min(least,
+                       time_until(task.problem, made_by,
+                                  task.problem.cluster->device(shares[i].device).type, samples[i]));
+  return least == Nanos::max() ? Nanos() : least;
+}
+
+// Bytes a second that enter a device over its port, or with `from_end` 1 its machine.
+double way_in(const SyncTask& task, DeviceId from, DeviceId to, std::size_t from_end) {
+  const Cluster& cluster = *task.problem.cluster;
+  const std::vector<LinkId>& links = cluster.path(from, to).links;
+  if (links.size() <= from_end) return std::numeric_limits<double>::infinity();
+  return cluster.links()[links[links.size() - 1 - from_end]].bandwidth;
+}
+
+double seconds_over(double bytes, std::size_t members, double bandwidth) {
+  return members < 2 || bandwidth <= 0 ? 0
+                                       : 2 * static_cast<double>(members - 1) * bytes / bandwidth;
 }
 
 }  // namespace
 
-CommunicationModel::CommunicationModel(const SyncTask& task) : task_(task) {}
-
 double CommunicationModel::combine(const Components& components) {
-  double sum = 0;
-  for (std::size_t i = 0; i < kComponents; ++i) sum += kConstants[i] * components[i];
-  return sum;
+  return std::inner_product(kConstants.begin(), kConstants.end(), components.begin(), 0.0);
 }
 
 double CommunicationModel::local_seconds(Bytes bytes) const {
@@ -99,38 +128,28 @@ void CommunicationModel::add_sharded(Components& z, Bytes bytes) const {
   }
 }
 
-void CommunicationModel::add_served(Components& z, const Variable& variable, Bytes bytes,
-                                    const SyncPart& part) const {
-  const Traffic traffic = through_server(variable, bytes, part);
-  z[ToServers] += traffic.in;
-  z[FromServers] += traffic.out;
-  z[ServerCalls] += traffic.calls;
-  z[Local] += traffic.local;
-}
-
 std::vector<Components> CommunicationModel::of_variables(const SyncPlan& plan) const {
   std::vector<Components> all(plan.size());
   if (task_.devices.size() < 2) return all;
   const std::map<std::int32_t, Message> messages = messages_of(task_, plan);
-  for (std::size_t v = 0; v < plan.size(); ++v) {
+  for (std::size_t v = 0; v < plan.size(); ++v)
+    if (plan[v].parts.size() > 1) all[v][Local] += local_seconds(4 * task_.variables[v].bytes);
+  for_each_part(task_, plan, [&](std::size_t v, const SyncPart& part, Bytes bytes) {
     const Variable& variable = task_.variables[v];
-    if (plan[v].parts.size() > 1) all[v][Local] += local_seconds(4 * variable.bytes);
-    for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
-      const SyncPart& part = plan[v].parts[p];
-      const Bytes bytes = part_bytes(variable, plan[v], p);
-      if (plan[v].sharded) {
-        add_sharded(all[v], bytes);
-        continue;
-      }
-      if (part.synchroniser == Synchroniser::Ps) {
-        add_served(all[v], variable, bytes, part);
-        continue;
-      }
-      const Message message =
-          part.merge_group < 0 ? Message{bytes, 1} : messages.at(part.merge_group);
-      add_reduced(all[v], variable, bytes, message, part.encoding == Encoding::SparseRows);
+    Components& z = all[v];
+    if (plan[v].sharded) return add_sharded(z, bytes);
+    if (part.synchroniser == Synchroniser::Ps) {
+      const Traffic traffic = through_server(variable, bytes, part);
+      z[ToServers] += traffic.in;
+      z[FromServers] += traffic.out;
+      z[ServerCalls] += traffic.calls;
+      z[Local] += traffic.local;
+      return;
     }
-  }
+    const Message message =
+        part.merge_group < 0 ? Message{bytes, 1} : messages.at(part.merge_group);
+    add_reduced(z, variable, bytes, message, part.encoding == Encoding::SparseRows);
+  });
   return all;
 }
 
@@ -140,18 +159,41 @@ Components CommunicationModel::of_plan(const SyncPlan& plan) const {
     for (std::size_t i = 0; i < kComponents; ++i) sum[i] += z[i];
   if (task_.devices.size() < 2) return sum;
   std::vector<double> in(task_.machines.size()), out = in;
-  for (std::size_t v = 0; v < plan.size(); ++v)
-    for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
-      const SyncPart& part = plan[v].parts[p];
-      if (part.synchroniser != Synchroniser::Ps) continue;
-      const Traffic traffic =
-          through_server(task_.variables[v], part_bytes(task_.variables[v], plan[v], p), part);
-      in[task_.machine_of[part.server.index()]] += traffic.in;
-      out[task_.machine_of[part.server.index()]] += traffic.out;
-    }
+  for_each_part(task_, plan, [&](std::size_t v, const SyncPart& part, Bytes bytes) {
+    if (part.synchroniser != Synchroniser::Ps) return;
+    const Traffic traffic = through_server(task_.variables[v], bytes, part);
+    in[task_.machine_of[part.server.index()]] += traffic.in;
+    out[task_.machine_of[part.server.index()]] += traffic.out;
+  });
   sum[ToServers] = *std::ranges::max_element(in);
   sum[FromServers] = *std::ranges::max_element(out);
   return sum;
+}
+
+Nanos data_parallel_limit(const SyncTask& task) {
+  if (task.variables.empty()) return {};
+  double bytes = 0, ports = 0, ways = 0;
+  for (const Variable& variable : task.variables)
+    if (!variable.sparse) bytes += static_cast<double>(variable.bytes.value);
+  for (const DeviceId device : task.devices) {
+    double best = 0;  // over the devices that it can hear from
+    for (const DeviceId other : task.devices)
+      if (other != device) best = std::max(best, way_in(task, other, device, 0));
+    ports += best;
+  }
+  for (const std::vector<DeviceId>& here : task.machines) {
+    double best = 0;
+    for (const std::vector<DeviceId>& there : task.machines)
+      if (&there != &here) best = std::max(best, way_in(task, there.front(), here.front(), 1));
+    ways += best;
+  }
+  const double seconds = std::max(seconds_over(bytes, task.devices.size(), ports),
+                                  seconds_over(bytes, task.machines.size(), ways));
+  const auto in = [](double time) { return Nanos(static_cast<std::int64_t>(1e9 * time)); };
+  const Nanos first = first_gradient(task);
+  const bool sharded = std::ranges::any_of(
+      task.variables, [](const Variable& variable) { return variable.sharded.has_value(); });
+  return sharded ? std::max(in(seconds), first + in(seconds / 2)) : first + in(seconds);
 }
 
 }  // namespace strato::autodist

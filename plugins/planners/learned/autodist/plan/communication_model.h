@@ -20,7 +20,7 @@ using Components = std::array<double, kComponents>;
 
 class CommunicationModel {
  public:
-  explicit CommunicationModel(const SyncTask& task);
+  explicit CommunicationModel(const SyncTask& task) : task_(task) {}
 
   // Returns the components of each variable. A message's cost is shared: by bytes, its latency
   // equally.
@@ -32,11 +32,6 @@ class CommunicationModel {
   double seconds(const SyncPlan& plan) const { return combine(of_plan(plan)); }
   static double combine(const Components& components);
 
-  struct Message {  // parts that are all-reduced as one
-    Bytes bytes;
-    std::int64_t parts = 0;
-  };
-
  private:
   struct Traffic {  // seconds that a part keeps its server's node busy
     double in = 0, out = 0, calls = 0, local = 0;
@@ -45,11 +40,22 @@ class CommunicationModel {
   void add_reduced(Components& z, const Variable& variable, Bytes bytes, Message message,
                    bool rows) const;
   void add_sharded(Components& z, Bytes bytes) const;
-  void add_served(Components& z, const Variable& variable, Bytes bytes, const SyncPart& part) const;
   double local_seconds(Bytes bytes) const;
   double gradient_part(const Variable& variable, const SyncPart& part) const;
 
   const SyncTask& task_;
 };
+
+// The speed that exact data parallelism can have on a cluster at best, whatever is chosen for each
+// variable: how much of a search's goal its problem leaves.
+//
+// A lower bound of the step time with the task's replicas, for gradients that are sent as they are
+// (sparse ones do not count). To sum a gradient that n devices hold parts of and to have the new
+// value on all of them takes n - 1 messages of its size to the sum and n - 1 back, wherever the sum
+// is made; so 2 (n - 1) S bytes enter the n devices' ports, and the same holds for machines and
+// their ways to the network. None of them moves before the first gradient is made, for which all
+// that it depends on has run on a device; where variables can be kept in parts that holds for half
+// of them, since values may be gathered from the start of the step on.
+Nanos data_parallel_limit(const SyncTask& task);
 
 }  // namespace strato::autodist

@@ -6,16 +6,11 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "plugins/planners/learned/autodist/plan/placing.h"
 
 namespace strato::autodist {
 namespace {
 
 constexpr std::size_t kOfPlan = 16;  // features that a plan says
-
-struct MergeGroup {
-  double bytes = 0, parts = 0, ready = 0;  // ready: when the last of its gradients is made
-};
 
 double log_of(double value, double scale) { return std::log1p(std::max(value, 0.0)) / scale; }
 double extent(const Variable& variable, std::size_t axis) {
@@ -40,27 +35,13 @@ std::vector<float> fixed_features(const SyncTask& task, std::size_t v) {
   return {values.begin(), values.end()};
 }
 
-std::map<std::int32_t, MergeGroup> merge_groups_of(const SyncTask& task, const SyncPlan& plan) {
-  std::map<std::int32_t, MergeGroup> messages;
-  for (std::size_t v = 0; v < plan.size(); ++v)
-    for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
-      const std::int32_t group = plan[v].parts[p].merge_group;
-      if (group < 0) continue;
-      MergeGroup& message = messages[group];
-      message.bytes += static_cast<double>(part_bytes(task.variables[v], plan[v], p).value);
-      ++message.parts;
-      message.ready = std::max(message.ready, task.variables[v].ready);
-    }
-  return messages;
-}
-
 // Describes what a plan says of a variable, means over its parts.
 class Describer {
  public:
   Describer(const SyncTask& task, const SyncPlan& plan)
       : task_(task),
         plan_(plan),
-        groups_(merge_groups_of(task, plan)),
+        messages_(messages_of(task, plan)),
         loads_(loads_of(task, plan)) {}
 
   std::array<double, kOfPlan> of(std::size_t v) const {
@@ -105,10 +86,10 @@ class Describer {
       sum.load += machines * static_cast<double>(loads_.by_machine()[machine].value) / all;
       sum.place += static_cast<double>(machine) / machines;
     } else if (part.merge_group >= 0) {
-      const MergeGroup& group = groups_.at(part.merge_group);
-      sum.message_bytes += group.bytes / all;
-      sum.message_parts += log_of(group.parts, 6);
-      sum.message_wait += group.ready - task_.variables[v].ready;
+      const Message& message = messages_.at(part.merge_group);
+      sum.message_bytes += static_cast<double>(message.bytes.value) / all;
+      sum.message_parts += log_of(static_cast<double>(message.parts), 6);
+      sum.message_wait += message.ready - task_.variables[v].ready;
     } else {
       sum.alone += 1;
     }
@@ -116,7 +97,7 @@ class Describer {
 
   const SyncTask& task_;
   const SyncPlan& plan_;
-  const std::map<std::int32_t, MergeGroup> groups_;
+  const std::map<std::int32_t, Message> messages_;
   const NodeLoads loads_;
 };
 

@@ -116,6 +116,23 @@ std::vector<Variable> variables_of(const Problem& problem) {
   return variables;
 }
 
+struct Held {
+  SyncPart* part;
+  Bytes bytes;
+  double weight;  // bytes, and some noise
+};
+
+// The least of `count` ones by `load`; the first of equals, or any of them.
+template <class Load>
+std::size_t least(std::size_t count, const Load& load, Random* random) {
+  std::vector<std::size_t> best;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!best.empty() && load(i) < load(best.front())) best.clear();
+    if (best.empty() || load(i) == load(best.front())) best.push_back(i);
+  }
+  return random == nullptr ? best.front() : best[random->below(best.size())];
+}
+
 }  // namespace
 
 std::int64_t Variable::most_parts(int axis) const {
@@ -188,6 +205,79 @@ Bytes part_bytes(const Variable& variable, const VariableSync& sync, std::size_t
   for (const AxisRange& range : part_ranges(sync, variable.shape, index))
     bytes = bytes / variable.most_parts(range.axis) * (range.end - range.begin);
   return Bytes(bytes);
+}
+
+std::int32_t next_group(const SyncPlan& plan) {
+  std::int32_t next = 0;
+  for (const SyncPart& part : parts_of(plan)) next = std::max(next, part.merge_group + 1);
+  return next;
+}
+
+std::map<std::int32_t, Message> messages_of(const SyncTask& task, const SyncPlan& plan) {
+  std::map<std::int32_t, Message> messages;
+  for_each_part(task, plan, [&](std::size_t v, const SyncPart& part, Bytes bytes) {
+    if (part.merge_group < 0) return;
+    Message& message = messages[part.merge_group];
+    message.bytes += bytes;
+    ++message.parts;
+    message.ready = std::max(message.ready, task.variables[v].ready);
+  });
+  return messages;
+}
+
+NodeLoads::NodeLoads(const SyncTask& task)
+    : task_(task), by_machine_(task.machines.size()), by_device_(task.machine_of.size()) {}
+
+DeviceId NodeLoads::take(Bytes load, Random* random) {
+  const std::size_t machine = least(
+      by_machine_.size(), [&](std::size_t m) { return by_machine_[m]; }, random);
+  const std::vector<DeviceId>& here = task_.machines[machine];
+  const DeviceId device = here[least(
+      here.size(), [&](std::size_t d) { return by_device_[here[d].index()]; }, random)];
+  add(device, load);
+  return device;
+}
+
+void NodeLoads::add(DeviceId device, Bytes load) {
+  by_machine_[task_.machine_of[device.index()]] += load;
+  by_device_[device.index()] += load;
+}
+
+void NodeLoads::place(SyncPart& part, Bytes load, Random* random) {
+  part.server = take(load, random);
+  if (!part.stations.empty()) part.stations = stations_for(task_, part.server);
+}
+
+NodeLoads loads_of(const SyncTask& task, const SyncPlan& plan) {
+  NodeLoads loads(task);
+  for_each_part(task, plan, [&](std::size_t, const SyncPart& part, Bytes bytes) {
+    if (part.synchroniser == Synchroniser::Ps) loads.add(part.server, bytes);
+  });
+  return loads;
+}
+
+void place_balanced(const SyncTask& task, SyncPlan& plan, Random* random) {
+  constexpr double kNoise = 0.3;
+  std::vector<Held> held;
+  for_each_part(task, plan, [&](std::size_t, SyncPart& part, Bytes bytes) {
+    if (part.synchroniser != Synchroniser::Ps) return;
+    const double noise = random == nullptr ? 1 : random->uniform(1 - kNoise, 1 + kNoise);
+    held.push_back({&part, bytes, noise * static_cast<double>(bytes.value)});
+  });
+  std::ranges::stable_sort(held, std::greater(), &Held::weight);
+  NodeLoads loads(task);
+  for (const Held& one : held) loads.place(*one.part, one.bytes, random);
+}
+
+std::vector<DeviceId> stations_for(const SyncTask& task, DeviceId server) {
+  const std::size_t home = task.machine_of[server.index()];
+  std::vector<DeviceId> stations;
+  for (std::size_t m = 0; m < task.machines.size(); ++m) {
+    const std::vector<DeviceId>& here = task.machines[m];
+    if (m != home && here.size() > 1) stations.push_back(here[server.index() % here.size()]);
+  }
+  std::ranges::sort(stations);
+  return stations;
 }
 
 }  // namespace strato::autodist

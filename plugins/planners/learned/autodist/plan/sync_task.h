@@ -3,9 +3,12 @@
 // node configs are what builders (builders.h) and searches fill in.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <ranges>
 #include <vector>
 
+#include "core/base/random.h"
 #include "core/search/api/problem.h"
 #include "core/strategy/value/strategy.h"
 
@@ -72,5 +75,60 @@ NodeConfig in_parts(const Variable& variable, int axis, std::int64_t parts, cons
 NodeConfig in_one(const Variable& variable, const SyncPart& part = {}, bool sharded = false);
 // Elements of part `index`: as equal as can be, larger ones first.
 Bytes part_bytes(const Variable& variable, const VariableSync& sync, std::size_t index);
+
+// All parts of a plan, in order.
+template <class Plan>
+auto parts_of(Plan& plan) {
+  return plan | std::views::transform(&NodeConfig::parts) | std::views::join;
+}
+
+// Calls use(index of the variable, part, its bytes) for every part of a plan, in order.
+template <class Plan, class Use>
+void for_each_part(const SyncTask& task, Plan& plan, Use&& use) {
+  for (std::size_t v = 0; v < plan.size(); ++v)
+    for (std::size_t p = 0; p < plan[v].parts.size(); ++p)
+      use(v, plan[v].parts[p], part_bytes(task.variables[v], plan[v], p));
+}
+
+// Above the merge groups of the plan.
+std::int32_t next_group(const SyncPlan& plan);
+
+// Parts that are all-reduced as one.
+struct Message {
+  Bytes bytes;
+  std::int64_t parts = 0;
+  double ready = 0;  // when the last of its gradients is made, as Variable::ready
+};
+std::map<std::int32_t, Message> messages_of(const SyncTask& task, const SyncPlan& plan);
+
+// Bytes that each node and each device of it serves, so that what servers hold can be placed where
+// loads are least (AutoDist 2.4, constraint 2; the improved TF-PS of 3.1). A node is a machine: its
+// devices share its way to the others.
+class NodeLoads {
+ public:
+  explicit NodeLoads(const SyncTask& task);
+  // The device with the least load of the machine with the least load; the first of equals, or with
+  // `random` any of them.
+  DeviceId take(Bytes load, Random* random = nullptr);
+  void add(DeviceId device, Bytes load);
+  // Gives a part a server as take() does, and stations where it had some.
+  void place(SyncPart& part, Bytes load, Random* random = nullptr);
+  const std::vector<Bytes>& by_machine() const { return by_machine_; }
+
+ private:
+  const SyncTask& task_;
+  std::vector<Bytes> by_machine_, by_device_;  // by_device_: by device of the cluster
+};
+
+// Loads as the plan has them.
+NodeLoads loads_of(const SyncTask& task, const SyncPlan& plan);
+
+// Gives every part that a server holds a server, large parts first; with `random` in an order that
+// is so only roughly.
+void place_balanced(const SyncTask& task, SyncPlan& plan, Random* random = nullptr);
+
+// Transfer destinations: in every machine with several replicas but the server's own one of them,
+// the same for all parts on this server.
+std::vector<DeviceId> stations_for(const SyncTask& task, DeviceId server);
 
 }  // namespace strato::autodist

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "plugins/planners/learned/autodist/plan/builders.h"
-#include "plugins/planners/learned/autodist/plan/placing.h"
 
 namespace strato::autodist {
 namespace {
@@ -15,34 +15,20 @@ class PlanMove {
  public:
   PlanMove(const SyncTask& task, const SyncPlan& plan, const SamplerOptions& options,
            Random& random)
-      : task_(task), plan_(plan), options_(options), random_(random) {
-    for (const NodeConfig& sync : plan_)
-      for (const SyncPart& part : sync.parts)
-        next_group_ = std::max(next_group_, part.merge_group + 1);
-  }
+      : task_(task),
+        plan_(plan),
+        options_(options),
+        random_(random),
+        next_group_(next_group(plan)) {}
 
   void make_one() {
+    using Change = void (PlanMove::*)(std::size_t variable);
+    static constexpr Change kChanges[] = {
+        &PlanMove::configure_one, &PlanMove::configure_run, &PlanMove::cut_message,
+        &PlanMove::join_messages, &PlanMove::leave_message, &PlanMove::merge_all_anew,
+        &PlanMove::divide_anew,   &PlanMove::move_servers,  &PlanMove::shard_run};
     const std::size_t variable = heavy_variable();
-    switch (random_.below(options_.sharded > 0 ? 9 : 8)) {
-      case 0:
-        return configure(variable, variable + 1);
-      case 1:
-        return configure_run();
-      case 2:
-        return cut_message(variable);
-      case 3:
-        return join_messages(variable);
-      case 4:
-        return leave_message(random_.below(plan_.size()));
-      case 5:
-        return merge_all_anew();
-      case 6:
-        return divide_anew(variable);
-      case 7:
-        return move_servers(variable);
-      default:
-        return shard_run(variable);
-    }
+    (this->*kChanges[random_.below(options_.sharded > 0 ? 9 : 8)])(variable);
   }
   SyncPlan take() { return std::move(plan_); }
 
@@ -69,15 +55,11 @@ class PlanMove {
   void place(std::size_t v) {
     if (!is_served(v)) return;
     std::vector<SyncPart>& parts = plan_[v].parts;
-    const SyncPart as_reduced;
-    std::vector<SyncPart> own(parts.size(), as_reduced);
-    std::swap(own, parts);
+    std::vector<SyncPart> own = std::exchange(parts, {});
     NodeLoads loads = loads_of(task_, plan_);
-    std::swap(own, parts);
-    for (std::size_t p = 0; p < parts.size(); ++p) {
-      parts[p].server = loads.take(part_bytes(task_.variables[v], plan_[v], p), &random_);
-      if (!parts[p].stations.empty()) parts[p].stations = stations_for(task_, parts[p].server);
-    }
+    parts = std::move(own);
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      loads.place(parts[p], part_bytes(task_.variables[v], plan_[v], p), &random_);
   }
 
   void configure(std::size_t begin, std::size_t end) {
@@ -91,17 +73,18 @@ class PlanMove {
         set(v, random_sync(task_, task_.variables[v], options_, servers, 0.5, stations, random_));
     if (servers == 0) join_run(begin, end);
   }
-  void configure_run() {
-    const auto [begin, end] =
-        random_run(plan_.size(), std::max<std::size_t>(2, plan_.size() / 4), random_);
+  void configure_one(std::size_t v) { configure(v, v + 1); }
+  void configure_run(std::size_t) {
+    const auto [begin, end] = any_run();
     configure(begin, end);
+  }
+  VariableRun any_run() {
+    return random_run(plan_.size(), std::max<std::size_t>(2, plan_.size() / 4), random_);
   }
   // Replicas keep them in parts, or, where they do, no longer.
   void shard_run(std::size_t heavy) {
     const bool one = random_.uniform() < 0.5;
-    const auto [begin, end] =
-        one ? VariableRun{heavy, heavy + 1}
-            : random_run(plan_.size(), std::max<std::size_t>(2, plan_.size() / 4), random_);
+    const auto [begin, end] = one ? VariableRun{heavy, heavy + 1} : any_run();
     const bool sharded = one ? !plan_[heavy].sharded : random_.uniform() < 0.5;
     const Bytes size = one ? task_.variables[heavy].bytes : random_size(options_, random_);
     for (std::size_t v = begin; v < end; ++v) {
@@ -150,18 +133,18 @@ class PlanMove {
     const std::size_t other = next_message(v, random_.below(2) == 0 ? -1 : 1);
     const std::int32_t from = group_of(other), to = group_of(v);
     if (from < 0 || to < 0) return;
-    for (NodeConfig& sync : plan_)
-      for (SyncPart& part : sync.parts)
-        if (part.merge_group == from) part.merge_group = to;
+    for (SyncPart& part : parts_of(plan_))
+      if (part.merge_group == from) part.merge_group = to;
   }
-  void leave_message(std::size_t v) {
+  void leave_message(std::size_t) {
+    const std::size_t v = random_.below(plan_.size());
     if (group_of(v) < 0) return;
     const std::size_t other = next_message(v, random_.below(2) == 0 ? -1 : 1);
     const bool alone = other == v || random_.uniform() < 0.3;
     relabel(v, alone ? next_group_++ : group_of(other));
   }
   // Between a thousandth of all bytes and all of them.
-  void merge_all_anew() {
+  void merge_all_anew(std::size_t) {
     const double part = std::exp(-random_.uniform() * std::log(1000.0));
     const double bytes = part * static_cast<double>(task_.bytes().value);
     merge_adjacent(task_, plan_, Bytes(static_cast<std::int64_t>(bytes) + 1), kAnyParts);
@@ -177,16 +160,12 @@ class PlanMove {
     }
   }
   void move_servers(std::size_t v) {
-    if (!is_served(v)) return configure(v, v + 1);
+    if (!is_served(v)) return configure_one(v);
     const bool turn = random_.uniform() < 0.5;
     for (SyncPart& part : plan_[v].parts) {
       const bool stations = part.stations.empty() == turn;
+      if (!turn) part.server = task_.devices[random_.below(task_.devices.size())];
       part.stations = stations ? stations_for(task_, part.server) : std::vector<DeviceId>();
-    }
-    if (turn) return;
-    for (SyncPart& part : plan_[v].parts) {
-      part.server = task_.devices[random_.below(task_.devices.size())];
-      if (!part.stations.empty()) part.stations = stations_for(task_, part.server);
     }
   }
 
@@ -194,18 +173,17 @@ class PlanMove {
   SyncPlan plan_;
   const SamplerOptions& options_;
   Random& random_;
-  std::int32_t next_group_ = 0;
+  std::int32_t next_group_;
 };
 
 // From 0 again: with each crossing they would nearly double.
 void recount_groups(SyncPlan& plan) {
   std::map<std::int32_t, std::int32_t> numbers;
-  for (NodeConfig& sync : plan)
-    for (SyncPart& part : sync.parts)
-      if (part.merge_group >= 0)
-        part.merge_group =
-            numbers.try_emplace(part.merge_group, static_cast<std::int32_t>(numbers.size()))
-                .first->second;
+  for (SyncPart& part : parts_of(plan))
+    if (part.merge_group >= 0)
+      part.merge_group =
+          numbers.try_emplace(part.merge_group, static_cast<std::int32_t>(numbers.size()))
+              .first->second;
 }
 
 }  // namespace
@@ -227,9 +205,7 @@ SyncPlan crossed_plan(const SyncTask& task, const SyncPlan& plan, const SyncPlan
                       Random& random) {
   SyncPlan result = plan;
   if (plan.empty()) return result;
-  std::int32_t apart = 0;
-  for (const NodeConfig& sync : plan)
-    for (const SyncPart& part : sync.parts) apart = std::max(apart, part.merge_group + 1);
+  const std::int32_t apart = next_group(plan);
   const std::size_t begin = random.below(task.variables.size());
   const std::size_t end = begin + 1 + random.below(task.variables.size() - begin);
   for (std::size_t v = begin; v < end; ++v) {

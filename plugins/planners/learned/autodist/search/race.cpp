@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "plugins/planners/learned/autodist/plan/warm_starts.h"
 #include "plugins/planners/learned/autodist/search/replication.h"
 
 namespace strato::autodist {
@@ -14,8 +13,8 @@ Race::Lane::Lane(const Problem& problem, const Strategy& choice, const Options& 
       search(task, options.search, trials, options.seed) {}
 
 Race::Race(const Problem& problem, const std::vector<Strategy>& choices,
-           std::span<const Strategy> known, const Options& options, const TrialSource& trials)
-    : options_(options), known_(completed(known, *problem.cluster)) {
+           std::vector<Strategy> known, const Options& options, const TrialSource& trials)
+    : options_(options), known_(std::move(known)) {
   CHECK(!choices.empty(), "somewhere replicas are");
   for (const Strategy& choice : choices)
     lanes_.push_back(std::make_unique<Lane>(problem, choice, options_, trials));

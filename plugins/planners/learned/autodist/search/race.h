@@ -22,14 +22,13 @@ class Race {
     std::size_t trials = 10;  // a round, at most
     std::uint64_t seed = 1;
   };
-  // `choices`: data parallel, none twice, at least one. `known`: strategies that are plans on a
-  // choice are among the first that are tried there.
-  Race(const Problem& problem, const std::vector<Strategy>& choices,
-       std::span<const Strategy> known, const Options& options, const TrialSource& trials);
+  // `choices`: data parallel, none twice, at least one. `known`: complete strategies; those that
+  // are plans on a choice are among the first that are tried there.
+  Race(const Problem& problem, const std::vector<Strategy>& choices, std::vector<Strategy> known,
+       const Options& options, const TrialSource& trials);
   Race(const Race&) = delete;
   Race& operator=(const Race&) = delete;
 
-  const SyncTask& first_task() const { return lanes_.front()->task; }
   // Runs the next batch of trials, at most `most` (of at least one). False: there is nothing new to
   // try.
   bool play(std::size_t most);

@@ -19,11 +19,8 @@ struct Batch {
 Batch batch_of(std::span<const PlanFeatures* const> plans) {
   std::vector<at::Tensor> rows, whole;
   for (const PlanFeatures* plan : plans) {
-    const auto variables = static_cast<std::int64_t>(plan->rows.size() / kFeatures);
-    rows.push_back(at::from_blob(const_cast<float*>(plan->rows.data()),
-                                 {variables, static_cast<std::int64_t>(kFeatures)}, at::kFloat));
-    whole.push_back(at::from_blob(const_cast<float*>(plan->whole.data()),
-                                  {static_cast<std::int64_t>(kComponents)}, at::kFloat));
+    rows.push_back(learned::view_of(plan->rows).view({-1, static_cast<std::int64_t>(kFeatures)}));
+    whole.push_back(learned::view_of(plan->whole));
   }
   return {at::stack(rows, 1), at::stack(whole)};
 }

@@ -1,12 +1,12 @@
 #include "plugins/planners/learned/autodist/search/replication.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
 #include "core/search/evaluate/baselines.h"
 #include "plugins/planners/learned/autodist/plan/builders.h"
-#include "plugins/planners/learned/autodist/plan/warm_starts.h"
 
 namespace strato::autodist {
 namespace {
@@ -60,6 +60,25 @@ SyncPlan likely_plan(const SyncTask& task, std::size_t sharded, const SamplerOpt
   return plan;
 }
 
+// Data parallelism of it alone, which a search may begin from; nothing: it is something else.
+std::optional<Strategy> base_of(const Strategy& strategy) {
+  if (strategy.grouping || strategy.groups.empty()) return std::nullopt;
+  const auto& first = *strategy.groups.begin();
+  const bool replicated =
+      first && first->mode == Mode::ReplicateAllReduce && first->devices.size() > 1;
+  if (!replicated) return std::nullopt;
+  for (const auto& decision : strategy.groups)
+    if (decision != first) return std::nullopt;
+  Strategy base;
+  base.groups = strategy.groups;
+  return base;
+}
+
+bool is_sampled(const SyncPart& part) {
+  return part.sequence.empty() &&
+         (part.encoding == Encoding::None || part.encoding == Encoding::SparseRows);
+}
+
 }  // namespace
 
 std::vector<Strategy> on_fewer_devices(const Problem& problem) {
@@ -92,6 +111,25 @@ std::vector<Strategy> replications_of(const Problem& problem, std::span<const St
   if (fewer)
     for (Strategy& strategy : on_fewer_devices(problem)) add(std::move(strategy));
   return all;
+}
+
+std::optional<SyncPlan> plan_of(const SyncTask& task, const Strategy& strategy) {
+  const std::optional<Strategy> base = base_of(strategy);
+  if (!base || base->groups != task.base.groups) return std::nullopt;
+  SyncPlan plan = plain_plan(task);
+  std::map<OpId, std::size_t> place;
+  for (std::size_t v = 0; v < plan.size(); ++v) place[plan[v].update] = v;
+  for (const VariableSync& variable : strategy.variables) {
+    const auto at = place.find(variable.update);
+    if (at == place.end() || !std::ranges::all_of(variable.parts, is_sampled)) return std::nullopt;
+    plan[at->second] = {variable};
+  }
+  for (const OpSplit& split : strategy.splits) {
+    const auto at = place.find(split.op);
+    if (at == place.end() || task.variables[at->second].sharded != split) return std::nullopt;
+    plan[at->second] = in_one(task.variables[at->second], {}, true);
+  }
+  return plan;
 }
 
 std::vector<SyncPlan> likely_plans(const SyncTask& task, const SamplerOptions& sampler) {

@@ -2,6 +2,7 @@
 // the batch each of them has; and plans to begin with on each of them.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,11 @@ std::vector<Strategy> on_fewer_devices(const Problem& problem);
 // first; shares by speed; those of `known` strategies; with `fewer` those of fewer devices.
 std::vector<Strategy> replications_of(const Problem& problem, std::span<const Strategy> known,
                                       bool fewer);
+
+// What a strategy that the caller knows already (PlannerOptions::seeds) says of each variable;
+// nothing: it is no plan on the task's base, or has what the sampler does not make (an order of the
+// ring, sufficient factors).
+std::optional<SyncPlan> plan_of(const SyncTask& task, const Strategy& strategy);
 
 // Plans of the kinds that a search finds: gradients in messages of 64 MB, and none, the first half
 // to have a gradient, or all of the larger variables kept in parts.

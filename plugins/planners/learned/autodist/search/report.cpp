@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <limits>
 #include <numeric>
 
-#include "plugins/planners/learned/autodist/plan/limit.h"
+#include "plugins/planners/learned/autodist/plan/communication_model.h"
 
 namespace strato::autodist {
 namespace {
@@ -19,17 +18,19 @@ std::string percent(std::optional<double> part) {
   return part ? fmt::format("{:.0f} %", 100 * *part) : "-";
 }
 
+template <class T>
+std::span<T> in_phase(std::span<T> all, std::size_t phase) {
+  const std::size_t begin = all.size() * phase / kPhases;
+  return all.subspan(begin, all.size() * (phase + 1) / kPhases - begin);
+}
+
 // `figure` of each fifth of the trials, in order.
-std::string by_phase(
-    std::span<const PlanTrial> trials,
-    const std::function<std::optional<double>(std::span<const PlanTrial>)>& figure) {
-  std::string text;
-  for (std::size_t phase = 0; phase < kPhases; ++phase) {
-    const std::size_t begin = trials.size() * phase / kPhases;
-    const std::size_t end = trials.size() * (phase + 1) / kPhases;
-    text += (phase == 0 ? "" : ", ") + percent(figure(trials.subspan(begin, end - begin)));
-  }
-  return text;
+template <class Figure>
+std::string by_phase(std::span<const PlanTrial> trials, const Figure& figure) {
+  std::vector<std::string> figures;
+  for (std::size_t phase = 0; phase < kPhases; ++phase)
+    figures.push_back(percent(figure(in_phase(trials, phase))));
+  return fmt::format("{}", fmt::join(figures, ", "));
 }
 
 // Only pairs inside of rounds count: scores of other rounds are of another state of the simulator.
@@ -52,12 +53,6 @@ std::span<const PlanTrial> own_trials(const SearchHistory& history) {
   return {first, history.trials.end()};
 }
 
-double best_cost(const SearchHistory& history) {
-  double best = std::numeric_limits<double>::infinity();
-  for (const PlanTrial& trial : history.trials) best = std::min(best, cost_of(trial.score));
-  return best;
-}
-
 using Points = std::vector<std::pair<double, double>>;
 
 Points hit_rates(std::span<const PlanTrial> trials) {
@@ -77,8 +72,8 @@ Points improvements(std::span<const PlanTrial> trials, const Score& builder) {
   std::optional<Score> best;
   for (std::size_t i = 0; i < trials.size() && builder.feasible; ++i) {
     if (!best || trials[i].score.better_than(*best)) best = trials[i].score;
-    if (!best->feasible || best->step_time.value <= 0) continue;
-    points.emplace_back(static_cast<double>(i + 1), builder.step_time / best->step_time);
+    if (best->feasible && best->step_time.value > 0)
+      points.emplace_back(static_cast<double>(i + 1), builder.step_time / best->step_time);
   }
   return points;
 }
@@ -114,11 +109,9 @@ Points accuracy_by_quarter(std::span<const PlanTrial> trials,
   return points;
 }
 
-std::size_t trials_until_best(std::span<const PlanTrial> trials) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < trials.size(); ++i)
-    if (trials[i].score.better_than(trials[best].score)) best = i;
-  return best + 1;
+auto best_of(std::span<const PlanTrial> trials) {
+  return std::ranges::min_element(
+      trials, [](const Score& a, const Score& b) { return a.better_than(b); }, &PlanTrial::score);
 }
 
 }  // namespace
@@ -132,11 +125,12 @@ std::optional<double> hit_rate(std::span<const PlanTrial> trials) {
 
 std::string note_of(const SearchHistory& history) {
   const auto trials = own_trials(history);
-  const double best = best_cost(history), built = cost_of(*history.best_builder_score);
+  const Score& built = *history.best_builder_score;
+  const double best = cost_of(best_of(history.trials)->score), long_time = cost_of(built);
   std::string text =
       fmt::format("{} trials; best builder: {}", trials.size(), history.best_builder);
-  if (best < built && history.best_builder_score->feasible)
-    text += fmt::format(", which takes {:.2f} times as long", built / best);
+  if (best < long_time && built.feasible)
+    text += fmt::format(", which takes {:.2f} times as long", long_time / best);
   return text;
 }
 
@@ -150,11 +144,11 @@ std::vector<PlanResult::Fact> facts_of(const SearchHistory& history, const SyncT
       {"Trials better than it (hit rate)", percent(hit_rate(trials))},
       {"Hit rate by phase", by_phase(trials, hit_rate)}};
   if (trials.empty()) return facts;
-  facts.push_back({"Trials until the best", std::to_string(trials_until_best(trials))});
-  const auto levels = std::ranges::count_if(history.rounds, &RoundFigures::level);
+  facts.push_back({"Trials until the best", fmt::to_string(best_of(trials) - trials.begin() + 1)});
   if (!accuracy_of(trials)) return facts;
   facts.push_back({"Ranking accuracy by phase", by_phase(trials, accuracy_of)});
-  facts.push_back({"Rounds with a fidelity level", std::to_string(levels)});
+  facts.push_back({"Rounds with a fidelity level",
+                   fmt::to_string(std::ranges::count_if(history.rounds, &RoundFigures::level))});
   return facts;
 }
 
@@ -166,15 +160,11 @@ std::vector<PlanResult::Curve> curves_of(const SearchHistory& history) {
       {"Best trial over the best builder", "Best so far", "Trials", "Times as fast",
        improvements(trials, *history.best_builder_score)}};
   const std::vector<std::size_t> quarter = quarters_of(trials);
-  for (std::size_t phase = 0; phase < kPhases; ++phase) {
-    const std::size_t begin = trials.size() * phase / kPhases;
-    const std::size_t count = trials.size() * (phase + 1) / kPhases - begin;
-    curves.push_back({"Ranking accuracy by speed of trials",
-                      fmt::format("{}/{}", phase + 1, kPhases),
-                      "Quarter of trials (4: the fastest)", "% of pairs",
-                      accuracy_by_quarter(trials.subspan(begin, count),
-                                          std::span(quarter).subspan(begin, count))});
-  }
+  for (std::size_t phase = 0; phase < kPhases; ++phase)
+    curves.push_back(
+        {"Ranking accuracy by speed of trials", fmt::format("{}/{}", phase + 1, kPhases),
+         "Quarter of trials (4: the fastest)", "% of pairs",
+         accuracy_by_quarter(in_phase(trials, phase), in_phase(std::span(quarter), phase))});
   std::erase_if(curves, [](const PlanResult::Curve& curve) { return curve.points.empty(); });
   return curves;
 }

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "plugins/planners/learned/autodist/plan/builders.h"
-#include "plugins/planners/learned/autodist/plan/placing.h"
 
 namespace strato::autodist {
 namespace {
@@ -18,17 +17,11 @@ T one_of(const std::array<T, N>& values, Random& random) {
 }
 
 std::int64_t random_parts(const SyncTask& task, Random& random) {
-  const auto machines = std::ssize(task.machines), devices = std::ssize(task.devices);
-  switch (random.below(4)) {
-    case 0:
-      return 2;
-    case 1:
-      return std::max<std::int64_t>(2, machines);
-    case 2:
-      return std::max<std::int64_t>(2, devices);
-    default:
-      return 2 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(devices)));
-  }
+  const std::size_t known[] = {2, task.machines.size(), task.devices.size()};
+  const std::size_t kind = random.below(4);
+  const std::size_t parts =
+      kind < 3 ? std::max<std::size_t>(2, known[kind]) : 2 + random.below(task.devices.size());
+  return static_cast<std::int64_t>(parts);
 }
 
 SyncPart random_part(const Variable& variable, double servers, double stations, Random& random) {
@@ -49,12 +42,9 @@ struct Reduced {
 };
 std::vector<Reduced> reduced_parts(const SyncTask& task, SyncPlan& plan) {
   std::vector<Reduced> parts;
-  for (std::size_t v = 0; v < plan.size(); ++v)
-    for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
-      SyncPart& part = plan[v].parts[p];
-      if (may_merge(plan[v], part))
-        parts.push_back({&part, task.variables[v].type, part_bytes(task.variables[v], plan[v], p)});
-    }
+  for_each_part(task, plan, [&](std::size_t v, SyncPart& part, Bytes bytes) {
+    if (may_merge(plan[v], part)) parts.push_back({&part, task.variables[v].type, bytes});
+  });
   return parts;
 }
 
@@ -70,9 +60,9 @@ void shard_some(const SyncTask& task, SyncPlan& plan, const SamplerOptions& opti
 
 // Between 1 and `most`, small and large ones alike.
 std::int64_t random_count(std::int64_t most, Random& random) {
-  const double logarithm = std::log(static_cast<double>(std::max<std::int64_t>(most, 1)) + 1);
-  return std::clamp<std::int64_t>(std::llround(std::exp(random.uniform() * logarithm)), 1,
-                                  std::max<std::int64_t>(most, 1));
+  most = std::max<std::int64_t>(most, 1);
+  const double logarithm = std::log(static_cast<double>(most) + 1);
+  return std::clamp<std::int64_t>(std::llround(std::exp(random.uniform() * logarithm)), 1, most);
 }
 
 }  // namespace

@@ -58,9 +58,8 @@ bool Search::try_plans(std::vector<BuiltPlan> plans, std::size_t most) {
     const bool built = !plans[i].name.empty();
     if (built && (!best_builder_score() || scores[i].better_than(*best_builder_score())))
       compare_with(plans[i].name, scores[i]);
-    PlanTrial trial{std::move(plans[i].plan), scores[i], {}, {}, -1, false};
-    if (ranker_) trial.features = featurizer_.of(trial.plan);
-    keep(std::move(trial));
+    PlanFeatures features = ranker_ ? featurizer_.of(plans[i].plan) : PlanFeatures();
+    keep({std::move(plans[i].plan), scores[i], std::move(features), {}});
   }
   return true;
 }
@@ -81,9 +80,13 @@ bool Search::play_round(std::size_t count) {
   if (ranker_ && round == 0 && options_.known) learn(random);
   std::vector<Proposal> proposals = propose(count, random);
   if (proposals.empty()) return false;
-  if (ranker_) reject(proposals, count, figures);
+  if (ranker_) {
+    score(proposals);
+    reject(proposals, count, figures);
+    proposals = choose(std::move(proposals), count);
+  }
   const std::size_t before = trials().size();
-  try_all(choose(std::move(proposals), count), round);
+  try_all(std::move(proposals), round);
   const std::vector<Judged> judged = judged_of(std::span(trials()).subspan(before));
   figures.accuracy = ranking_accuracy(judged);
   history_.rounds.push_back(figures);
@@ -123,12 +126,6 @@ SyncPlan Search::changed(std::span<const std::size_t> good, Random& random) cons
   return changed_plan(task_, plan, options_.sampler, random);
 }
 
-bool Search::add(std::vector<Proposal>& proposals, SyncPlan plan, bool changed) {
-  if (!seen_.insert(strategy_of(task_, plan).digest()).second) return false;
-  proposals.push_back({std::move(plan), {}, 0, changed});
-  return true;
-}
-
 std::vector<Search::Proposal> Search::propose(std::size_t count, Random& random) {
   const std::size_t wanted =
       ranker_ ? std::max(count, static_cast<std::size_t>(options_.proposals)) : count;
@@ -139,11 +136,15 @@ std::vector<Search::Proposal> Search::propose(std::size_t count, Random& random)
   constexpr int kPatience = 100;
   for (int misses = 0; misses < kPatience && proposals.size() < wanted; ++misses) {
     const bool change = !good.empty() && random.uniform() < options_.changes;
-    if (add(proposals,
-            change ? changed(good, random) : sample_plan(task_, options_.sampler, random), change))
-      misses = -1;
+    SyncPlan plan = change ? changed(good, random) : sample_plan(task_, options_.sampler, random);
+    if (!seen_.insert(strategy_of(task_, plan).digest()).second) continue;
+    proposals.push_back({std::move(plan), {}});
+    misses = -1;
   }
-  if (!ranker_) return proposals;
+  return proposals;
+}
+
+void Search::score(std::vector<Proposal>& proposals) const {
   std::vector<const PlanFeatures*> features;
   for (Proposal& proposal : proposals) {
     proposal.features = featurizer_.of(proposal.plan);
@@ -151,7 +152,6 @@ std::vector<Search::Proposal> Search::propose(std::size_t count, Random& random)
   }
   const std::vector<double> scores = ranker_->scores(features);
   for (std::size_t i = 0; i < proposals.size(); ++i) proposals[i].score = scores[i];
-  return proposals;
 }
 
 // Below the fidelity level the simulator is to be trusted: what it dislikes is not tried. But
@@ -170,7 +170,6 @@ void Search::reject(std::vector<Proposal>& proposals, std::size_t count,
 
 std::vector<Search::Proposal> Search::choose(std::vector<Proposal> proposals,
                                              std::size_t count) const {
-  if (!ranker_) return proposals;
   std::vector<double> scores;
   std::vector<std::vector<std::uint64_t>> tokens;
   for (const Proposal& proposal : proposals) {
@@ -190,14 +189,9 @@ void Search::try_all(std::vector<Proposal> proposals, std::int64_t round) {
   const std::vector<Score> scores = run_(strategies);
   CHECK(scores.size() == proposals.size(), "one score a trial");
   for (std::size_t i = 0; i < proposals.size(); ++i) {
-    PlanTrial trial{std::move(proposals[i].plan),
-                    scores[i],
-                    std::move(proposals[i].features),
-                    {},
-                    round,
-                    false};
-    if (ranker_) trial.judged = proposals[i].score;
-    keep(std::move(trial));
+    auto& [plan, features, score] = proposals[i];
+    keep({std::move(plan), scores[i], std::move(features),
+          ranker_ ? std::optional(score) : std::nullopt, round});
   }
 }
 

@@ -90,12 +90,11 @@ class Search {
     SyncPlan plan;
     PlanFeatures features;
     double score = 0;
-    bool changed = false;
   };
   std::vector<Proposal> propose(std::size_t count, Random& random);
-  bool add(std::vector<Proposal>& proposals, SyncPlan plan, bool changed);
   std::vector<std::size_t> good_ones(std::size_t most) const;
   SyncPlan changed(std::span<const std::size_t> good, Random& random) const;
+  void score(std::vector<Proposal>& proposals) const;
   void reject(std::vector<Proposal>& proposals, std::size_t count, RoundFigures& figures) const;
   std::vector<Proposal> choose(std::vector<Proposal> proposals, std::size_t count) const;
   void try_all(std::vector<Proposal> proposals, std::int64_t round);

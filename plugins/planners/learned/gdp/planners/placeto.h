@@ -1,8 +1,8 @@
-// Placeto, which GDP names as the only other method that generalises (section 4.3; Addanki et al.
-// 2019, "Placeto: Learning generalizable device placement algorithms for distributed machine
-// learning"): in an episode every group of ops is looked at once, in order, and may be moved; the
-// policy sees where everything is and whose turn it is; the reward of a move is how much faster the
-// step becomes by it.
+// The planner "placeto": Placeto, which GDP names as the only other method that generalises
+// (section 4.3; Addanki et al. 2019, "Placeto: Learning generalizable device placement algorithms
+// for distributed machine learning"): in an episode every group of ops is looked at once, in order,
+// and may be moved; the policy sees where everything is and whose turn it is; the reward of a move
+// is how much faster the step becomes by it.
 //
 // Groups are the problem's op groups: a unit with the most time decides for all units of its group.
 // The network is GDP's with what is placed where among its inputs, where Placeto has a graph
@@ -10,9 +10,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/search/api/planner.h"
 #include "plugins/planners/learned/gdp/policy/placement_task.h"
 
 namespace strato::gdp {
@@ -60,5 +62,7 @@ class Placeto {
   std::vector<double> usual_;                     // by turn: sum of discounted rewards
   std::vector<int> times_;
 };
+
+std::unique_ptr<Planner> make_placeto();
 
 }  // namespace strato::gdp

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/at.h"
 #include "core/base/digest.h"
+#include "core/schedule/dag/disjoint_sets.h"
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "core/search/evaluate/baselines.h"
@@ -37,7 +39,7 @@ class FeatureMaker {
         weights_(mean_weights(dag, cluster_, transfers_)),
         times_(graph_times(problem)),
         mean_bandwidth_(mean_bandwidth(*problem.cluster)),
-        sums_(static_cast<std::size_t>(units.count)) {}
+        sums_(at(units.count)) {}
 
   GraphFeatures make(const std::vector<Decision>& choices, int neighbours) {
     add_up();
@@ -52,21 +54,19 @@ class FeatureMaker {
   }
 
  private:
-  std::size_t unit(NodeIndex op) const {
-    return static_cast<std::size_t>(units_.of_op[static_cast<std::size_t>(op)]);
-  }
+  std::size_t unit(NodeIndex op) const { return at(units_.of_op[at(op)]); }
 
   void add_up() {
     between_.resize(sums_.size());
     for (NodeIndex op = 0; op < static_cast<NodeIndex>(dag_.size()); ++op) {
       UnitSums& mine = sums_[unit(op)];
-      mine.time += to_seconds(weights_.node[static_cast<std::size_t>(op)]);
+      mine.time += to_seconds(weights_.node[at(op)]);
       mine.memory += static_cast<double>(dag_.memory(op).value);
-      mine.sync += parameter_seconds(graph_.op(OpId(static_cast<std::size_t>(op))));
+      mine.sync += parameter_seconds(graph_.op(OpId(at(op))));
       ++mine.ops;
       for (const DagEdge& edge : dag_.successors(op)) {
         if (unit(edge.node) == unit(op)) continue;
-        const double seconds = to_seconds(weights_.edge[static_cast<std::size_t>(edge.edge)]);
+        const double seconds = to_seconds(weights_.edge[at(edge.edge)]);
         mine.out += seconds;
         ++mine.degree_out;
         sums_[unit(edge.node)].in += seconds;
@@ -115,9 +115,8 @@ class FeatureMaker {
     for (std::size_t u = 0; u < sums_.size(); ++u) {
       const UnitSums& sums = sums_[u];
       const Op& op = graph_.op(units_.leader[u]);
-      const std::size_t begin = features.unit.size();
-      features.unit.resize(begin + kFamilies, 0.0F);
-      features.unit[begin + static_cast<std::size_t>(op.family)] = 1;
+      features.unit.resize(features.unit.size() + kFamilies, 0.0F);
+      features.unit.end()[static_cast<std::ptrdiff_t>(op.family) - kFamilies] = 1;
       put_shape(features.unit, op);
       const double before = to_seconds(top[units_.leader[u].index()]) / longest;
       const double behind = to_seconds(bottom[units_.leader[u].index()]) / longest;
@@ -180,14 +179,13 @@ class FeatureMaker {
     const std::size_t devices = cluster_.device_count();
     std::vector<double> mean(devices, 0);
     double best = 1;
-    for (std::size_t from = 0; from < devices; ++from) {
+    for (std::size_t from = 0; from < devices; ++from)
       for (std::size_t to = 0; to < devices; ++to) {
         if (from == to) continue;
         const double here = cluster_.path(DeviceId(from), DeviceId(to)).bandwidth;
         best = std::max(best, here);
         mean[from] += here / static_cast<double>(devices - 1);
       }
-    }
     for (double& value : mean) value /= best;
     return mean;
   }
@@ -229,7 +227,39 @@ class FeatureMaker {
   std::vector<std::map<std::size_t, double>> between_;  // by unit: seconds by the other unit
 };
 
+bool is_forward(const Op& op) { return op.phase == Phase::Forward || op.phase == Phase::Loss; }
+
 }  // namespace
+
+Units units_of(const Problem& problem, const Dag& dag, Colocate colocate) {
+  const Graph& graph = *problem.graph;
+  const std::size_t ops = graph.op_count();
+  DisjointSets sets(ops);
+  std::vector<std::int32_t> first(at(dag.colocation_count()), -1);
+  for (std::size_t i = 0; i < ops; ++i) {
+    const auto op = static_cast<std::int32_t>(i);
+    if (const std::int32_t group = dag.colocation(op); group >= 0) {
+      std::int32_t& of_group = first[at(group)];
+      if (of_group < 0) of_group = op;
+      sets.join(of_group, op);
+    }
+    const OpId forward = graph.op(OpId(i)).forward;
+    if (colocate == Colocate::Gradients && forward.valid()) sets.join(forward.value(), op);
+  }
+  Units units;
+  std::vector<std::int32_t> number(ops, -1);
+  for (std::size_t i = 0; i < ops; ++i) {
+    std::int32_t& mine = number[at(sets.root(static_cast<std::int32_t>(i)))];
+    if (mine < 0) {
+      mine = units.count++;
+      units.leader.emplace_back(i);
+    }
+    OpId& leader = units.leader[at(mine)];
+    if (!is_forward(graph.op(leader)) && is_forward(graph.op(OpId(i)))) leader = OpId(i);
+    units.of_op.push_back(mine);
+  }
+  return units;
+}
 
 GraphFeatures features_of(const Problem& problem, const Dag& dag, const Units& units,
                           const std::vector<Decision>& choices, int neighbours) {

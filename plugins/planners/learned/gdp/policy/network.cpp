@@ -1,5 +1,8 @@
 #include "plugins/planners/learned/gdp/policy/network.h"
 
+#include <utility>
+
+#include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
@@ -10,40 +13,34 @@
 namespace strato::gdp {
 namespace {
 
+constexpr std::pair<const char*, int NetworkSize::*> kNumbers[] = {
+    {"graph-layers", &NetworkSize::graph_layers},
+    {"neighbours", &NetworkSize::neighbours},
+    {"graph-width", &NetworkSize::graph_width},
+    {"layers", &NetworkSize::layers},
+    {"width", &NetworkSize::width},
+    {"heads", &NetworkSize::heads},
+    {"head-width", &NetworkSize::head_width},
+    {"inner", &NetworkSize::inner},
+    {"segment", &NetworkSize::segment}};
+constexpr std::pair<const char*, bool NetworkSize::*> kSwitches[] = {
+    {"attention", &NetworkSize::attention},
+    {"superposition", &NetworkSize::superposition},
+    {"paper", &NetworkSize::paper},
+    {"stepwise", &NetworkSize::stepwise}};
+
 Json json_of(const NetworkSize& size) {
-  return {{"graph-layers", size.graph_layers},
-          {"neighbours", size.neighbours},
-          {"graph-width", size.graph_width},
-          {"layers", size.layers},
-          {"width", size.width},
-          {"heads", size.heads},
-          {"head-width", size.head_width},
-          {"inner", size.inner},
-          {"segment", size.segment},
-          {"attention", size.attention},
-          {"superposition", size.superposition},
-          {"paper", size.paper},
-          {"stepwise", size.stepwise}};
+  Json json;
+  for (const auto& [key, number] : kNumbers) json[key] = size.*number;
+  for (const auto& [key, on] : kSwitches) json[key] = size.*on;
+  return json;
 }
 
 NetworkSize size_from(const JsonView& json) {
   NetworkSize size;
-  const auto read = [&](const char* key, int& value) {
-    value = static_cast<int>(json.at(key).integer(1, 4096));
-  };
-  read("graph-layers", size.graph_layers);
-  read("neighbours", size.neighbours);
-  read("graph-width", size.graph_width);
-  read("layers", size.layers);
-  read("width", size.width);
-  read("heads", size.heads);
-  read("head-width", size.head_width);
-  read("inner", size.inner);
-  read("segment", size.segment);
-  size.attention = json.at("attention").boolean();
-  size.superposition = json.at("superposition").boolean();
-  size.paper = json.at("paper").boolean();
-  size.stepwise = json.at("stepwise").boolean();
+  for (const auto& [key, number] : kNumbers)
+    size.*number = static_cast<int>(json.at(key).integer(1, 4096));
+  for (const auto& [key, on] : kSwitches) size.*on = json.at(key).boolean();
   return size;
 }
 
@@ -55,17 +52,11 @@ RollOutTensors tensors_of(std::span<const RollOut> trials, const at::Device& dev
   std::vector<at::Tensor> choices, logarithms, weights;
   std::vector<float> advantages;
   for (const RollOut& trial : trials) {
-    const auto units = static_cast<std::int64_t>(trial.choice_of.size());
     CHECK(trial.logarithm.size() == trial.choice_of.size(), "one probability a unit");
-    choices.push_back(
-        at::from_blob(const_cast<std::int32_t*>(trial.choice_of.data()), {units}, at::kInt)
-            .to(at::kLong));
-    logarithms.push_back(
-        at::from_blob(const_cast<float*>(trial.logarithm.data()), {units}, at::kFloat));
+    choices.push_back(learned::indices_of(trial.choice_of));
+    logarithms.push_back(learned::view_of(trial.logarithm));
     const at::Tensor weight =
-        trial.drawn.empty()
-            ? at::ones({units})
-            : at::from_blob(const_cast<float*>(trial.drawn.data()), {units}, at::kFloat);
+        trial.drawn.empty() ? at::ones(logarithms.back().sizes()) : learned::view_of(trial.drawn);
     weights.push_back(weight / weight.sum().clamp_min(1));
     advantages.push_back(static_cast<float>(trial.advantage));
   }
@@ -96,10 +87,7 @@ struct Network::State final : learned::Trainable {
   static at::Tensor cross_entropy(const at::Tensor& logarithms,
                                   std::span<const std::int32_t> choice_of) {
     CHECK(std::ssize(choice_of) == logarithms.size(0), "one answer a unit");
-    const at::Tensor answer = at::from_blob(const_cast<std::int32_t*>(choice_of.data()),
-                                            {logarithms.size(0), 1}, at::kInt)
-                                  .to(at::kLong)
-                                  .to(logarithms.device());
+    const at::Tensor answer = learned::indices_of(choice_of).unsqueeze(1).to(logarithms.device());
     return -logarithms.gather(1, answer).mean();
   }
   at::Tensor loss(const Answer& answer) const {
@@ -142,13 +130,8 @@ Probabilities Network::probabilities(const GraphFeatures& graph) const {
   const at::NoGradGuard no_gradient;
   const at::Tensor all =
       parts().model.log_probabilities(Inputs(graph, parts().device)).to(at::kCPU).contiguous();
-  Probabilities result;
-  result.units = graph.units;
-  result.choices = graph.choices;
-  const float* begin = all.data_ptr<float>();
-  result.logarithm.assign(begin, begin + all.numel());
-  result.entropy = -(at::exp(all) * all).sum(1).mean().item<double>();
-  return result;
+  return {graph.units, graph.choices, learned::floats_of(all),
+          -(at::exp(all) * all).sum(1).mean().item<double>()};
 }
 
 AttentionWeights Network::attention(const GraphFeatures& graph) const {
@@ -156,16 +139,13 @@ AttentionWeights Network::attention(const GraphFeatures& graph) const {
   const at::NoGradGuard no_gradient;
   std::vector<at::Tensor> layers;
   parts().model.log_probabilities(Inputs(graph, parts().device), &layers);
-  AttentionWeights result;
-  if (layers.empty()) return result;
+  if (layers.empty()) return {};
   at::Tensor mean = layers.front();
   for (std::size_t l = 1; l < layers.size(); ++l) mean = mean + layers[l];
-  mean = (mean / static_cast<double>(layers.size())).to(at::kCPU).contiguous();
-  result.units = graph.units;
-  result.length = static_cast<std::int32_t>(mean.size(1));
-  const float* begin = mean.data_ptr<float>();
-  const std::int64_t count = std::int64_t{2} * result.units * result.length;
-  result.weight.assign(begin, begin + count);
+  mean = mean / static_cast<double>(layers.size());
+  AttentionWeights result{graph.units, static_cast<std::int32_t>(mean.size(1)),
+                          learned::floats_of(mean)};
+  result.weight.resize(2 * at(result.units) * at(result.length));  // without what fills a segment
   return result;
 }
 

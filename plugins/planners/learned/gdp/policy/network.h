@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/at.h"
 #include "plugins/planners/learned/gdp/policy/features.h"
 #include "plugins/planners/learned/kit/network/trained_network.h"
 
@@ -45,16 +46,15 @@ struct Probabilities {
   std::vector<float> logarithm;
   double entropy = 0;  // mean over units, nats
   std::span<const float> row(std::int32_t unit) const {
-    return std::span(logarithm).subspan(static_cast<std::size_t>(unit * choices),
-                                        static_cast<std::size_t>(choices));
+    return std::span(logarithm).subspan(at(unit * choices), at(choices));
   }
 };
 
 // A placement that was tried.
 struct RollOut {
   std::vector<std::int32_t> choice_of;  // by unit
-  std::vector<float> logarithm;  // of its probability, by unit, under the policy that drew it
-  std::vector<float> drawn;      // by unit: 1, or 0 where it was given; empty: all drawn
+  std::vector<float> logarithm = {};  // of its probability, by unit, under the policy that drew it
+  std::vector<float> drawn = {};      // by unit: 1, or 0 where it was given; empty: all drawn
   double advantage = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/at.h"
 #include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
@@ -83,14 +84,12 @@ PlacementTask::PlacementTask(const Problem& problem, Evaluator& evaluator,
 
 Strategy PlacementTask::strategy(const Placement& placement) const {
   std::vector<std::int32_t> choice_of;
-  choice_of.reserve(units_.of_op.size());
-  for (const std::int32_t unit : units_.of_op)
-    choice_of.push_back(placement[static_cast<std::size_t>(unit)]);
+  for (const std::int32_t unit : units_.of_op) choice_of.push_back(placement[at(unit)]);
   return strategy_by_ops(problem_, choice_of, choices_);
 }
 
 std::vector<Placement> PlacementTask::known_placements() const {
-  const auto units = static_cast<std::size_t>(units_.count);
+  const std::size_t units = at(units_.count);
   const std::size_t devices = problem_.cluster->device_count();
   std::vector<Placement> known;
   std::vector<char> seen(problem_.cluster->gpu_types().size(), 0);
@@ -133,16 +132,15 @@ Placement PlacementTask::canonical(const Placement& placement) const {
     std::int32_t& mine = group_name[group];
     for (std::size_t g = 0; mine < 0; ++g)
       if (alike_[g] == alike_[group] && taken[g]++ == 0) mine = static_cast<std::int32_t>(g);
-    return cluster.groups()[DeviceGroupId(static_cast<std::size_t>(mine))]
-        .devices[used[group]++]
-        .value();
+    return cluster.groups()[DeviceGroupId(at(mine))].devices[used[group]++].value();
   };
   Placement result;
   result.reserve(placement.size());
   for (const std::int32_t choice : placement) {
-    const auto at = static_cast<std::size_t>(choice);
-    if (name[at] < 0) name[at] = at < cluster.device_count() ? rename(DeviceId(at)) : choice;
-    result.push_back(name[at]);
+    std::int32_t& mine = name[at(choice)];
+    const bool device = at(choice) < cluster.device_count();
+    if (mine < 0) mine = device ? rename(DeviceId(at(choice))) : choice;
+    result.push_back(mine);
   }
   return result;
 }

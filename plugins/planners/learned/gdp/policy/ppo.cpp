@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
+
+#include "core/base/at.h"
 
 namespace strato::gdp {
 namespace {
@@ -32,67 +35,47 @@ Blocks runs(std::size_t units, Random& random) {
 }
 
 Blocks blocks_for(const PlacementTask& task, std::size_t trial, Random& random) {
-  const auto units = static_cast<std::size_t>(task.units().count);
+  const std::size_t units = at(task.units().count);
   if (trial % 3 == 0) return task.group_of();
   return trial % 3 == 1 ? runs(units, random) : every_unit(units);
 }
 
-RollOut trial_of(const Probabilities& policy, const Placement& placement) {
-  RollOut trial;
-  trial.choice_of = placement;
-  for (std::int32_t u = 0; u < policy.units; ++u) {
-    const auto chosen = static_cast<std::size_t>(placement[static_cast<std::size_t>(u)]);
-    trial.logarithm.push_back(policy.row(u)[chosen]);
-  }
-  return trial;
-}
-
-// The best placement with one block drawn.
-struct Move {
-  Placement placement;
-  std::vector<float> drawn;  // by unit: 1 in the block
-};
-
-Move redraw(const Probabilities& policy, const PlacementTask& task, const Placement& base,
-            std::size_t trial, double heat, Random& random) {
-  const Blocks block =
-      trial % 2 == 0 ? task.group_of() : runs(static_cast<std::size_t>(policy.units), random);
+// The best placement with one block drawn; without logarithms.
+RollOut redraw(const Probabilities& policy, const PlacementTask& task, const Placement& base,
+               std::size_t trial, double heat, Random& random) {
+  const Blocks block = trial % 2 == 0 ? task.group_of() : runs(at(policy.units), random);
   const Placement fresh = draw(policy, block, random, heat);
   const std::int32_t chosen = block[random.below(block.size())];
-  Move move{base, std::vector<float>(block.size(), 0.0F)};
+  RollOut change{base, {}, std::vector<float>(block.size(), 0.0F)};
   for (std::size_t u = 0; u < block.size(); ++u) {
     if (block[u] != chosen) continue;
-    move.placement[u] = fresh[u];
-    move.drawn[u] = 1;
+    change.choice_of[u] = fresh[u];
+    change.drawn[u] = 1;
   }
-  return move;
+  return change;
 }
-
-const Placement& placement_in(const Placement& placement) { return placement; }
-const Placement& placement_in(const Move& move) { return move.placement; }
 
 // `make(heat)` until it is a placement that was not tried before, ever hotter: a policy that is
 // sure of itself would spend its evaluations on what it knows. Small spaces come to an end: then
 // the last.
 template <class Make>
-auto untried(PlacementTask& task, Make make) {
+RollOut untried(PlacementTask& task, Make make) {
   constexpr int kTries = 12;
   double heat = 1;
-  auto made = make(heat);
-  for (int i = 1; i < kTries && !task.claim(placement_in(made)); ++i) made = make(heat *= 2);
+  RollOut made = make(heat);
+  for (int i = 1; i < kTries && !task.claim(made.choice_of); ++i) made = make(heat *= 2);
   return made;
 }
 
-// The placements that a round tries.
+// The placements that a round tries: drawn whole, and changes of the best one.
 struct Attempts {
-  std::vector<Placement> whole;  // drawn whole
-  std::vector<Move> changes;
+  std::vector<RollOut> whole, changes;
 };
 
 Attempts attempts_of_paper(const Probabilities& policy, std::size_t count, Random& random) {
   Attempts attempts;
-  const Blocks every = every_unit(static_cast<std::size_t>(policy.units));
-  while (attempts.whole.size() < count) attempts.whole.push_back(draw(policy, every, random));
+  const Blocks every = every_unit(at(policy.units));
+  while (attempts.whole.size() < count) attempts.whole.push_back({draw(policy, every, random)});
   return attempts;
 }
 
@@ -101,18 +84,17 @@ Attempts attempts_for(const Probabilities& policy, PlacementTask& task, const Pl
                       double part_of_changes, std::size_t count, Random& random) {
   Attempts attempts;
   Placement first = task.promising.empty() ? greedy(policy) : std::exchange(task.promising, {});
-  if (task.claim(first)) attempts.whole.push_back(std::move(first));
+  if (task.claim(first)) attempts.whole.push_back({std::move(first)});
   for (std::size_t i = attempts.whole.size(); i < count; ++i) {
     const std::size_t changes = attempts.changes.size(), whole = attempts.whole.size();
     const double due = part_of_changes * static_cast<double>(i + 1);
-    if (whole > 0 && static_cast<double>(changes + 1) <= due) {
+    if (whole > 0 && static_cast<double>(changes + 1) <= due)
       attempts.changes.push_back(untried(
           task, [&](double heat) { return redraw(policy, task, base, changes, heat, random); }));
-      continue;
-    }
-    attempts.whole.push_back(untried(task, [&](double heat) {
-      return draw(policy, blocks_for(task, whole, random), random, heat);
-    }));
+    else
+      attempts.whole.push_back(untried(task, [&](double heat) {
+        return RollOut{draw(policy, blocks_for(task, whole, random), random, heat)};
+      }));
   }
   return attempts;
 }
@@ -121,12 +103,12 @@ Attempts attempts_for(const Probabilities& policy, PlacementTask& task, const Pl
 void standardise(std::span<RollOut> trials, double around) {
   constexpr double kMost = 3, kSmall = 1e-5;
   double square = 0;
-  for (const RollOut& trial : trials)
-    square += (trial.advantage - around) * (trial.advantage - around) /
-              static_cast<double>(trials.size());
+  for (RollOut& trial : trials) {
+    trial.advantage -= around;
+    square += trial.advantage * trial.advantage / static_cast<double>(trials.size());
+  }
   for (RollOut& trial : trials)
-    trial.advantage =
-        std::clamp((trial.advantage - around) / (std::sqrt(square) + kSmall), -kMost, kMost);
+    trial.advantage = std::clamp(trial.advantage / (std::sqrt(square) + kSmall), -kMost, kMost);
 }
 
 double mean_advantage(std::span<const RollOut> trials) {
@@ -136,7 +118,7 @@ double mean_advantage(std::span<const RollOut> trials) {
 }
 
 // Changes of other blocks that are better than what they changed, all in one.
-Placement together(const Placement& base, std::span<const Move> changes,
+Placement together(const Placement& base, std::span<const RollOut> changes,
                    std::span<const Score> scores, const Score& before) {
   std::vector<std::size_t> better;
   for (std::size_t i = 0; i < changes.size(); ++i)
@@ -145,15 +127,13 @@ Placement together(const Placement& base, std::span<const Move> changes,
   std::ranges::stable_sort(
       better, [&](std::size_t a, std::size_t b) { return scores[a].better_than(scores[b]); });
   Placement all = base;
-  std::vector<char> taken(base.size(), 0);
+  std::vector<float> taken(base.size(), 0);
   for (const std::size_t i : better) {
-    const Move& move = changes[i];
-    bool free = true;
-    for (std::size_t u = 0; u < taken.size(); ++u) free &= move.drawn[u] == 0 || taken[u] == 0;
-    if (!free) continue;
+    const std::vector<float>& drawn = changes[i].drawn;
+    if (std::inner_product(taken.begin(), taken.end(), drawn.begin(), 0.0F) > 0) continue;
     for (std::size_t u = 0; u < taken.size(); ++u) {
-      if (move.drawn[u] == 0) continue;
-      all[u] = move.placement[u];
+      if (drawn[u] == 0) continue;
+      all[u] = changes[i].choice_of[u];
       taken[u] = 1;
     }
   }
@@ -163,22 +143,17 @@ Placement together(const Placement& base, std::span<const Move> changes,
 }  // namespace
 
 PpoOptions PpoOptions::of_paper() {
-  PpoOptions options;
-  options.rollouts = 400;
-  options.minibatches = 40;
-  options.epochs = 5;
-  options.paper = true;
-  return options;
+  return {.rollouts = 400, .minibatches = 40, .epochs = 5, .paper = true};
 }
 
 Placement draw(const Probabilities& policy, std::span<const std::int32_t> block, Random& random,
                double heat) {
-  const auto choices = static_cast<std::size_t>(policy.choices);
+  const std::size_t choices = at(policy.choices);
   std::unordered_map<std::int32_t, std::vector<double>> noise;
   Placement placement;
   placement.reserve(block.size());
   for (std::int32_t u = 0; u < policy.units; ++u) {
-    std::vector<double>& mine = noise[block[static_cast<std::size_t>(u)]];
+    std::vector<double>& mine = noise[block[at(u)]];
     while (mine.size() < choices) mine.push_back(heat * gumbel(random));
     const std::span<const float> row = policy.row(u);
     std::size_t best = 0;
@@ -190,18 +165,14 @@ Placement draw(const Probabilities& policy, std::span<const std::int32_t> block,
 }
 
 Placement greedy(const Probabilities& policy) {
-  Placement placement;
-  for (std::int32_t u = 0; u < policy.units; ++u)
-    placement.push_back(
-        static_cast<std::int32_t>(std::ranges::max_element(policy.row(u)) - policy.row(u).begin()));
-  return placement;
+  return greedy(policy, every_unit(at(policy.units)));
 }
 
 Placement greedy(const Probabilities& policy, std::span<const std::int32_t> block) {
   std::unordered_map<std::int32_t, std::vector<double>> sums;
   for (std::int32_t u = 0; u < policy.units; ++u) {
-    std::vector<double>& sum = sums[block[static_cast<std::size_t>(u)]];
-    sum.resize(static_cast<std::size_t>(policy.choices), 0);
+    std::vector<double>& sum = sums[block[at(u)]];
+    sum.resize(at(policy.choices), 0);
     const std::span<const float> row = policy.row(u);
     for (std::size_t c = 0; c < row.size(); ++c) sum[c] += static_cast<double>(row[c]);
   }
@@ -214,7 +185,7 @@ Placement greedy(const Probabilities& policy, std::span<const std::int32_t> bloc
 }
 
 std::vector<Placement> answers(const Probabilities& policy, const PlacementTask& task) {
-  const Blocks all(static_cast<std::size_t>(policy.units), 0);
+  const Blocks all(at(policy.units), 0);
   return {greedy(policy), greedy(policy, task.group_of()), greedy(policy, all)};
 }
 
@@ -226,30 +197,30 @@ Round try_round(const Network& network, PlacementTask& task, const PpoOptions& o
       std::clamp<std::int64_t>(options.rollouts, 1, std::max<std::int64_t>(most, 1)));
   const Placement base = task.canonical(task.best());
   const Score before = *task.best_score();
-  const Attempts attempts = options.paper
-                                ? attempts_of_paper(policy, count, random)
-                                : attempts_for(policy, task, base, options.changes, count, random);
-  const std::size_t whole = attempts.whole.size();
-  std::vector<Placement> placements = attempts.whole;
-  for (const Move& move : attempts.changes) placements.push_back(move.placement);
-
+  auto [tried, changes] = options.paper
+                              ? attempts_of_paper(policy, count, random)
+                              : attempts_for(policy, task, base, options.changes, count, random);
+  const std::size_t whole = tried.size();
+  std::ranges::move(changes, std::back_inserter(tried));
+  std::vector<Placement> placements;
+  for (RollOut& trial : tried) {
+    placements.push_back(trial.choice_of);
+    for (std::int32_t u = 0; u < policy.units; ++u)
+      trial.logarithm.push_back(policy.row(u)[at(trial.choice_of[at(u)])]);
+  }
   const std::vector<Score> scores = task.evaluate(placements);
-  Round result{{}, {0, policy.entropy, static_cast<int>(scores.size())}, random};
+  Round result{std::move(tried), {0, policy.entropy, static_cast<int>(scores.size())}, random};
   const double usual = task.mean_reward();
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const double reward = task.reward(scores[i]);
-    RollOut& trial = result.tried.emplace_back(trial_of(policy, placements[i]));
-    trial.advantage = options.paper ? reward - usual : reward;
-    if (i >= whole) {
-      trial.drawn = attempts.changes[i - whole].drawn;
-      continue;
-    }
+    result.tried[i].advantage = options.paper ? reward - usual : reward;
+    if (i >= whole) continue;
     result.report.mean_reward += reward / static_cast<double>(whole);
     task.count_reward(reward);
   }
   if (options.paper) return result;
-  task.promising = together(base, attempts.changes, std::span(scores).subspan(whole), before);
   const std::span changed = std::span(result.tried).subspan(whole);
+  task.promising = together(base, changed, std::span(scores).subspan(whole), before);
   standardise(changed, task.reward(before));
   const std::span drawn = std::span(result.tried).first(whole);
   standardise(drawn, mean_advantage(drawn));

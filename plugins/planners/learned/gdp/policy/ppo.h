@@ -28,7 +28,7 @@ namespace strato::gdp {
 
 struct PpoOptions {
   int rollouts = 32, minibatches = 2, epochs = 2;
-  LearnOptions learn;
+  LearnOptions learn = {};
   double changes = 0.5;  // part of the trials that change the best placement
   bool paper = false;
   static PpoOptions of_paper();  // GDP table 4

@@ -5,8 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/search/evaluate/simulating_evaluator.h"
-#include "plugins/planners/learned/kit/training/packed_lists.h"
-#include "plugins/planners/learned/kit/training/random_stream.h"
+#include "plugins/planners/learned/kit/training/checkpoint.h"
 
 namespace strato::gdp {
 namespace {
@@ -15,6 +14,16 @@ constexpr const char* kWithout = "start the training without the checkpoint";
 constexpr ContainerKind kLessons{"stratoscope-gdp-lessons", 1, "the lessons of a training",
                                  kWithout};
 
+// GDP places on up to eight devices (section 4.1).
+RandomClusterOptions small_clusters() {
+  RandomClusterOptions options;
+  options.most_machines = 3;
+  options.most_gpus = 4;
+  return options;
+}
+
+}  // namespace
+
 PlacementOptions placing(const Pair& pair, int neighbours) {
   PlacementOptions options;
   options.replicate = !pair.whole;
@@ -22,7 +31,23 @@ PlacementOptions placing(const Pair& pair, int neighbours) {
   return options;
 }
 
-}  // namespace
+TrainingPairs::TrainingPairs(const TrainingOptions& options, int groups, int held_out)
+    : options_(options),
+      held_out_(options.random_clusters > 0 ? held_out : 0),
+      problems_(options, groups, small_clusters(), held_out_) {}
+
+Pair TrainingPairs::pair(std::int64_t number, double whole) const {
+  Random random(learned::random_stream(options_.seed, "visit", number));
+  const learned::ProblemKey key = problems_.draw(random, held_out_);
+  return {key, random.uniform() < whole};
+}
+
+Pair TrainingPairs::held_out_pair(std::int64_t number) const {
+  const auto at = static_cast<std::int32_t>(number);
+  const std::int32_t clusters = problems_.cluster_count();
+  const std::int32_t first = held_out_ > 0 ? clusters - held_out_ : 0;
+  return {{at % problems_.model_count(), first + at % (clusters - first)}, at % 2 == 0};
+}
 
 std::string write_lessons(const std::deque<LessonRecord>& records) {
   std::vector<std::int64_t> numbers;
@@ -45,6 +70,17 @@ std::deque<LessonRecord> read_lessons(std::string_view bytes, const std::string&
   for (std::size_t i = 0; i < numbers.size(); ++i)
     records.push_back({numbers[i], std::move(answers[i])});
   return records;
+}
+
+std::string read_old_lessons(ByteReader& in) {
+  std::deque<LessonRecord> lessons;
+  for (std::size_t left = in.count(sizeof(std::int64_t)); left > 0; --left) {
+    LessonRecord& lesson = lessons.emplace_back();
+    lesson.number = in.number<std::int64_t>();
+    lesson.answer.resize(in.count(sizeof(std::int32_t)));
+    for (std::int32_t& choice : lesson.answer) choice = in.number<std::int32_t>();
+  }
+  return write_lessons(lessons);
 }
 
 // One thread: lessons are made side by side.

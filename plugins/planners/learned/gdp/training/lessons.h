@@ -10,10 +10,42 @@
 
 #include "core/base/random.h"
 #include "plugins/planners/learned/gdp/policy/ppo.h"
-#include "plugins/planners/learned/gdp/training/pairs.h"
 #include "plugins/planners/learned/gdp/training/teacher.h"
+#include "plugins/planners/learned/kit/training/problems.h"
+
+namespace strato {
+class ByteReader;
+}
 
 namespace strato::gdp {
+
+struct Pair {
+  learned::ProblemKey key;
+  bool whole = false;  // every unit on one device
+};
+
+PlacementOptions placing(const Pair& pair, int neighbours);
+
+// The pairs by number. Immutable after construction; safe from any thread.
+class TrainingPairs {
+ public:
+  // Draws the random clusters. Throws InputError where there is no model or no cluster.
+  TrainingPairs(const TrainingOptions& options, int groups, int held_out);
+
+  // Equal arguments, equal pair; `whole`: the part of the pairs on which every unit goes to one
+  // device.
+  Pair pair(std::int64_t number, double whole) const;
+  // One model after another, each on a random cluster of its own; without random clusters, on those
+  // of the training.
+  Pair held_out_pair(std::int64_t number) const;
+  const learned::TrainingProblems& problems() const { return problems_; }
+  const TrainingOptions& options() const { return options_; }
+
+ private:
+  const TrainingOptions& options_;
+  const std::int32_t held_out_;  // clusters; they come last
+  const learned::TrainingProblems problems_;
+};
 
 // All that is needed to make the lesson again, for a checkpoint.
 struct LessonRecord {
@@ -23,6 +55,8 @@ struct LessonRecord {
 // As a value of a container. Reading throws InputError when it is damaged; `file` in messages.
 std::string write_lessons(const std::deque<LessonRecord>& records);
 std::deque<LessonRecord> read_lessons(std::string_view bytes, const std::string& file);
+// As checkpoints of earlier versions have them (parse_old_checkpoint); returns today's form.
+std::string read_old_lessons(ByteReader& in);
 
 // A pair with its task. Refers to itself: not to be moved.
 class Lesson {
@@ -47,11 +81,8 @@ class Lesson {
 // The latest lessons.
 class LessonMemory {
  public:
-  LessonMemory(const TrainingPairs& pairs, double whole, int neighbours, int most)
-      : pairs_(pairs),
-        whole_(whole),
-        neighbours_(neighbours),
-        most_(static_cast<std::size_t>(most)) {}
+  LessonMemory(const TrainingPairs& pairs, double whole, int neighbours, std::size_t most)
+      : pairs_(pairs), whole_(whole), neighbours_(neighbours), most_(most) {}
 
   // Searches `count` pairs from number `first` on, side by side, and keeps what was found; false
   // when stopped amid: then nothing is kept.

@@ -1,16 +1,24 @@
 #include "plugins/planners/learned/kit/network/parameters.h"
 
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
 
 namespace strato::learned {
 
-at::Tensor tensor_of(std::span<const float> values) {
-  return at::from_blob(const_cast<float*>(values.data()),
-                       {static_cast<std::int64_t>(values.size())}, at::kFloat)
-      .clone();
+at::Tensor view_of(std::span<const float> values) {
+  return at::from_blob(const_cast<float*>(values.data()), {std::ssize(values)}, at::kFloat);
+}
+
+at::Tensor tensor_of(std::span<const float> values) { return view_of(values).clone(); }
+
+at::Tensor indices_of(std::span<const std::int32_t> values) {
+  return at::from_blob(const_cast<std::int32_t*>(values.data()), {std::ssize(values)}, at::kInt)
+      .to(at::kLong);
 }
 
 std::vector<float> floats_of(const at::Tensor& tensor) {
@@ -20,8 +28,8 @@ std::vector<float> floats_of(const at::Tensor& tensor) {
 }
 
 std::size_t Parameters::declare(std::vector<std::int64_t> shape, double spread, double fill) {
-  std::size_t length = 1;
-  for (const std::int64_t extent : shape) length *= static_cast<std::size_t>(extent);
+  const auto length = static_cast<std::size_t>(
+      std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies()));
   parts_.push_back({std::move(shape), size_, length, spread, fill});
   size_ += length;
   return parts_.size() - 1;
@@ -61,16 +69,45 @@ void Parameters::make_views() {
   }
 }
 
-void Parameters::assign(std::span<const float> flat) {
-  CHECK(flat.size() == size_, "one value a parameter");
+void Parameters::copy(std::span<const float> flat, at::Tensor& to) {
+  CHECK(std::ssize(flat) == to.numel(), "one value a parameter");
   const at::NoGradGuard no_gradient;
-  values.copy_(tensor_of(flat));
+  to.copy_(tensor_of(flat));
 }
 
-void Parameters::assign_gradients(std::span<const float> flat) {
-  CHECK(flat.size() == size_, "one value a parameter");
-  const at::NoGradGuard no_gradient;
-  gradients.copy_(tensor_of(flat));
+Lstm::Lstm(Parameters& parameters, std::int64_t in, std::int64_t width, double forget)
+    : parameters_(parameters),
+      width_(width),
+      forget_(forget),
+      input_(parameters.matrix(4 * width, in)),
+      recurrent_(parameters.matrix(4 * width, width)),
+      bias_(parameters.declare({4 * width}, 0)) {}
+
+LstmState Lstm::start(std::int64_t batch) const {
+  const at::Tensor zeros = at::zeros({batch, width_}, parameters_.values.options());
+  return {zeros, zeros};
+}
+
+// LibTorch's gates are input, forget, cell and output.
+at::Tensor Lstm::forget_bias() const {
+  at::Tensor bias = at::zeros({4 * width_}, parameters_.values.options());
+  bias.narrow(0, width_, width_).fill_(forget_);
+  return bias;
+}
+
+LstmState Lstm::step(const at::Tensor& row, const LstmState& before) const {
+  const auto [h, c] = at::lstm_cell(row, {before.h, before.c}, parameters_[input_],
+                                    parameters_[recurrent_], parameters_[bias_], forget_bias());
+  return {h, c};
+}
+
+at::Tensor Lstm::run(const at::Tensor& rows) const {
+  const at::Tensor zero = start(rows.size(1)).h.unsqueeze(0);  // of one layer
+  return std::get<0>(
+      at::lstm(rows, {zero, zero},
+               {parameters_[input_], parameters_[recurrent_], parameters_[bias_], forget_bias()},
+               /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0, /*train=*/false,
+               /*bidirectional=*/false, /*batch_first=*/false));
 }
 
 at::Device device_named(const std::string& name) {

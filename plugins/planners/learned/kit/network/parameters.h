@@ -1,16 +1,23 @@
 // The parameters of a small network on LibTorch: one tensor of values, one of gradients, and views
 // of parts of them, so that copying, averaging and stepping are single operations.
 //
-// For .cpp files of planners that learn. Not thread safe.
+// For .cpp files of planners that learn, and headers that no other folder sees. Not thread safe.
 #pragma once
+
+// LibTorch's logging defines a CHECK of its own, which would take the place of ours: include this,
+// not <ATen/ATen.h>.
+#pragma push_macro("CHECK")
+#undef CHECK
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#undef CHECK
+#pragma pop_macro("CHECK")
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "plugins/planners/learned/kit/network/aten.h"
 
 namespace strato::learned {
 
@@ -28,8 +35,8 @@ class Parameters {
   const at::Tensor& operator[](std::size_t index) const { return views_[index]; }
   std::size_t size() const { return size_; }
 
-  void assign(std::span<const float> flat);
-  void assign_gradients(std::span<const float> flat);
+  void assign(std::span<const float> flat) { copy(flat, values); }
+  void assign_gradients(std::span<const float> flat) { copy(flat, gradients); }
 
   at::Tensor values, gradients;  // flat, in the order of declaration
 
@@ -40,14 +47,41 @@ class Parameters {
     double spread, fill;
   };
   void make_views();
+  static void copy(std::span<const float> flat, at::Tensor& to);
 
   std::vector<Part> parts_;
   std::size_t size_ = 0;
   std::vector<at::Tensor> views_;
 };
 
+struct LstmState {
+  at::Tensor h, c;  // [batch, width]
+};
+
+// An LSTM (Hochreiter and Schmidhuber 1997) as LibTorch computes it.
+class Lstm {
+ public:
+  // Declares its parameters, which must outlive it. `forget`: what is added to the forget gate.
+  Lstm(Parameters& parameters, std::int64_t in, std::int64_t width, double forget = 0);
+
+  LstmState start(std::int64_t batch) const;  // zeros
+  LstmState step(const at::Tensor& row, const LstmState& before) const;
+  // From the start over rows [steps, batch, in]: all hidden states, [steps, batch, width].
+  at::Tensor run(const at::Tensor& rows) const;
+
+ private:
+  at::Tensor forget_bias() const;
+
+  const Parameters& parameters_;
+  std::int64_t width_;
+  double forget_;
+  std::size_t input_, recurrent_, bias_;
+};
+
 // One-dimensional tensors on the CPU, and back.
+at::Tensor view_of(std::span<const float> values);  // as long as they live
 at::Tensor tensor_of(std::span<const float> values);
+at::Tensor indices_of(std::span<const std::int32_t> values);
 std::vector<float> floats_of(const at::Tensor& tensor);
 
 // "cpu", "cuda", "cuda:1". Throws InputError when LibTorch cannot compute there.

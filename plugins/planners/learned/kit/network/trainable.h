@@ -1,12 +1,31 @@
-// The parameters of a network with what moves them. For .cpp files, and headers that no other
-// folder sees. Not thread safe.
+// The parameters of a network with what moves them: LibTorch's AdamW (Loshchilov and Hutter 2019).
+// For .cpp files, and headers that no other folder sees. Not thread safe.
 #pragma once
 
+#include <memory>
 #include <string>
 
-#include "plugins/planners/learned/kit/network/optimizer.h"
+#include "plugins/planners/learned/kit/network/parameters.h"
+#include "plugins/planners/learned/kit/network/trained_network.h"
 
 namespace strato::learned {
+
+class Optimizer {
+ public:
+  Optimizer();
+  ~Optimizer();
+
+  // One step along parameters.gradients, which stay as they are.
+  void step(Parameters& parameters, const OptimizerOptions& options);
+  OptimizerState state() const;
+  // Throws InputError when the state is of other parameters. Also called when they have moved to
+  // another device.
+  void restore(const OptimizerState& state, const Parameters& parameters);
+
+ private:
+  struct Adam;
+  std::unique_ptr<Adam> adam_;  // null before the first step
+};
 
 struct Trainable {
   virtual ~Trainable() = default;

@@ -5,16 +5,40 @@
 // Errors: InputError. Not thread safe; what a network computes is safe on one that does not learn.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "plugins/planners/learned/kit/network/network_state.h"
-
 namespace strato::learned {
+
+struct OptimizerOptions {
+  double rate = 1e-3;
+  double weight_decay = 1e-4;  // AdamW
+  double clip = 1.0;           // most length of the gradient; 0: any
+};
+
+struct OptimizerState {
+  std::int64_t steps = 0;
+  std::vector<float> mean, square;  // moments of Adam, one a parameter; empty before the first step
+  friend bool operator==(const OptimizerState&, const OptimizerState&) = default;
+};
+
+// A network as it stands between two steps of a training, in plain numbers: what a checkpoint and
+// other processes get.
+struct NetworkState {
+  std::vector<float> parameters;  // in the order of declaration
+  OptimizerState optimizer;
+};
+
+// Shares a step's gradients and rate where several processes learn together: it is called before
+// every step, which is made with what it returns.
+using ShareStep = std::function<std::pair<std::vector<float>, double>(std::vector<float>, double)>;
 
 struct Trainable;
 struct Weights;

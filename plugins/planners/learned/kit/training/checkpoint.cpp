@@ -1,43 +1,62 @@
 #include "plugins/planners/learned/kit/training/checkpoint.h"
 
-#include <algorithm>
-#include <vector>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+#include "core/base/digest.h"
 #include "core/base/error.h"
-#include "plugins/planners/learned/kit/network/strict_archive.h"
+#include "plugins/planners/learned/kit/network/weights.h"
 
 namespace strato::learned {
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 53;
+constexpr const char* kRemedy = "start the training without it, or give another --checkpoint";
 
 // Versions 1 and 2 were files of each planner's own.
-ContainerKind kind_of(const std::string& name) {
-  return {name, 3, "the checkpoint", "start the training without it, or give another --checkpoint"};
-}
+ContainerKind kind_of(const std::string& name) { return {name, 3, "the checkpoint", kRemedy}; }
 std::string name_of_kind(const std::string& planner) {
-  return "stratoscope-" + planner + "-training";
+  return fmt::format("stratoscope-{}-training", planner);
 }
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
+InputError no_checkpoint(const std::string& planner, const std::string& file) {
+  return {file, "", fmt::format("is no checkpoint of a training of '{}'", planner), kRemedy};
 }
 
 // The first line that differs, as it was and as it is.
 std::string difference(const std::string& then, const std::string& now) {
-  const auto before = lines_of(then), after = lines_of(now);
-  for (std::size_t i = 0; i < std::max(before.size(), after.size()); ++i) {
-    const std::string was = i < before.size() ? before[i] : "nothing";
-    const std::string is = i < after.size() ? after[i] : "nothing";
-    if (was != is) return "it was made with " + was + ", this is " + is;
+  std::istringstream before(then), after(now);
+  std::string was, is;
+  while (before || after) {
+    if (!std::getline(before, was)) was = "nothing";
+    if (!std::getline(after, is)) is = "nothing";
+    if (was != is) return fmt::format("it was made with {}, this is {}", was, is);
   }
   return "it was made with other options";
+}
+
+OptimizerState optimizer_of(std::string_view bytes, std::size_t parameters, const ByteReader& in) {
+  OptimizerState state;
+  const bool fresh = bytes.size() == sizeof state.steps;
+  const std::size_t moment = parameters * sizeof(float);
+  if (!fresh && bytes.size() != sizeof state.steps + 2 * moment)
+    in.damaged("its optimizer is of another network");
+  std::memcpy(&state.steps, bytes.data(), sizeof state.steps);
+  if (fresh) return state;
+  state.mean.resize(parameters);
+  state.square.resize(parameters);
+  std::memcpy(state.mean.data(), bytes.data() + sizeof state.steps, moment);
+  std::memcpy(state.square.data(), bytes.data() + sizeof state.steps + moment, moment);
+  return state;
+}
+
+std::string_view without_digest(std::string_view bytes, const std::string& file) {
+  const std::string_view content = bytes.substr(std::min(sizeof(Digest), bytes.size()));
+  const Digest digest = digest_of(content);
+  if (!bytes.starts_with({reinterpret_cast<const char*>(&digest), sizeof digest}))
+    throw InputError(file, "", "the checkpoint is damaged or cut short", kRemedy);
+  return content;
 }
 
 }  // namespace
@@ -69,24 +88,49 @@ std::string write_checkpoint(const Checkpoint& checkpoint, const std::string& pl
 
 Checkpoint parse_checkpoint(std::string_view bytes, const std::string& planner,
                             const std::string& file) {
+  if (!is_archive(bytes)) throw no_checkpoint(planner, file);
   const std::string name = name_of_kind(planner);
-  if (!is_archive(bytes))
-    throw InputError(file, "", "is no checkpoint of a training of '" + planner + "'",
-                     kind_of(name).remedy);
   ReadArchive archive = read_strictly(bytes, kind_of(name), file);
-  const auto whole = [&](const char* key) { return archive.notes.at(key).integer(0, kMost); };
-  Checkpoint checkpoint;
-  checkpoint.fingerprint = archive.notes.at("fingerprint").string();
-  checkpoint.step = whole("step");
-  checkpoint.elapsed_seconds = archive.notes.at("elapsed_seconds").number();
-  checkpoint.loss_sum = archive.notes.at("loss_sum").number();
-  checkpoint.losses = whole("losses");
-  checkpoint.collected = {whole("searches"), whole("examples")};
-  checkpoint.network.parameters = archive.floats("parameters");
-  checkpoint.network.optimizer = {whole("optimizer_steps"), archive.floats("optimizer.mean"),
-                                  archive.floats("optimizer.square")};
+  const auto whole = [&](const char* key) {
+    return archive.notes.at(key).integer(0, std::int64_t{1} << 53);
+  };
+  Checkpoint checkpoint{archive.notes.at("fingerprint").string(),
+                        whole("step"),
+                        archive.notes.at("elapsed_seconds").number(),
+                        archive.notes.at("loss_sum").number(),
+                        whole("losses"),
+                        {whole("searches"), whole("examples")},
+                        {archive.floats("parameters"),
+                         {whole("optimizer_steps"), archive.floats("optimizer.mean"),
+                          archive.floats("optimizer.square")}},
+                        {}};
   for (TensorArchive::Entry& entry : archive.entries)
     if (entry.tensor.name == "experience") checkpoint.experience = std::move(entry.elements);
+  return checkpoint;
+}
+
+bool is_old_checkpoint(std::string_view bytes) { return bytes.starts_with("stratoscope-"); }
+
+Checkpoint parse_old_checkpoint(std::string_view bytes, const std::string& planner,
+                                const std::string& file,
+                                const std::function<std::string(ByteReader&)>& experience) {
+  const std::string name = name_of_kind(planner), magic = name + " 2\n";
+  if (!bytes.starts_with(name)) throw no_checkpoint(planner, file);
+  if (!bytes.starts_with(magic))
+    throw InputError(file, "", "is a checkpoint of another version", kRemedy);
+  ByteReader in(without_digest(bytes.substr(magic.size()), file), file,
+                {"the checkpoint", kRemedy});
+  Checkpoint checkpoint;
+  checkpoint.fingerprint = in.text();
+  checkpoint.step = in.number<std::int64_t>();
+  checkpoint.collected.searches = in.number<std::int64_t>();
+  checkpoint.collected.examples = in.number<std::int64_t>();
+  checkpoint.elapsed_seconds = in.number<double>();
+  checkpoint.loss_sum = in.number<double>();
+  checkpoint.losses = in.number<std::int64_t>();
+  checkpoint.network.parameters = parse_weights(in.text(), planner, file).parameters;
+  checkpoint.network.optimizer = optimizer_of(in.text(), checkpoint.network.parameters.size(), in);
+  checkpoint.experience = experience(in);
   return checkpoint;
 }
 

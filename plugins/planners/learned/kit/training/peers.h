@@ -8,9 +8,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -49,11 +51,22 @@ enum class Going { On, Stopped, Finished, NothingToLearn };
 // The answer that counts for all.
 Going agree(Peers& peers, Going here);
 
-// The mean of all gradients and the first one's rate, because clocks differ. One process: its own.
-struct SharedGradients {
-  std::vector<float> gradients;
-  double rate = 0;
+// The mean of all gradients and the first one's rate, because clocks differ.
+std::pair<std::vector<float>, double> share_gradients(Peers& peers, std::vector<float> gradients,
+                                                      double rate);
+
+// All processes have this in common between two steps.
+struct SharedState {
+  std::int64_t step = 0;
+  double elapsed_seconds = 0;
+  std::string network;  // its state, as bytes
 };
-SharedGradients share_gradients(Peers& peers, std::vector<float> gradients, double rate);
+
+// Called by all processes before the first step, since a training goes on after a pause, or after
+// one of them was lost, from a checkpoint of each, which need not be of the same step: they begin
+// at the step of the one that is the furthest, with its weights; of several with the first one's.
+// Returns what is to be taken over; nothing where all stand there already, or where it is the
+// caller's own. Throws InputError when a process is lost.
+std::optional<SharedState> agree_on_start(Peers& peers, const SharedState& own);
 
 }  // namespace strato::learned

@@ -7,9 +7,16 @@
 #include "core/graph/group/metis_grouping.h"
 #include "core/graph/train/simplify.h"
 #include "core/graph/train/training_graph.h"
-#include "plugins/planners/learned/kit/training/random_stream.h"
 
 namespace strato::learned {
+
+std::uint64_t random_stream(std::uint64_t seed, std::string_view purpose, std::int64_t number,
+                            std::optional<int> rank) {
+  Hasher hasher;
+  hasher.text(purpose).number(seed).number(number);
+  if (rank) hasher.number(*rank);
+  return hasher.finish().low;
+}
 
 TrainingProblems::TrainingProblems(const TrainingOptions& options, int groups,
                                    const RandomClusterOptions& random, int held_out)
@@ -32,6 +39,14 @@ TrainingProblems::TrainingProblems(const TrainingOptions& options, int groups,
   if (clusters_.empty())
     throw InputError("", "training", "there is no cluster to learn on",
                      "ask for random ones (--clusters 100), or name one");
+}
+
+ProblemKey TrainingProblems::draw(Random& random, std::int32_t held_out) const {
+  const auto any = [&](std::int32_t count) {
+    return static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(count)));
+  };
+  const std::int32_t model = any(model_count());
+  return {model, any(cluster_count() - held_out)};
 }
 
 Problem TrainingProblems::problem(const ProblemKey& key) const {

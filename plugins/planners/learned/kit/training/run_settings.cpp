@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <numbers>
 
 namespace strato::learned {
 
@@ -27,9 +29,20 @@ std::string fingerprint(const std::vector<OptionHelp>& values) {
 }
 
 std::string full_fingerprint(const TrainingOptions& options, const std::string& fingerprint) {
-  return fmt::format("seed={}\nprocesses={}\nrank={}\n", options.seed, options.processes,
-                     options.rank) +
-         fingerprint;
+  return fmt::format("seed={}\nprocesses={}\nrank={}\n{}", options.seed, options.processes,
+                     options.rank, fingerprint);
+}
+
+double learning_rate(double rate, const TrainingOptions& options, std::int64_t steps,
+                     double elapsed_seconds) {
+  constexpr double kLast = 0.05, kWarmSteps = 20;
+  const double done = options.budget_seconds > 0
+                          ? elapsed_seconds / options.budget_seconds
+                          : static_cast<double>(steps) /
+                                static_cast<double>(std::max<std::int64_t>(options.steps, 1));
+  const double fall = 0.5 * (1 + std::cos(std::numbers::pi * std::clamp(done, 0.0, 1.0)));
+  const double warm = std::min(1.0, static_cast<double>(steps + 1) / kWarmSteps);
+  return rate * warm * (kLast + (1 - kLast) * fall);
 }
 
 }  // namespace strato::learned

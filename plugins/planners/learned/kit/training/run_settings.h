@@ -1,9 +1,10 @@
-// Options that all trainers share (--set key=value).
+// Options that all trainers share (--set key=value), and what follows from them.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
-#include "core/search/api/option_table.h"
 #include "core/search/api/trainer.h"
 
 namespace strato::learned {
@@ -22,7 +23,17 @@ struct RunSettings {
 // The options that shape the weights, one "key=value" a line: they have to be equal for a
 // checkpoint to be gone on from. `values`: the trainer's options as they are set.
 std::string fingerprint(const std::vector<OptionHelp>& values);
+template <class Settings>
+std::string fingerprint_of(Settings settings) {
+  return fingerprint(settings.option_table().list());
+}
 // The same with what is the process's own: seed and rank before `fingerprint`.
 std::string full_fingerprint(const TrainingOptions& options, const std::string& fingerprint);
+
+// Returns the rate of the next step: `rate`, towards which it rises over the first 20 steps, and
+// from which it falls as a cosine to a twentieth. The end is where the options' budget of seconds,
+// or else their steps, end.
+double learning_rate(double rate, const TrainingOptions& options, std::int64_t steps,
+                     double elapsed_seconds);
 
 }  // namespace strato::learned

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/search/evaluate/actions.h"
 #include "core/sim/timeline/feedback.h"
-#include "plugins/planners/learned/tag/network/feature_scales.h"
 
 namespace strato::tag {
 namespace {
@@ -38,9 +38,7 @@ FeatureMaker::FeatureMaker(const Problem& problem, std::vector<Decision> actions
     : problem_(problem), actions_(std::move(actions)), seconds_(rough_seconds(problem_, actions_)) {
   for (std::size_t a = 0; a < actions_.size(); ++a)
     index_.emplace(digest_of(actions_[a]), static_cast<std::int32_t>(a));
-  const ProblemFeatureMaker whole(problem_, actions_);
-  features_ = whole.features();
-  neighbours_ = whole.neighbours();
+  features_ = problem_features(problem_, actions_, neighbours_);
 }
 
 FeatureMaker::Placement FeatureMaker::place(const Decision& decision) const {
@@ -53,7 +51,7 @@ FeatureMaker::Placement FeatureMaker::place(const Decision& decision) const {
 // The time that the next group (at the root: the whole graph) would roughly take under each action.
 void FeatureMaker::fill_times(StateFeatures& state, std::int32_t first, bool at_root) const {
   const std::size_t count = actions_.size();
-  const std::size_t row = at_root ? seconds_.rows - 1 : static_cast<std::size_t>(state.next);
+  const std::size_t row = at_root ? seconds_.rows - 1 : at(state.next);
   const float* seconds = &seconds_.values[row * count];
   const double least = std::max<double>(*std::min_element(seconds, seconds + count), 1e-12);
   const double followed = first >= 0 ? std::max<double>(seconds[first], 1e-12) : least;
@@ -61,8 +59,7 @@ void FeatureMaker::fill_times(StateFeatures& state, std::int32_t first, bool at_
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](std::int32_t a) { return seconds[a]; });
   for (std::size_t place = 0; place < count; ++place)
-    state.slice.at(static_cast<std::size_t>(order[place]), 1) =
-        static_cast<float>(place) / static_cast<float>(count);
+    state.slice.at(at(order[place]), 1) = static_cast<float>(place) / static_cast<float>(count);
   for (std::size_t a = 0; a < count; ++a) {
     const double own = std::max<double>(seconds[a], 1e-12);
     state.slice.at(a, 0) = in_range(std::log10(own / least), 0, 2);
@@ -77,8 +74,8 @@ void FeatureMaker::fill_neighbourhood(StateFeatures& state,
   const std::size_t m = problem_.cluster->groups().size();
   for (std::size_t a = 0; a < actions_.size(); ++a) {
     float alike = 0, stays = 0;
-    for (const Neighbour& neighbour : neighbours_[static_cast<std::size_t>(state.next)]) {
-      const Placement& there = placements[static_cast<std::size_t>(neighbour.group)];
+    for (const Neighbour& neighbour : neighbours_[at(state.next)]) {
+      const Placement& there = placements[at(neighbour.group)];
       if (there.action == static_cast<std::int32_t>(a)) alike += neighbour.weight;
       float common = 0;
       for (std::size_t d = 0; d < m; ++d)

@@ -6,9 +6,28 @@
 #include <vector>
 
 #include "core/search/portfolio/tree_search.h"
-#include "plugins/planners/learned/tag/network/problem_features.h"
+#include "plugins/planners/learned/tag/network/features.h"
 
 namespace strato::tag {
+
+// Another op group that exchanges tensors with a group.
+struct Neighbour {
+  std::int32_t group;
+  float weight;  // part of the bytes around the group
+};
+using Neighbours = std::vector<std::vector<Neighbour>>;  // by group
+
+// The device groups that a decision uses.
+struct DecisionPlaces {
+  std::vector<float> used;   // by device group: the part of its devices
+  std::vector<float> share;  // by device group: the part of the batch
+};
+DecisionPlaces places_of(const Decision& decision, const Cluster& cluster);
+
+// Part 1 of the features; fills `neighbours`, too.
+std::shared_ptr<const ProblemFeatures> problem_features(const Problem& problem,
+                                                        const std::vector<Decision>& actions,
+                                                        Neighbours& neighbours);
 
 // Immutable once made: any thread may use it.
 class FeatureMaker {

@@ -32,27 +32,18 @@ at::Tensor view(const Table& table, std::int64_t used) {
 }
 
 // [rows, queries, used columns].
-template <class Part>
-at::Tensor stack(std::span<const StateFeatures* const> queries, std::int64_t used, Part part) {
+at::Tensor stack(std::span<const StateFeatures* const> queries, Table StateFeatures::*part,
+                 std::int64_t used) {
   std::vector<at::Tensor> tables;
-  for (const StateFeatures* query : queries) tables.push_back(view(part(*query), used));
+  for (const StateFeatures* query : queries) tables.push_back(view(query->*part, used));
   return at::stack(tables, 1);
 }
 
 at::Tensor stack_rows(std::span<const StateFeatures* const> queries,
-                      const std::vector<float> StateFeatures::*member) {
+                      const std::vector<float> StateFeatures::*part) {
   std::vector<at::Tensor> rows;
-  for (const StateFeatures* query : queries) {
-    const std::vector<float>& row = query->*member;
-    rows.push_back(at::from_blob(const_cast<float*>(row.data()),
-                                 {static_cast<std::int64_t>(row.size())}, at::kFloat));
-  }
+  for (const StateFeatures* query : queries) rows.push_back(learned::view_of(query->*part));
   return at::stack(rows, 1);
-}
-
-at::Tensor indices(const std::vector<std::int32_t>& values) {
-  const auto count = static_cast<std::int64_t>(values.size());
-  return at::from_blob(const_cast<std::int32_t*>(values.data()), {count}, at::kInt).to(at::kLong);
 }
 
 }  // namespace
@@ -71,26 +62,24 @@ Batch::Batch(const ProblemFeatures& problem, std::span<const StateFeatures* cons
   used = put(view(problem.used, devices));
   share = put(view(problem.share, devices));
   action = put(view(problem.action, c.action));
-  sources = put(indices(problem.sources));
-  targets = put(indices(problem.targets));
+  sources = put(learned::indices_of(problem.sources));
+  targets = put(learned::indices_of(problem.targets));
   incidence =
       (at::arange(ops, targets.options()).unsqueeze(1) == targets.unsqueeze(0)).to(at::kFloat);
-  op_state = put(stack(states, c.op_state, [](const auto& s) -> const Table& { return s.op; }));
-  device_state =
-      put(stack(states, c.device_state, [](const auto& s) -> const Table& { return s.device; }));
+  op_state = put(stack(states, &StateFeatures::op, c.op_state));
+  device_state = put(stack(states, &StateFeatures::device, c.device_state));
   const at::Tensor links = view(problem.link, c.link).view({devices, devices, 1, c.link});
   const at::Tensor idle =
       stack_rows(states, &StateFeatures::idle).view({devices, devices, queries, 1});
   // Rows are from * M + to; messages gather at `to`.
   link = put(at::cat({links.expand({devices, devices, queries, c.link}), idle}, 3).transpose(0, 1));
   const std::int64_t placed = paper ? c.placement : c.placement - 1;
-  placement = stack(states, placed, [](const auto& s) -> const Table& {
-                return s.placement;
-              }).view({ops, devices, queries, placed});
+  placement =
+      stack(states, &StateFeatures::placement, placed).view({ops, devices, queries, placed});
   if (!paper) {
     const at::Tensor speed = view(problem.speed, devices).view({ops, devices, 1, 1});
     placement = at::cat({placement, speed.expand({ops, devices, queries, 1})}, 3);
-    slice = put(stack(states, c.slice, [](const auto& s) -> const Table& { return s.slice; }));
+    slice = put(stack(states, &StateFeatures::slice, c.slice));
   }
   placement = put(placement);
   forbidden = put((stack_rows(states, &StateFeatures::legal) - 1) * 1e9);
@@ -98,7 +87,7 @@ Batch::Batch(const ProblemFeatures& problem, std::span<const StateFeatures* cons
   for (std::size_t b = 0; b < states.size(); ++b)
     rows.push_back(states[b]->next * static_cast<std::int32_t>(queries) +
                    static_cast<std::int32_t>(b));
-  next = put(indices(rows));
+  next = put(learned::indices_of(rows));
 }
 
 Model::Relation Model::relation(std::int64_t edge_columns) {

@@ -53,40 +53,35 @@ struct Network::State final : learned::Trainable {
   explicit State(const NetworkSize& s) : size(s), model(s, parameters) {}
 
   // Sum of weight * cross entropy.
-  at::Tensor run_loss(std::span<const Example> run) const;
+  at::Tensor run_loss(std::span<const Example> run) const {
+    const auto states = states_of(run);
+    const Batch batch(*run[0].problem, states, size.paper, device);
+    std::vector<at::Tensor> targets;
+    for (const Example& example : run) {
+      CHECK(example.target.size() == run[0].problem->actions(), "one target an action");
+      targets.push_back(learned::tensor_of(example.target) * example.weight);
+    }
+    return -(at::stack(targets, 1).to(device) * model.log_probabilities(batch)).sum();
+  }
   template <class Use>
-  double for_each_run(std::span<const Example> examples, Use&& use) const;
+  double for_each_run(std::span<const Example> examples, Use&& use) const {
+    const double weight = total_weight(examples);
+    if (weight <= 0) return 0;
+    learned::on_one_thread();
+    double sum = 0;
+    while (!examples.empty()) {
+      const std::span<const Example> run = first_run(examples);
+      const at::Tensor loss = run_loss(run) / weight;
+      use(loss);
+      sum += loss.item<double>();
+      examples = examples.subspan(run.size());
+    }
+    return sum;
+  }
 
   NetworkSize size;
   Model model;
 };
-
-at::Tensor Network::State::run_loss(std::span<const Example> run) const {
-  const auto states = states_of(run);
-  const Batch batch(*run[0].problem, states, size.paper, device);
-  std::vector<at::Tensor> targets;
-  for (const Example& example : run) {
-    CHECK(example.target.size() == run[0].problem->actions(), "one target an action");
-    targets.push_back(learned::tensor_of(example.target) * example.weight);
-  }
-  return -(at::stack(targets, 1).to(device) * model.log_probabilities(batch)).sum();
-}
-
-template <class Use>
-double Network::State::for_each_run(std::span<const Example> examples, Use&& use) const {
-  const double weight = total_weight(examples);
-  if (weight <= 0) return 0;
-  learned::on_one_thread();
-  double sum = 0;
-  while (!examples.empty()) {
-    const std::span<const Example> run = first_run(examples);
-    const at::Tensor loss = run_loss(run) / weight;
-    use(loss);
-    sum += loss.item<double>();
-    examples = examples.subspan(run.size());
-  }
-  return sum;
-}
 
 Network::Network(std::unique_ptr<State> state) : TrainedNetwork(std::move(state)) {}
 Network::State& Network::parts() { return static_cast<State&>(*trainable_); }
@@ -149,9 +144,7 @@ double Network::backward(std::span<const Example> examples) {
   return parts().for_each_run(examples, [](const at::Tensor& loss) { loss.backward(); });
 }
 
-void Network::step(const LearnOptions& options) {
-  parts().step({options.rate, options.weight_decay, options.clip});
-}
+void Network::step(const LearnOptions& options) { parts().step(options); }
 
 bool Network::has_gpu() { return at::hasCUDA(); }
 

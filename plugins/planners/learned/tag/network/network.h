@@ -45,11 +45,7 @@ struct Example {
   float weight = 1;
 };
 
-struct LearnOptions {
-  double rate = 1e-3;
-  double weight_decay = 1e-4;  // AdamW
-  double clip = 1.0;           // most length of the gradient
-};
+using LearnOptions = learned::OptimizerOptions;
 
 class Network final : public learned::TrainedNetwork {
  public:

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/search/evaluate/simulating_evaluator.h"
@@ -20,8 +21,7 @@ Strategy partial_strategy(const TrainingInstance& instance, const Actions& decid
   Strategy strategy;
   strategy.groups.resize(instance.order.size());
   for (std::size_t depth = 0; depth < decided.size(); ++depth)
-    strategy.groups[instance.order[depth]] =
-        instance.maker.actions()[static_cast<std::size_t>(decided[depth])];
+    strategy.groups[instance.order[depth]] = instance.maker.actions()[at(decided[depth])];
   return strategy;
 }
 
@@ -29,23 +29,30 @@ Strategy completed(const TrainingInstance& instance, const Actions& decided) {
   return complete(partial_strategy(instance, decided), *instance.problem.cluster);
 }
 
+// -1: the decision is none of the actions.
+std::int32_t index_of(const FeatureMaker& maker, const Decision& decision) {
+  const auto found = std::ranges::find(maker.actions(), decision);
+  return found == maker.actions().end()
+             ? -1
+             : static_cast<std::int32_t>(found - maker.actions().begin());
+}
+
 // The actions of a strategy in the search's order; empty when one is not among them.
 Actions actions_of(const TrainingInstance& instance, const Strategy& strategy) {
   Actions result;
   for (const GroupId group : instance.order) {
-    const auto& all = instance.maker.actions();
-    const auto at = std::ranges::find(all, *strategy.groups[group]);
-    if (at == all.end()) return {};
-    result.push_back(static_cast<std::int32_t>(at - all.begin()));
+    const std::int32_t action = index_of(instance.maker, *strategy.groups[group]);
+    if (action < 0) return {};
+    result.push_back(action);
   }
   return result;
 }
 
 Actions decided_at(const SearchTree& tree, std::int32_t vertex) {
   Actions decided;
-  for (std::int32_t at = vertex; tree.vertices[static_cast<std::size_t>(at)].parent >= 0;
-       at = tree.vertices[static_cast<std::size_t>(at)].parent)
-    decided.push_back(tree.vertices[static_cast<std::size_t>(at)].action);
+  for (const SearchTree::Vertex* v = &tree.vertices[at(vertex)]; v->parent >= 0;
+       v = &tree.vertices[at(v->parent)])
+    decided.push_back(v->action);
   std::ranges::reverse(decided);
   return decided;
 }
@@ -59,7 +66,7 @@ void add_visits(const SearchTree& tree, const ProblemKey& key, int least,
     Record record{key, decided_at(tree, static_cast<std::int32_t>(i)), {}};
     float sum = 0;
     for (const std::int32_t child : tree.children(static_cast<std::int32_t>(i))) {
-      const SearchTree::Vertex& below = tree.vertices[static_cast<std::size_t>(child)];
+      const SearchTree::Vertex& below = tree.vertices[at(child)];
       if (below.visits <= 0) continue;
       record.target.emplace_back(below.action, static_cast<float>(below.visits));
       sum += static_cast<float>(below.visits);
@@ -78,7 +85,7 @@ std::vector<std::size_t> chosen_depths(std::size_t groups, int count, Random& ra
   for (int i = 0; i < count; ++i) {
     const double u = random.uniform();
     const auto drawn = static_cast<std::size_t>(u * u * static_cast<double>(groups));
-    depths.push_back(i < kAlways ? std::min(static_cast<std::size_t>(i), groups - 1) : drawn);
+    depths.push_back(i < kAlways ? std::min(at(i), groups - 1) : drawn);
   }
   std::ranges::sort(depths);
   depths.erase(std::ranges::unique(depths).begin(), depths.end());
@@ -117,7 +124,7 @@ void fill_values(const std::vector<double>& costs, double temperature, Record& r
   constexpr double kPartOfGain = 1.0 / 6, kColdest = 1e-6;
   const double best = *std::ranges::min_element(costs);
   if (!record.decided.empty()) {
-    const double gain = costs[static_cast<std::size_t>(record.decided.front())] - best;
+    const double gain = costs[at(record.decided.front())] - best;
     temperature = std::clamp(gain * kPartOfGain, kColdest, temperature);
   }
   std::vector<double> weights;
@@ -132,14 +139,12 @@ void fill_values(const std::vector<double>& costs, double temperature, Record& r
 // The same device set with AllReduce instead of PS: what a group without parameters has anyway.
 std::int32_t legal_twin(const FeatureMaker& maker, const StateFeatures& state,
                         std::int32_t action) {
-  if (state.legal[static_cast<std::size_t>(action)] > 0) return action;
-  Decision twin = maker.actions()[static_cast<std::size_t>(action)];
+  if (state.legal[at(action)] > 0) return action;
+  Decision twin = maker.actions()[at(action)];
   if (twin.mode != Mode::ReplicatePs) return -1;
   twin.mode = Mode::ReplicateAllReduce;
-  const auto at = std::ranges::find(maker.actions(), twin);
-  if (at == maker.actions().end()) return -1;
-  const auto index = static_cast<std::int32_t>(at - maker.actions().begin());
-  return state.legal[static_cast<std::size_t>(index)] > 0 ? index : -1;
+  const std::int32_t index = index_of(maker, twin);
+  return index >= 0 && state.legal[at(index)] > 0 ? index : -1;
 }
 
 std::vector<float> target_row(const TrainingInstance& instance, const StateFeatures& state,
@@ -149,7 +154,7 @@ std::vector<float> target_row(const TrainingInstance& instance, const StateFeatu
   for (const auto& [action, part] : record.target) {
     const std::int32_t twin = legal_twin(instance.maker, state, action);
     if (twin < 0) continue;
-    row[static_cast<std::size_t>(twin)] += part;
+    row[at(twin)] += part;
     sum += part;
   }
   if (sum <= 0) return {};
@@ -159,7 +164,7 @@ std::vector<float> target_row(const TrainingInstance& instance, const StateFeatu
 
 bool fits(const TrainingInstance& instance, const Record& record) {
   const auto known = [&](std::int32_t action) {
-    return action >= 0 && static_cast<std::size_t>(action) < instance.maker.actions().size();
+    return action >= 0 && at(action) < instance.maker.actions().size();
   };
   return record.decided.size() < instance.order.size() && !record.target.empty() &&
          std::ranges::all_of(record.decided, known) &&

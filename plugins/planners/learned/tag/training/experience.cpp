@@ -1,7 +1,11 @@
 #include "plugins/planners/learned/tag/training/experience.h"
 
-#include "plugins/planners/learned/kit/training/old_checkpoint.h"
-#include "plugins/planners/learned/kit/training/packed_lists.h"
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/parallel.h"
 
 namespace strato::tag {
 namespace {
@@ -68,7 +72,61 @@ Record read_old_record(ByteReader& in) {
   return record;
 }
 
+std::vector<std::span<const Record>> runs_of_one_instance(const std::vector<Record>& records) {
+  std::vector<std::span<const Record>> runs;
+  for (std::size_t begin = 0, end = 0; begin < records.size(); begin = end) {
+    while (end < records.size() && records[end].instance == records[begin].instance) ++end;
+    runs.push_back(std::span(records).subspan(begin, end - begin));
+  }
+  return runs;
+}
+
+void check_instance(const TrainingInstances& instances, const ProblemKey& key) {
+  const bool known = key.model >= 0 && key.model < instances.problems().model_count() &&
+                     key.cluster >= 0 && key.cluster < instances.problems().cluster_count();
+  if (!known)
+    throw InputError("", "an example", "is of a model or cluster that is not there", kWithout);
+}
+
 }  // namespace
+
+std::vector<KeptExample> with_features(TrainingInstances& instances,
+                                       const std::vector<Record>& records, int threads) {
+  const auto runs = runs_of_one_instance(records);
+  for (const auto& run : runs) check_instance(instances, run.front().instance);
+  std::vector<std::vector<Example>> made(runs.size());
+  parallel_for(runs.size(), threads, [&](std::size_t r) {
+    made[r] = make_examples(*instances.instance(runs[r].front().instance), runs[r]);
+  });
+  std::vector<KeptExample> kept;
+  for (std::size_t r = 0; r < runs.size(); ++r)
+    for (std::size_t i = 0; i < runs[r].size(); ++i)
+      if (!made[r][i].target.empty()) kept.push_back({runs[r][i], std::move(made[r][i])});
+  return kept;
+}
+
+std::size_t ExampleBuffer::add(const std::vector<Record>& records) {
+  std::vector<KeptExample> fresh = with_features(instances_, records, threads_);
+  for (KeptExample& kept : fresh) kept_.push_back(std::move(kept));
+  while (kept_.size() > most_) kept_.pop_front();
+  return fresh.size();
+}
+
+std::vector<Example> ExampleBuffer::minibatch(int size, Random& random) const {
+  std::vector<std::size_t> chosen;
+  for (int i = 0; i < size; ++i) chosen.push_back(random.below(kept_.size()));
+  std::ranges::sort(chosen, {},
+                    [&](std::size_t i) { return std::pair(kept_[i].record.instance, i); });
+  std::vector<Example> batch;
+  for (const std::size_t i : chosen) batch.push_back(kept_[i].example);
+  return batch;
+}
+
+std::deque<Record> ExampleBuffer::records() const {
+  std::deque<Record> records;
+  for (const KeptExample& kept : kept_) records.push_back(kept.record);
+  return records;
+}
 
 std::string write_experience(const Experience& experience) {
   std::deque<Record> known;
@@ -87,26 +145,18 @@ Experience read_experience(std::string_view bytes, const std::string& file) {
 }
 
 learned::Checkpoint read_old_checkpoint(std::string_view bytes, const std::string& file) {
-  ByteReader in(learned::unsealed(bytes, "tag", file), file, {"the checkpoint", kWithout});
-  learned::Checkpoint checkpoint;
-  checkpoint.fingerprint = in.text();
-  checkpoint.step = in.number<std::int64_t>();
-  checkpoint.collected.searches = in.number<std::int64_t>();
-  checkpoint.collected.examples = in.number<std::int64_t>();
-  checkpoint.elapsed_seconds = in.number<double>();
-  const auto mean_loss = in.number<double>();
-  checkpoint.losses = in.number<std::int64_t>();
-  checkpoint.loss_sum = mean_loss * static_cast<double>(checkpoint.losses);
-  checkpoint.network = learned::read_old_network(in, "tag", file);
-  Experience experience;
-  const std::size_t records = in.count(1);
-  for (std::size_t i = 0; i < records; ++i) experience.records.push_back(read_old_record(in));
-  const std::size_t known = in.count(1);
-  for (std::size_t i = 0; i < known; ++i) {
-    Record record = read_old_record(in);
-    experience.known[record.instance] = std::move(record.decided);
-  }
-  checkpoint.experience = write_experience(experience);
+  const auto experience = [](ByteReader& in) {
+    Experience read;
+    for (std::size_t left = in.count(1); left > 0; --left)
+      read.records.push_back(read_old_record(in));
+    for (std::size_t left = in.count(1); left > 0; --left) {
+      Record record = read_old_record(in);
+      read.known[record.instance] = std::move(record.decided);
+    }
+    return write_experience(read);
+  };
+  learned::Checkpoint checkpoint = learned::parse_old_checkpoint(bytes, "tag", file, experience);
+  checkpoint.loss_sum *= static_cast<double>(checkpoint.losses);  // it has the mean
   return checkpoint;
 }
 

@@ -2,33 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace strato::tag {
 namespace {
 
 constexpr double kMost = 1'000'000;
 
+constexpr std::array<std::pair<const char*, bool Targets::*>, 3> kTargets = {
+    {{"visits", &Targets::visits}, {"best", &Targets::best}, {"values", &Targets::values}}};
+
 std::string to_text(const Targets& targets) {
   std::string text;
-  const auto add = [&](bool chosen, const char* name) {
-    if (chosen) text += (text.empty() ? "" : "+") + std::string(name);
-  };
-  add(targets.visits, "visits");
-  add(targets.best, "best");
-  add(targets.values, "values");
+  for (const auto& [name, target] : kTargets)
+    if (targets.*target) text += (text.empty() ? "" : "+") + std::string(name);
   return text;
 }
 
 void choose(Targets& targets, const std::string& name, const std::string& text) {
-  if (name == "visits") {
-    targets.visits = true;
-  } else if (name == "best") {
-    targets.best = true;
-  } else if (name == "values") {
-    targets.values = true;
-  } else {
-    refuse_option("targets", text, "\"" + name + "\" is no target",
+  const auto* found = std::ranges::find(kTargets, name, [](const auto& t) { return t.first; });
+  if (found == kTargets.end())
+    refuse_option("targets", text, fmt::format("\"{}\" is no target", name),
                   "give visits, best or values, or some of them: best+values");
-  }
+  targets.*(found->second) = true;
 }
 
 Targets parse_targets(const std::string& text) {
@@ -88,11 +86,6 @@ TrainSettings TrainSettings::from(const TrainingOptions& options) {
                   fmt::format("is no multiple of the {} heads", settings.size.heads),
                   "give a multiple, or another number of heads");
   return settings;
-}
-
-std::string TrainSettings::fingerprint() const {
-  TrainSettings copy = *this;
-  return learned::fingerprint(copy.option_table().list());
 }
 
 }  // namespace strato::tag

@@ -39,8 +39,6 @@ struct TrainSettings {
   OptionTable option_table();
   // Throws InputError.
   static TrainSettings from(const TrainingOptions& options);
-  // Returns what has to be equal for a checkpoint to be gone on from, one "key=value" a line.
-  std::string fingerprint() const;
 };
 
 }  // namespace strato::tag

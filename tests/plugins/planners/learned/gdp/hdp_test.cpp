@@ -1,9 +1,10 @@
 // HDP's model against enumeration, and the planner as it is shipped.
+#include "plugins/planners/learned/gdp/planners/hdp.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "plugins/planners/learned/gdp/planners/hdp_model.h"
 #include "tests/plugins/planners/learned/gdp/kit.h"
 #include "tests/plugins/shipped.h"
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "plugins/planners/learned/kit/network/lstm.h"
 #include "tests/plugins/planners/learned/kit/tiny_network.h"
 
 namespace strato::learned {

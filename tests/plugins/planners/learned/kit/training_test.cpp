@@ -5,7 +5,6 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
-#include "plugins/planners/learned/kit/training/packed_lists.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/plugins/planners/learned/kit/tiny_network.h"
 
@@ -60,9 +59,8 @@ TrainingResult train(TinyLearner& learner, const TrainingOptions& options, Point
   RunSettings settings;
   settings.report = 2;
   const auto no_old = [](std::string_view, const std::string&) -> Checkpoint { return {}; };
-  return Training({"tiny", settings, fingerprint, no_old}, options, learner, points,
-                  points.stop.get_token())
-      .run();
+  return run_training({"tiny", settings, fingerprint, no_old}, options, learner, points,
+                      points.stop.get_token());
 }
 
 TrainingOptions options_of(std::int64_t steps) {

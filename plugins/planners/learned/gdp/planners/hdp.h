@@ -1,10 +1,11 @@
-// HDP, which GDP measures itself against (Mirhoseini et al. 2018, "A hierarchical model for device
-// placement"): a feed-forward network puts ops into groups, a sequence-to-sequence network with
-// attention places group after group, both learned from nothing by REINFORCE.
+// The planner "hdp": hierarchical device placement from nothing, which GDP measures itself against
+// (Mirhoseini et al. 2018, "A hierarchical model for device placement"): a feed-forward network
+// puts ops into groups, a sequence-to-sequence network with attention places group after group,
+// both learned from nothing by REINFORCE.
 //
 // Sizes as in section 3 of that paper where it names them: 256 groups (here at most a quarter of
 // the units), 64 hidden units of the grouper; the placer's LSTMs have 64 where the paper has 512,
-// for two cores. On LibTorch, which stays in hdp_model.cpp. One thread.
+// for two cores. On LibTorch, which stays in hdp.cpp. One thread.
 #pragma once
 
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/search/api/planner.h"
 #include "plugins/planners/learned/gdp/policy/placement_task.h"
 
 namespace strato::gdp {
@@ -41,5 +43,7 @@ class HdpModel {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+std::unique_ptr<Planner> make_hdp();
 
 }  // namespace strato::gdp
