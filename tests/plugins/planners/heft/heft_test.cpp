@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/schedule/list/schedule_check.h"
-#include "plugins/planners/baselines/heft_schedule.h"
+#include "plugins/planners/baselines/heft.h"
 #include "tests/plugins/planners/list_toy.h"
 
 namespace strato {
