@@ -12,7 +12,7 @@
 #include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
-#include "plugins/planners/baselines/heft_schedule.h"
+#include "plugins/planners/baselines/heft.h"
 #include "plugins/planners/list/baechi/earliest_task_first.h"
 #include "tests/bench/synthetic_graph.h"
 #include "tests/paths.h"

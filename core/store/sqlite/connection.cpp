@@ -3,7 +3,7 @@
 #include <sqlite3.h>
 
 #include "core/base/error.h"
-#include "core/io/compression.h"
+#include "core/io/byte_io.h"
 #include "core/store/sqlite/database_file.h"
 
 namespace strato::store {

@@ -2,27 +2,60 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <queue>
 #include <tuple>
 #include <utility>
 
 #include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/schedule/dag/transfer_times.h"
+#include "core/schedule/dag/levels.h"
 #include "core/schedule/list/placement.h"
-#include "plugins/planners/list/baechi/device_queue.h"
 
 namespace strato::baechi {
 namespace {
 
 using Why = PlanningSteps::Why;
+using Rank = std::int32_t;
 
-std::vector<NodeIndex> by_level(std::span<const Nanos> levels) {
-  std::vector<NodeIndex> order(levels.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::ranges::greater(),
-                           [&](NodeIndex node) { return levels[at(node)]; });
-  return order;
-}
+// The ready nodes of one device, as (time, rank); a smaller rank is preferred. Those with a time up
+// to the device's idle moment count as equal.
+class Arrivals {
+ public:
+  void add(Nanos time, Rank rank) { later_.emplace(time, rank); }
+
+  // The first that could start when nothing does before `idle` (which never shrinks), and when.
+  // `is_gone(rank)`: it can be forgotten.
+  template <class IsGone>
+  std::optional<std::pair<Nanos, Rank>> first(Nanos idle, IsGone&& is_gone) {
+    while (!later_.empty() && (later_.top().first <= idle || is_gone(later_.top().second))) {
+      if (!is_gone(later_.top().second)) there_.push(later_.top().second);
+      later_.pop();
+    }
+    while (!there_.empty() && is_gone(there_.top())) there_.pop();
+    if (!there_.empty()) return std::pair(idle, there_.top());
+    if (!later_.empty()) return later_.top();
+    return std::nullopt;
+  }
+
+ private:
+  template <class T>
+  using Heap = std::priority_queue<T, std::vector<T>, std::greater<>>;
+  Heap<std::pair<Nanos, Rank>> later_;
+  Heap<Rank> there_;
+};
+
+struct DeviceQueue {
+  Arrivals arrivals;    // by when a node's inputs are on this device
+  Arrivals everywhere;  // by when they are on all devices
+  Arrivals instant;     // of nodes that take no time here: they wait for inputs only
+  Nanos idle;           // from then on
+  Nanos held;           // for the favourite child until then; idle or earlier: not held
+  Rank child = -1;      // held for it
+  std::optional<Nanos> child_arrival;  // once it is ready
+
+  bool is_held() const { return held > idle; }
+};
 
 class EarliestTaskFirst {
  public:
@@ -35,11 +68,19 @@ class EarliestTaskFirst {
         favourites_(favourites),
         steps_(steps),
         scheduling_(dag, transfers, cluster, {.insert = false, .memory = memory}),
-        node_at_(by_level(levels)),
+        node_at_(dag.size()),
         rank_(dag.size()),
         missing_(dag.size()),
         members_(at(dag.colocation_count())),
         queues_(cluster.device_count()) {
+    std::iota(node_at_.begin(), node_at_.end(), 0);
+    std::ranges::stable_sort(node_at_, std::ranges::greater(),
+                             [&](NodeIndex node) { return levels[at(node)]; });
+    if (steps != nullptr)
+      steps->ranking = {"b-level (for ties)",
+                        {levels.begin(), levels.end()},
+                        node_at_,
+                        critical_path(dag, levels)};
     for (std::size_t place = 0; place < node_at_.size(); ++place)
       rank_[at(node_at_[place])] = static_cast<Rank>(place);
     for (NodeIndex node = 0; at(node) < dag.size(); ++node) {

@@ -29,7 +29,7 @@
 namespace strato::baechi {
 
 // `memory`: the part of every device's memory that may be used. `b_levels`: for ties. `favourites`:
-// null for ETF. Fills the steps of `steps`, unless it is null.
+// null for ETF. Fills ranking and steps of `steps`, unless it is null.
 Schedule earliest_task_first(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
                              double memory, std::span<const Nanos> b_levels,
                              const Favourites* favourites, PlanningSteps* steps = nullptr);

@@ -5,12 +5,18 @@
 // nodes and whole ops: replication is not in this space.
 #pragma once
 
-#include <memory>
-
-#include "core/search/api/planner.h"
+#include "core/plugin/api/planner_function.h"
 
 namespace strato::exact {
 
-std::unique_ptr<Planner> make_exact();
+struct Settings {
+  double limit = 10;  // seconds
+  std::size_t nodes = 40;
+
+  OptionTable option_table();
+};
+
+// The planner "exact".
+PlanResult plan(const PlanRequest& request, const Settings& settings);
 
 }  // namespace strato::exact

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
-
-#include "core/base/error.h"
-#include "core/schedule/dag/transfer_times.h"
 
 namespace strato::exact {
 namespace {
@@ -47,144 +43,121 @@ std::vector<std::vector<DeviceId>> equal_devices(const Cluster& cluster) {
   return classes;
 }
 
-Formulation::Formulation(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
-                         Nanos horizon)
-    : dag_(dag),
-      transfers_(transfers),
-      cluster_(cluster),
-      node_count_(dag.size()),
-      devices_(cluster.device_count()),
+Formulation::Formulation(const Instance& instance, Nanos horizon)
+    : instance_(instance),
+      nodes_(static_cast<NodeIndex>(instance.dag.size())),
+      devices_(instance.cluster.device_count()),
       scale_(kHorizon / static_cast<double>(std::max<std::int64_t>(horizon.value, 1))),
       horizon_(scaled(horizon)),
-      equal_devices_(equal_devices(cluster)) {
-  find_classes();
+      classes_(instance.dag),
+      equal_devices_(equal_devices(instance.cluster)) {
   find_distances();
   find_reachable();
-  list_columns();
+  add_columns();
   add_placement_rows();
   add_memory_rows();
   add_symmetry_rows();
-  for (std::size_t i = 0; i < node_count_; ++i)
-    for (const DagEdge& edge : dag_.successors(static_cast<NodeIndex>(i)))
-      add_edge_rows(static_cast<NodeIndex>(i), edge);
+  for (NodeIndex i = 0; i < nodes_; ++i)
+    for (const DagEdge& edge : instance_.dag.successors(i)) add_edge_rows(i, edge);
   add_order_rows();
   add_makespan_rows();
 }
 
 double Formulation::time(NodeIndex node, std::size_t device) const {
-  return scaled(dag_.time(node, cluster_.device(DeviceId(device)).type));
+  return scaled(instance_.dag.time(node, instance_.cluster.device(DeviceId(device)).type));
 }
 
-// Numbered by their first nodes.
-void Formulation::find_classes() {
-  std::vector<std::int32_t> of_group(static_cast<std::size_t>(dag_.colocation_count()), -1);
-  for (std::size_t i = 0; i < node_count_; ++i) {
-    const std::int32_t group = dag_.colocation(static_cast<NodeIndex>(i));
-    std::int32_t alone = -1;
-    std::int32_t& mine = group < 0 ? alone : of_group[static_cast<std::size_t>(group)];
-    if (mine < 0) mine = classes_++;
-    class_of_.push_back(mine);
-  }
+bool Formulation::compete(NodeIndex a, NodeIndex b, std::size_t device) const {
+  return time(a, device) > 0 && time(b, device) > 0;
 }
 
 void Formulation::find_distances() {
-  const auto shortest = [&](std::size_t node) {
-    double least = kFree;
+  std::vector<double> shortest(at(nodes_), kFree);
+  for (NodeIndex i = 0; i < nodes_; ++i)
     for (std::size_t d = 0; d < devices_; ++d)
-      least = std::min(least, time(static_cast<NodeIndex>(node), d));
-    return least;
-  };
-  head_.assign(node_count_, 0);
-  tail_.assign(node_count_, 0);
-  for (std::size_t i = 0; i < node_count_; ++i)
-    for (const DagEdge& edge : dag_.successors(static_cast<NodeIndex>(i))) {
-      double& head = head_[static_cast<std::size_t>(edge.node)];
-      head = std::max(head, head_[i] + shortest(i));
-    }
-  for (std::size_t i = node_count_; i-- > 0;)
-    for (const DagEdge& edge : dag_.successors(static_cast<NodeIndex>(i))) {
-      const auto next = static_cast<std::size_t>(edge.node);
-      tail_[i] = std::max(tail_[i], shortest(next) + tail_[next]);
-    }
+      shortest[at(i)] = std::min(shortest[at(i)], time(i, d));
+  head_.assign(at(nodes_), 0);
+  tail_.assign(at(nodes_), 0);
+  for (NodeIndex i = 0; i < nodes_; ++i)
+    for (const DagEdge& edge : instance_.dag.successors(i))
+      head_[at(edge.node)] = std::max(head_[at(edge.node)], head_[at(i)] + shortest[at(i)]);
+  for (NodeIndex i = nodes_; i-- > 0;)
+    for (const DagEdge& edge : instance_.dag.successors(i))
+      tail_[at(i)] = std::max(tail_[at(i)], shortest[at(edge.node)] + tail_[at(edge.node)]);
 }
 
 void Formulation::find_reachable() {
-  reaches_.assign(node_count_, std::vector<char>(node_count_, 0));
-  for (std::size_t i = node_count_; i-- > 0;)
-    for (const DagEdge& edge : dag_.successors(static_cast<NodeIndex>(i))) {
-      const auto next = static_cast<std::size_t>(edge.node);
-      reaches_[i][next] = 1;
-      for (std::size_t j = next; j < node_count_; ++j)
-        if (reaches_[next][j] != 0) reaches_[i][j] = 1;
+  reaches_.assign(at(nodes_), std::vector<char>(at(nodes_), 0));
+  for (NodeIndex i = nodes_; i-- > 0;)
+    for (const DagEdge& edge : instance_.dag.successors(i)) {
+      reaches_[at(i)][at(edge.node)] = 1;
+      for (NodeIndex j = edge.node; j < nodes_; ++j)
+        if (reaches_[at(edge.node)][at(j)] != 0) reaches_[at(i)][at(j)] = 1;
     }
 }
 
-void Formulation::list_columns() {
-  placements_ = static_cast<int>(static_cast<std::size_t>(classes_) * devices_);
-  int column = placements_;
-  for (std::size_t i = 0; i < node_count_; ++i)
-    for (std::size_t j = i + 1; j < node_count_; ++j) {
-      const auto a = static_cast<NodeIndex>(i), b = static_cast<NodeIndex>(j);
+void Formulation::add_columns() {
+  placements_ = placement(static_cast<std::int32_t>(classes_.nodes.size()), 0);
+  for (int c = 0; c < placements_; ++c) program_.add_column(0, 1);
+  for (NodeIndex a = 0; a < nodes_; ++a)
+    for (NodeIndex b = a + 1; b < nodes_; ++b) {
       bool may_compete = false;
       for (std::size_t d = 0; d < devices_; ++d) may_compete = may_compete || compete(a, b, d);
-      if (reaches_[i][j] != 0 || !may_compete) continue;
-      orders_.push_back({a, b, column++});
-      orders_.push_back({b, a, column++});
+      if (reaches_[at(a)][at(b)] != 0 || !may_compete) continue;
+      orders_.push_back({a, b, program_.add_column(0, 1)});
+      orders_.push_back({b, a, program_.add_column(0, 1)});
     }
-  first_start_ = column;
-  makespan_ = column + static_cast<int>(node_count_);
-  program_.integers = first_start_;
-  for (int c = 0; c < makespan_; ++c) program_.add_column(0, 1);
-  program_.add_column(0, horizon_, 1);
-  for (std::size_t i = 0; i < node_count_; ++i) {
-    const auto at = static_cast<std::size_t>(start(static_cast<NodeIndex>(i)));
-    program_.lower[at] = std::min(head_[i], horizon_);
-    program_.upper[at] = std::max(horizon_ - tail_[i], program_.lower[at]);
+  program_.integers = first_start_ = program_.columns();
+  double least = 0;
+  for (NodeIndex i = 0; i < nodes_; ++i) {
+    const double earliest = std::min(head_[at(i)], horizon_);
+    program_.add_column(earliest, std::max(horizon_ - tail_[at(i)], earliest));
+    least = std::max(least, head_[at(i)]);
   }
-  for (std::size_t i = 0; i < node_count_; ++i)
-    program_.lower.back() = std::max(program_.lower.back(), head_[i]);
+  makespan_ = program_.add_column(least, horizon_, 1);
 }
 
-void Formulation::add_finish(LinearProgram::Terms& terms, NodeIndex node, double sign) const {
-  terms.emplace_back(start(node), sign);
+LinearProgram::Terms Formulation::after_finish(int column, NodeIndex node) const {
+  LinearProgram::Terms terms{{column, 1}, {start(node), -1}};
   for (std::size_t d = 0; d < devices_; ++d)
-    terms.emplace_back(placement(class_of_[static_cast<std::size_t>(node)], d),
-                       sign * time(node, d));
+    terms.emplace_back(placement_of(node, d), -time(node, d));
+  return terms;
 }
 
 void Formulation::add_placement_rows() {
-  for (std::int32_t c = 0; c < classes_; ++c) {
+  for (int c = 0; c < placements_; c += static_cast<int>(devices_)) {
     LinearProgram::Terms terms;
-    for (std::size_t d = 0; d < devices_; ++d) terms.emplace_back(placement(c, d), 1);
+    for (std::size_t d = 0; d < devices_; ++d) terms.emplace_back(c + static_cast<int>(d), 1);
     program_.add_constraint(std::move(terms), 1, 1);
   }
 }
 
 // Memory is counted in parts of the device's. A class that is larger than a device is never there.
 void Formulation::add_memory_rows() {
-  std::vector<Bytes> memory(static_cast<std::size_t>(classes_));
+  std::vector<Bytes> memory(classes_.nodes.size());
   Bytes all;
-  for (std::size_t i = 0; i < node_count_; ++i) {
-    memory[static_cast<std::size_t>(class_of_[i])] += dag_.memory(static_cast<NodeIndex>(i));
-    all += dag_.memory(static_cast<NodeIndex>(i));
+  for (NodeIndex i = 0; i < nodes_; ++i) {
+    memory[at(classes_.of_node[at(i)])] += instance_.dag.memory(i);
+    all += instance_.dag.memory(i);
   }
   for (std::size_t d = 0; d < devices_; ++d) {
-    const Bytes capacity = cluster_.gpu(DeviceId(d)).memory;
+    const Bytes capacity = instance_.cluster.gpu(DeviceId(d)).memory;
     if (all <= capacity) continue;
     LinearProgram::Terms terms;
-    for (std::int32_t c = 0; c < classes_; ++c) {
-      const Bytes needed = memory[static_cast<std::size_t>(c)];
-      if (needed > capacity) program_.upper[static_cast<std::size_t>(placement(c, d))] = 0;
-      if (needed.value > 0) terms.emplace_back(placement(c, d), needed / capacity);
+    for (std::size_t c = 0; c < memory.size(); ++c) {
+      const int column = placement(static_cast<std::int32_t>(c), d);
+      if (memory[c] > capacity) program_.upper[at(column)] = 0;
+      if (memory[c].value > 0) terms.emplace_back(column, memory[c] / capacity);
     }
     program_.add_constraint(std::move(terms), -kFree, 1);
   }
 }
 
 void Formulation::add_symmetry_rows() {
+  const auto classes = static_cast<std::int32_t>(classes_.nodes.size());
   for (const std::vector<DeviceId>& equal : equal_devices_)
     for (std::size_t k = 1; k < equal.size(); ++k)
-      for (std::int32_t c = 0; c < classes_; ++c) {
+      for (std::int32_t c = 0; c < classes; ++c) {
         LinearProgram::Terms terms{{placement(c, equal[k].index()), -1}};
         for (std::int32_t earlier = 0; earlier < c; ++earlier)
           terms.emplace_back(placement(earlier, equal[k - 1].index()), 1);
@@ -193,67 +166,50 @@ void Formulation::add_symmetry_rows() {
 }
 
 void Formulation::add_edge_rows(NodeIndex from, const DagEdge& edge) {
-  const std::int32_t maker = class_of_[static_cast<std::size_t>(from)];
-  const std::int32_t reader = class_of_[static_cast<std::size_t>(edge.node)];
-  const auto row = [&] {
-    LinearProgram::Terms terms{{start(edge.node), 1}};
-    add_finish(terms, from, -1);
-    return terms;
-  };
-  program_.add_constraint(row(), 0, kFree);
-  if (maker == reader) return;
+  program_.add_constraint(after_finish(start(edge.node), from), 0, kFree);
+  if (classes_.of_node[at(from)] == classes_.of_node[at(edge.node)]) return;
   for (std::size_t d = 0; d < devices_; ++d) {
-    LinearProgram::Terms terms = row();
+    LinearProgram::Terms terms = after_finish(start(edge.node), from);
     double longest = 0;
     for (std::size_t e = 0; e < devices_; ++e) {
-      const double transfer = scaled(transfers_.time(edge.edge, DeviceId(d), DeviceId(e)));
+      const double transfer = scaled(instance_.transfers.time(edge.edge, DeviceId(d), DeviceId(e)));
       longest = std::max(longest, transfer);
-      terms.emplace_back(placement(reader, e), -transfer);
+      terms.emplace_back(placement_of(edge.node, e), -transfer);
     }
     if (longest == 0) continue;
-    terms.emplace_back(placement(maker, d), -longest);
+    terms.emplace_back(placement_of(from, d), -longest);
     program_.add_constraint(std::move(terms), -longest, kFree);
   }
 }
 
-bool Formulation::compete(NodeIndex a, NodeIndex b, std::size_t device) const {
-  return time(a, device) > 0 && time(b, device) > 0;
-}
-
 void Formulation::add_order_rows() {
   for (std::size_t k = 0; k < orders_.size(); k += 2) {
-    const Order& there = orders_[k];
-    const Order& back = orders_[k + 1];
-    const std::int32_t a = class_of_[static_cast<std::size_t>(there.first)];
-    const std::int32_t b = class_of_[static_cast<std::size_t>(there.second)];
-    program_.add_constraint({{there.column, 1}, {back.column, 1}}, 0, 1);
+    const auto [first, second, column] = orders_[k];
+    const int back = orders_[k + 1].column;
+    program_.add_constraint({{column, 1}, {back, 1}}, 0, 1);
+    const bool together = classes_.of_node[at(first)] == classes_.of_node[at(second)];
     for (std::size_t d = 0; d < devices_; ++d) {
-      if (!compete(there.first, there.second, d)) continue;
-      LinearProgram::Terms terms{{there.column, 1}, {back.column, 1}, {placement(a, d), -1}};
-      if (a != b) terms.emplace_back(placement(b, d), -1);
-      program_.add_constraint(std::move(terms), a == b ? 0 : -1, kFree);
+      if (!compete(first, second, d)) continue;
+      LinearProgram::Terms terms{{column, 1}, {back, 1}, {placement_of(first, d), -1}};
+      if (!together) terms.emplace_back(placement_of(second, d), -1);
+      program_.add_constraint(std::move(terms), together ? 0 : -1, kFree);
     }
   }
-  for (const Order& order : orders_) {
+  for (const auto& [first, second, column] : orders_) {
     // f[i] is at most horizon - tail(i), s[j] at least head(j).
-    const double m = std::max(0.0, horizon_ - tail_[static_cast<std::size_t>(order.first)] -
-                                       head_[static_cast<std::size_t>(order.second)]);
-    LinearProgram::Terms terms{{start(order.second), 1}, {order.column, -m}};
-    add_finish(terms, order.first, -1);
+    const double m = std::max(0.0, horizon_ - tail_[at(first)] - head_[at(second)]);
+    LinearProgram::Terms terms = after_finish(start(second), first);
+    terms.emplace_back(column, -m);
     program_.add_constraint(std::move(terms), -m, kFree);
   }
 }
 
 void Formulation::add_makespan_rows() {
-  for (std::size_t i = 0; i < node_count_; ++i) {
-    LinearProgram::Terms terms{{makespan_, 1}};
-    add_finish(terms, static_cast<NodeIndex>(i), -1);
-    program_.add_constraint(std::move(terms), tail_[i], kFree);
-  }
+  for (NodeIndex i = 0; i < nodes_; ++i)
+    program_.add_constraint(after_finish(makespan_, i), tail_[at(i)], kFree);
   for (std::size_t d = 0; d < devices_; ++d) {
     LinearProgram::Terms terms{{makespan_, 1}};
-    for (std::size_t i = 0; i < node_count_; ++i)
-      terms.emplace_back(placement(class_of_[i], d), -time(static_cast<NodeIndex>(i), d));
+    for (NodeIndex i = 0; i < nodes_; ++i) terms.emplace_back(placement_of(i, d), -time(i, d));
     program_.add_constraint(std::move(terms), 0, kFree);
   }
 }
@@ -263,44 +219,36 @@ std::vector<double> Formulation::solution_of(const Schedule& schedule) const {
   for (std::size_t k = 0; k < equal_devices_.size(); ++k)
     for (const DeviceId device : equal_devices_[k]) rank[device.index()] = k;
   std::map<DeviceId, DeviceId> renamed;
-  std::vector<double> solution(static_cast<std::size_t>(program_.columns()), 0);
-  for (std::size_t i = 0; i < node_count_; ++i) {  // classes are numbered by their first nodes
-    const std::size_t k = rank[schedule.device[i].index()];
-    if (!renamed.contains(schedule.device[i]))
-      renamed[schedule.device[i]] = equal_devices_[k][next[k]++];
-    solution[static_cast<std::size_t>(
-        placement(class_of_[i], renamed[schedule.device[i]].index()))] = 1;
-    solution[static_cast<std::size_t>(start(static_cast<NodeIndex>(i)))] =
-        scaled(schedule.start[i]);
+  std::vector<double> solution(at(program_.columns()), 0);
+  for (NodeIndex i = 0; i < nodes_; ++i) {  // classes are numbered by their first nodes
+    const DeviceId device = schedule.device[at(i)];
+    const std::size_t k = rank[device.index()];
+    if (!renamed.contains(device)) renamed[device] = equal_devices_[k][next[k]++];
+    solution[at(placement_of(i, renamed[device].index()))] = 1;
+    solution[at(start(i))] = scaled(schedule.start[at(i)]);
   }
-  for (const Order& order : orders_) {
-    const auto first = static_cast<std::size_t>(order.first);
-    const auto second = static_cast<std::size_t>(order.second);
-    const bool takes_time = schedule.start[first] < schedule.finish[first] &&
-                            schedule.start[second] < schedule.finish[second];
-    if (takes_time && schedule.device[first] == schedule.device[second] &&
-        schedule.start[first] < schedule.start[second])
-      solution[static_cast<std::size_t>(order.column)] = 1;
-  }
+  const auto takes_time = [&](NodeIndex node) {
+    return schedule.start[at(node)] < schedule.finish[at(node)];
+  };
+  for (const auto& [first, second, column] : orders_)
+    if (takes_time(first) && takes_time(second) &&
+        schedule.device[at(first)] == schedule.device[at(second)] &&
+        schedule.start[at(first)] < schedule.start[at(second)])
+      solution[at(column)] = 1;
   solution.back() = scaled(schedule.makespan);
   return solution;
 }
 
 Formulation::Choice Formulation::choice_of(std::span<const double> solution) const {
   Choice choice;
-  for (std::size_t i = 0; i < node_count_; ++i) {
-    std::size_t best = 0;
-    for (std::size_t d = 1; d < devices_; ++d)
-      if (solution[static_cast<std::size_t>(placement(class_of_[i], d))] >
-          solution[static_cast<std::size_t>(placement(class_of_[i], best))])
-        best = d;
-    choice.device.emplace_back(best);
+  for (NodeIndex i = 0; i < nodes_; ++i) {
+    const auto places = solution.subspan(at(placement_of(i, 0)), devices_);
+    choice.device.emplace_back(std::ranges::max_element(places) - places.begin());
   }
-  choice.order.resize(node_count_);
+  choice.order.resize(at(nodes_));
   std::iota(choice.order.begin(), choice.order.end(), 0);
-  std::ranges::stable_sort(choice.order, {}, [&](NodeIndex node) {
-    return solution[static_cast<std::size_t>(start(node))];
-  });
+  std::ranges::stable_sort(choice.order, {},
+                           [&](NodeIndex node) { return solution[at(start(node))]; });
   return choice;
 }
 

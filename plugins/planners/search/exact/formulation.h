@@ -23,9 +23,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/at.h"
 #include "core/linear/linear_program.h"
-#include "core/schedule/dag/transfer_times.h"
-#include "core/schedule/list/schedule.h"
+#include "plugins/planners/search/exact/list_schedules.h"
 
 namespace strato::exact {
 
@@ -33,8 +33,7 @@ namespace strato::exact {
 class Formulation {
  public:
   // Covers all schedules that take no longer than `horizon`.
-  Formulation(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
-              Nanos horizon);
+  Formulation(const Instance& instance, Nanos horizon);
 
   const LinearProgram& program() const { return program_; }
   bool is_placement(int column) const { return column < placements_; }
@@ -56,35 +55,36 @@ class Formulation {
     int column;
   };
   int placement(std::int32_t place, std::size_t device) const {
-    return static_cast<int>(static_cast<std::size_t>(place) * devices_ + device);
+    return place * static_cast<int>(devices_) + static_cast<int>(device);
+  }
+  int placement_of(NodeIndex node, std::size_t device) const {
+    return placement(classes_.of_node[at(node)], device);
   }
   int start(NodeIndex node) const { return first_start_ + node; }
   double time(NodeIndex node, std::size_t device) const;
   bool compete(NodeIndex a, NodeIndex b, std::size_t device) const;  // both take time there
-  void find_classes();
   void find_distances();
   void find_reachable();
-  void list_columns();
+  void add_columns();
   void add_placement_rows();
   void add_memory_rows();
   void add_symmetry_rows();
   void add_edge_rows(NodeIndex from, const DagEdge& edge);
   void add_order_rows();
   void add_makespan_rows();
-  void add_finish(LinearProgram::Terms& terms, NodeIndex node, double sign) const;
+  // What `column` is above the end of the node.
+  LinearProgram::Terms after_finish(int column, NodeIndex node) const;
 
-  const Dag& dag_;
-  const TransferTimes& transfers_;
-  const Cluster& cluster_;
-  std::size_t node_count_, devices_;
-  double scale_, horizon_;
-  std::vector<std::int32_t> class_of_;  // by node
-  std::vector<std::vector<DeviceId>> equal_devices_;
+  const Instance instance_;
+  const NodeIndex nodes_;
+  const std::size_t devices_;
+  const double scale_, horizon_;
+  const PlacementClasses classes_;
+  const std::vector<std::vector<DeviceId>> equal_devices_;
   std::vector<double> head_, tail_;  // longest paths with shortest times, before and behind a node
   std::vector<std::vector<char>> reaches_;
   std::vector<Order> orders_;
   int placements_ = 0, first_start_ = 0, makespan_ = 0;
-  std::int32_t classes_ = 0;
   LinearProgram program_;
 };
 

@@ -5,11 +5,14 @@
 #include <queue>
 #include <utility>
 
+#include "core/base/at.h"
 #include "core/schedule/dag/levels.h"
-#include "core/schedule/dag/transfer_times.h"
 
 namespace strato::exact {
 namespace {
+
+constexpr int kPasses = 20;
+constexpr std::int64_t kMostTried = 20'000;  // schedules: a second or two
 
 Bytes overflow(const Schedule& schedule, const Cluster& cluster) {
   Bytes beyond;
@@ -20,32 +23,34 @@ Bytes overflow(const Schedule& schedule, const Cluster& cluster) {
 
 class Improver {
  public:
-  Improver(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
-           std::stop_token stop)
-      : dag_(dag), transfers_(transfers), cluster_(cluster), stop_(std::move(stop)) {
+  Improver(const Instance& instance, std::stop_token stop)
+      : instance_(instance),
+        devices_(instance.cluster.device_count()),
+        classes_(instance.dag),
+        stop_(std::move(stop)) {
+    const auto& [dag, transfers, cluster] = instance;
     std::vector<std::int64_t> key;
     for (const Nanos level : b_levels(dag, mean_weights(dag, cluster, transfers)))
       key.push_back(-level.value);
     order_ = topological_by(dag, key);
-    list_classes();
   }
 
   void start_from(const std::vector<DeviceId>& device) {
-    Schedule schedule = of(device);
+    Schedule schedule = schedule_in_order(instance_, device, order_);
     bool better = true;
     for (int pass = 0; better && pass < kPasses; ++pass) {
       better = false;
-      for (const std::vector<NodeIndex>& nodes : classes_)
+      for (const std::vector<NodeIndex>& nodes : classes_.nodes)
         if (move(nodes, schedule)) better = true;
     }
     if (!best_ || is_better(schedule, *best_)) best_ = std::move(schedule);
   }
 
   std::vector<DeviceId> heft() const {
-    Scheduling scheduling(dag_, transfers_, cluster_, {});
+    Scheduling scheduling(instance_.dag, instance_.transfers, instance_.cluster, {});
     for (const NodeIndex node : order_) {
       std::optional<DeviceId> device = scheduling.demanded(node);
-      for (std::size_t d = 0; d < cluster_.device_count() && !scheduling.demanded(node); ++d) {
+      for (std::size_t d = 0; d < devices_ && !scheduling.demanded(node); ++d) {
         if (!scheduling.has_room(node, DeviceId(d))) continue;
         if (!device || scheduling.earliest_finish(node, DeviceId(d)) <
                            scheduling.earliest_finish(node, *device))
@@ -56,26 +61,20 @@ class Improver {
     return std::move(scheduling).finished().device;
   }
 
-  std::vector<DeviceId> alone(DeviceId device) const {
-    return std::vector<DeviceId>(dag_.size(), device);
-  }
-
-  // One device after another is filled with classes, in the order of their first nodes.
+  // One device after another is filled with classes.
   std::vector<DeviceId> filled() const {
-    std::vector<DeviceId> device_of(dag_.size());
+    std::vector<DeviceId> device_of(instance_.dag.size());
     std::size_t device = 0;
     Bytes used;
-    for (const std::vector<NodeIndex>& nodes : classes_) {
+    for (const std::vector<NodeIndex>& nodes : classes_.nodes) {
       Bytes needed;
-      for (const NodeIndex node : nodes) needed += dag_.memory(node);
-      if (used + needed > cluster_.gpu(DeviceId(device)).memory &&
-          device + 1 < cluster_.device_count()) {
+      for (const NodeIndex node : nodes) needed += instance_.dag.memory(node);
+      if (used + needed > instance_.cluster.gpu(DeviceId(device)).memory && device + 1 < devices_) {
         ++device;
         used = Bytes(0);
       }
       used += needed;
-      for (const NodeIndex node : nodes)
-        device_of[static_cast<std::size_t>(node)] = DeviceId(device);
+      for (const NodeIndex node : nodes) device_of[at(node)] = DeviceId(device);
     }
     return device_of;
   }
@@ -83,42 +82,20 @@ class Improver {
   Schedule take() && { return std::move(*best_); }
 
  private:
-  static constexpr int kPasses = 20;
-  static constexpr std::int64_t kMostTried = 20'000;  // schedules: a second or two
-
-  void list_classes() {
-    std::vector<std::int32_t> class_of(static_cast<std::size_t>(dag_.colocation_count()), -1);
-    for (std::size_t i = 0; i < dag_.size(); ++i) {
-      const auto node = static_cast<NodeIndex>(i);
-      const std::int32_t group = dag_.colocation(node);
-      std::int32_t alone = -1;
-      std::int32_t& mine = group < 0 ? alone : class_of[static_cast<std::size_t>(group)];
-      if (mine < 0) {
-        mine = static_cast<std::int32_t>(classes_.size());
-        classes_.emplace_back();
-      }
-      classes_[static_cast<std::size_t>(mine)].push_back(node);
-    }
-  }
-
-  Schedule of(const std::vector<DeviceId>& device) const {
-    return schedule_in_order(dag_, transfers_, cluster_, device, order_);
-  }
-
   bool is_better(const Schedule& a, const Schedule& b) const {
-    return std::pair(overflow(a, cluster_), a.makespan) <
-           std::pair(overflow(b, cluster_), b.makespan);
+    return std::pair(overflow(a, instance_.cluster), a.makespan) <
+           std::pair(overflow(b, instance_.cluster), b.makespan);
   }
 
   bool move(const std::vector<NodeIndex>& nodes, Schedule& schedule) {
     bool better = false;
-    for (std::size_t d = 0; d < cluster_.device_count() && !stop_.stop_requested(); ++d) {
+    for (std::size_t d = 0; d < devices_ && !stop_.stop_requested(); ++d) {
       if (tried_ >= kMostTried) break;
       std::vector<DeviceId> device = schedule.device;
-      if (device[static_cast<std::size_t>(nodes.front())] == DeviceId(d)) continue;
-      for (const NodeIndex node : nodes) device[static_cast<std::size_t>(node)] = DeviceId(d);
+      if (device[at(nodes.front())] == DeviceId(d)) continue;
+      for (const NodeIndex node : nodes) device[at(node)] = DeviceId(d);
       ++tried_;
-      Schedule moved = of(device);
+      Schedule moved = schedule_in_order(instance_, device, order_);
       if (!is_better(moved, schedule)) continue;
       schedule = std::move(moved);
       better = true;
@@ -126,42 +103,53 @@ class Improver {
     return better;
   }
 
-  const Dag& dag_;
-  const TransferTimes& transfers_;
-  const Cluster& cluster_;
-  std::stop_token stop_;
+  const Instance instance_;
+  const std::size_t devices_;
+  const PlacementClasses classes_;
+  const std::stop_token stop_;
   std::vector<NodeIndex> order_;
-  std::vector<std::vector<NodeIndex>> classes_;
   std::optional<Schedule> best_;
   std::int64_t tried_ = 0;
 };
 
 }  // namespace
 
+PlacementClasses::PlacementClasses(const Dag& dag) {
+  std::vector<std::int32_t> of_group(at(dag.colocation_count()), -1);
+  for (NodeIndex node = 0; at(node) < dag.size(); ++node) {
+    const std::int32_t group = dag.colocation(node);
+    std::int32_t alone = -1;
+    std::int32_t& mine = group < 0 ? alone : of_group[at(group)];
+    if (mine < 0) {
+      mine = static_cast<std::int32_t>(nodes.size());
+      nodes.emplace_back();
+    }
+    of_node.push_back(mine);
+    nodes[at(mine)].push_back(node);
+  }
+}
+
 std::vector<NodeIndex> topological_by(const Dag& dag, std::span<const std::int64_t> key) {
   using Entry = std::pair<std::int64_t, NodeIndex>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   std::vector<std::size_t> waits_for;
-  for (std::size_t i = 0; i < dag.size(); ++i) {
-    const auto node = static_cast<NodeIndex>(i);
+  for (NodeIndex node = 0; at(node) < dag.size(); ++node) {
     waits_for.push_back(dag.predecessors(node).size());
-    if (waits_for.back() == 0) ready.emplace(key[i], node);
+    if (waits_for.back() == 0) ready.emplace(key[at(node)], node);
   }
   std::vector<NodeIndex> order;
   while (!ready.empty()) {
-    const NodeIndex node = ready.top().second;
+    order.push_back(ready.top().second);
     ready.pop();
-    order.push_back(node);
-    for (const DagEdge& edge : dag.successors(node)) {
-      const auto next = static_cast<std::size_t>(edge.node);
-      if (--waits_for[next] == 0) ready.emplace(key[next], edge.node);
-    }
+    for (const DagEdge& edge : dag.successors(order.back()))
+      if (--waits_for[at(edge.node)] == 0) ready.emplace(key[at(edge.node)], edge.node);
   }
   return order;
 }
 
-Schedule schedule_in_order(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
-                           std::span<const DeviceId> device, std::span<const NodeIndex> order) {
+Schedule schedule_in_order(const Instance& instance, std::span<const DeviceId> device,
+                           std::span<const NodeIndex> order) {
+  const auto& [dag, transfers, cluster] = instance;
   Schedule schedule;
   schedule.device.assign(device.begin(), device.end());
   schedule.start.resize(dag.size());
@@ -169,21 +157,18 @@ Schedule schedule_in_order(const Dag& dag, const TransferTimes& transfers, const
   schedule.memory.resize(cluster.device_count());
   std::vector<DeviceTimeline> timelines(cluster.device_count());
   for (const NodeIndex node : order) {
-    const auto at = static_cast<std::size_t>(node);
-    const DeviceId here = device[at];
+    const DeviceId here = device[at(node)];
     const Nanos time = dag.time(node, cluster.device(here).type);
     Nanos start;
-    for (const DagEdge& edge : dag.predecessors(node)) {
-      const auto before = static_cast<std::size_t>(edge.node);
-      start = std::max(start,
-                       schedule.finish[before] + transfers.time(edge.edge, device[before], here));
-    }
+    for (const DagEdge& in : dag.predecessors(node))
+      start = std::max(
+          start, schedule.finish[at(in.node)] + transfers.time(in.edge, device[at(in.node)], here));
     if (time > Nanos()) {
       start = timelines[here.index()].earliest(start, time);
       timelines[here.index()].occupy(start, time);
     }
-    schedule.start[at] = start;
-    schedule.finish[at] = start + time;
+    schedule.start[at(node)] = start;
+    schedule.finish[at(node)] = start + time;
     schedule.makespan = std::max(schedule.makespan, start + time);
     schedule.memory[here.index()] += dag.memory(node);
   }
@@ -191,13 +176,12 @@ Schedule schedule_in_order(const Dag& dag, const TransferTimes& transfers, const
   return schedule;
 }
 
-Schedule best_list_schedule(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
-                            std::stop_token stop) {
-  Improver improver(dag, transfers, cluster, std::move(stop));
+Schedule best_list_schedule(const Instance& instance, std::stop_token stop) {
+  Improver improver(instance, std::move(stop));
   improver.start_from(improver.heft());
   improver.start_from(improver.filled());
-  for (std::size_t d = 0; d < cluster.device_count(); ++d)
-    improver.start_from(improver.alone(DeviceId(d)));
+  for (std::size_t d = 0; d < instance.cluster.device_count(); ++d)
+    improver.start_from(std::vector<DeviceId>(instance.dag.size(), DeviceId(d)));
   return std::move(improver).take();
 }
 

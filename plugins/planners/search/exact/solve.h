@@ -3,8 +3,7 @@
 
 #include <stop_token>
 
-#include "core/schedule/dag/transfer_times.h"
-#include "core/schedule/list/schedule.h"
+#include "plugins/planners/search/exact/list_schedules.h"
 
 namespace strato::exact {
 
@@ -17,7 +16,6 @@ struct Solution {
 
 // Stops after `seconds`, or soon after it is asked to, with the best so far. When it ends before,
 // the result depends on its arguments alone. Safe from any thread; prints nothing.
-Solution solve(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
-               double seconds, std::stop_token stop = {});
+Solution solve(const Instance& instance, double seconds, std::stop_token stop = {});
 
 }  // namespace strato::exact

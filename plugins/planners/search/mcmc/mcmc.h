@@ -11,12 +11,19 @@
 // proposals are evaluated together. Both depend on counts alone, never on threads.
 #pragma once
 
-#include <memory>
-
-#include "core/search/api/planner.h"
+#include "core/plugin/api/planner_function.h"
 
 namespace strato::mcmc {
 
-std::unique_ptr<Planner> make_mcmc();
+struct Settings {
+  double beta = 2000;
+  int restarts = 1;
+  bool per_op = false;
+
+  OptionTable option_table();
+};
+
+// The planner "mcmc".
+PlanResult plan(const PlanRequest& request, const Settings& settings);
 
 }  // namespace strato::mcmc

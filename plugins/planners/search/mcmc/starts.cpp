@@ -24,25 +24,22 @@ Strategy in_groups(const Problem& problem, const std::shared_ptr<const Grouping>
 }
 
 // Every group whole on the device that an expert gives most of its work to.
-Strategy expert(const Problem& problem, const std::shared_ptr<const Grouping>& groups) {
+IdVector<GroupId, std::optional<Decision>> expert(const Problem& problem, const Grouping& groups) {
   const std::vector<DeviceId> device_of = expert_devices(problem);
   const std::vector<Nanos> times = mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
-  Strategy strategy;
-  for (const OpGroup& group : groups->groups()) {
+  IdVector<GroupId, std::optional<Decision>> decisions;
+  for (const OpGroup& group : groups.groups()) {
     std::vector<Nanos> work(problem.cluster->device_count());
     for (const OpId op : group.ops)
       work[device_of[op.index()].index()] += times[op.index()] + Nanos(1);
     const auto most = std::ranges::max_element(work) - work.begin();
-    strategy.groups.emplace_back(decision_on_device(DeviceId(most)));
+    decisions.emplace_back(decision_on_device(DeviceId(most)));
   }
-  if (groups != problem.grouping) strategy.grouping = groups;
-  return strategy;
+  return decisions;
 }
 
-// The whole graph under one configuration: those that look fastest, such as data parallelism on the
-// fast devices alone.
-void add_uniform(const Problem& problem, const std::shared_ptr<const Grouping>& groups,
-                 const std::vector<Decision>& actions, std::vector<Start>& starts) {
+// Those that look fastest for the whole graph, such as data parallelism on the fast devices alone.
+std::vector<Decision> fastest(const Problem& problem, const std::vector<Decision>& actions) {
   constexpr std::size_t kMost = 12;
   const ActionEstimate estimate(problem);
   std::vector<std::pair<double, std::size_t>> ranked;
@@ -50,12 +47,9 @@ void add_uniform(const Problem& problem, const std::shared_ptr<const Grouping>& 
     ranked.emplace_back(estimate.graph_seconds(actions[a]), a);
   std::ranges::sort(ranked);
   ranked.resize(std::min(ranked.size(), kMost));
-  for (const auto& [seconds, action] : ranked) {
-    Strategy strategy;
-    strategy.groups.assign(groups->size(), actions[action]);
-    if (groups != problem.grouping) strategy.grouping = groups;
-    starts.push_back({"uniform", std::move(strategy), groups});
-  }
+  std::vector<Decision> result;
+  for (const auto& [seconds, action] : ranked) result.push_back(actions[action]);
+  return result;
 }
 
 }  // namespace
@@ -77,29 +71,30 @@ std::shared_ptr<const Grouping> groups_by_layers(const Problem& problem) {
   return std::make_shared<const Grouping>(*problem.graph, group_of, times);
 }
 
-std::vector<Start> make_starts(const Problem& problem, std::shared_ptr<const Grouping> groups,
-                               const std::vector<Decision>& actions,
-                               const std::vector<Strategy>& seeds, std::int64_t random,
-                               std::uint64_t seed) {
-  std::vector<Start> starts;
-  for (Baseline& baseline : simple_baselines(problem))
-    starts.push_back(
-        {baseline.name, in_groups(problem, groups, std::move(baseline.strategy)), groups});
-  add_uniform(problem, groups, actions, starts);
-  starts.push_back({"expert", expert(problem, groups), groups});
-  Random source(seed ^ 0x2545f4914f6cdd1dULL);
-  for (std::int64_t r = 0; r < random; ++r) {
-    Strategy strategy;
-    for (std::size_t g = 0; g < groups->size(); ++g)
-      strategy.groups.emplace_back(actions[source.below(actions.size())]);
+Starts make_starts(const Problem& problem, const std::shared_ptr<const Grouping>& groups,
+                   const std::vector<Decision>& actions, const PlannerOptions& options,
+                   std::int64_t random) {
+  Starts starts;
+  const auto add = [&](IdVector<GroupId, std::optional<Decision>> decisions) {
+    Strategy& strategy = starts.strategies.emplace_back();
+    strategy.groups = std::move(decisions);
     if (groups != problem.grouping) strategy.grouping = groups;
-    starts.push_back({"random", std::move(strategy), groups});
+  };
+  for (Baseline& baseline : simple_baselines(problem))
+    starts.strategies.push_back(in_groups(problem, groups, std::move(baseline.strategy)));
+  for (const Decision& decision : fastest(problem, actions))
+    add(IdVector<GroupId, std::optional<Decision>>(groups->size(), decision));
+  starts.expert = starts.strategies.size();
+  add(expert(problem, *groups));
+  Random source(options.seed ^ 0x2545f4914f6cdd1dULL);
+  for (std::int64_t r = 0; r < random; ++r) {
+    IdVector<GroupId, std::optional<Decision>> decisions;
+    for (std::size_t g = 0; g < groups->size(); ++g)
+      decisions.emplace_back(actions[source.below(actions.size())]);
+    add(std::move(decisions));
   }
-  for (const Strategy& given : seeds) {
-    Strategy strategy = in_groups(problem, groups, complete(given, *problem.cluster));
-    std::shared_ptr<const Grouping> own = strategy.grouping ? strategy.grouping : problem.grouping;
-    starts.push_back({"seed", std::move(strategy), std::move(own)});
-  }
+  for (const Strategy& seed : options.seeds)
+    starts.strategies.push_back(in_groups(problem, groups, complete(seed, *problem.cluster)));
   return starts;
 }
 

@@ -1,9 +1,9 @@
 #include "plugins/planners/search/portfolio/auto.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "core/base/error.h"
-#include "core/search/tree/search_tree.h"
 #include "plugins/planners/search/portfolio/portfolio.h"
 
 namespace strato::portfolio {
@@ -13,7 +13,6 @@ class Auto final : public Planner {
  public:
   explicit Auto(const PluginRegistry& registry) : registry_(registry) {}
   std::string name() const override { return "auto"; }
-
   std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
 
   // One evaluator serves all: what one of them needs, they all get. Nobody has said yet which are
@@ -28,9 +27,10 @@ class Auto final : public Planner {
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override {
     const auto settings = read_options<Settings>(options.set);
-    Portfolio run(problem, evaluator, options, settings, registry_, chosen(settings.without),
-                  observer, std::move(stop));
-    return resume ? run.resume(std::move(resume)) : run.run();
+    const std::vector<Entrant> entrants = chosen(settings.without);
+    const PlanRequest request{problem,  evaluator,       options,
+                              observer, std::move(stop), std::move(resume)};
+    return Portfolio(request, settings, registry_, entrants).run();
   }
 
  private:
@@ -48,24 +48,19 @@ class Auto final : public Planner {
     return entrants_;
   }
 
-  const std::vector<Entrant>& chosen(const std::string& without) {
-    chosen_ = all();
-    std::string rest = without;
-    while (!rest.empty()) {
-      const std::size_t comma = std::min(rest.find(','), rest.size());
-      const std::string name = rest.substr(0, comma);
-      if (std::erase_if(chosen_, [&](const Entrant& e) { return e.name == name; }) == 0)
+  std::vector<Entrant> chosen(const std::string& without) const {
+    std::vector<Entrant> entrants = all();
+    std::istringstream names(without);
+    for (std::string name; std::getline(names, name, ',');)
+      if (std::erase_if(entrants, [&](const Entrant& e) { return e.name == name; }) == 0)
         refuse_option("without", without,
                       "there is no planner '" + name + "' among those that auto runs",
                       "see list planners");
-      rest.erase(0, comma + 1);
-    }
-    return chosen_;
+    return entrants;
   }
 
   const PluginRegistry& registry_;
   mutable std::vector<Entrant> entrants_;
-  std::vector<Entrant> chosen_;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "plugins/planners/search/portfolio/portfolio.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -34,14 +36,16 @@ class Portfolio::Relay final : public Observer {
   Relay(Portfolio& run, std::string who, const Frame& frame, bool shows_tree)
       : run_(run), who_(std::move(who)), frame_(frame), shows_tree_(shows_tree) {}
 
-  void on_progress(const Progress&) override { run_.observer_.on_progress(run_.progress()); }
+  void on_progress(const Progress&) override {
+    run_.request_.observer.on_progress(run_.progress());
+  }
   void on_improvement(const Strategy& strategy, const Score& score, const Progress&) override {
     const Strategy whole = frame_.complete(strategy);
     if (!strategy.is_complete() || !run_.leader_.offer(who_, whole, score)) return;
-    run_.observer_.on_improvement(whole, score, run_.progress());
+    run_.request_.observer.on_improvement(whole, score, run_.progress());
   }
   void on_tree(std::shared_ptr<const SearchTree> tree) override {
-    if (shows_tree_) run_.observer_.on_tree(std::move(tree));
+    if (shows_tree_) run_.request_.observer.on_tree(std::move(tree));
   }
 
  private:
@@ -51,18 +55,16 @@ class Portfolio::Relay final : public Observer {
   const bool shows_tree_;
 };
 
-Portfolio::Portfolio(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-                     const Settings& settings, const PluginRegistry& registry,
-                     const std::vector<Entrant>& entrants, Observer& observer, std::stop_token stop)
-    : problem_(problem),
-      evaluator_(evaluator),
-      options_(options),
+Portfolio::Portfolio(const PlanRequest& request, const Settings& settings,
+                     const PluginRegistry& registry, const std::vector<Entrant>& entrants)
+    : request_(request),
+      problem_(request.problem),
+      evaluator_(request.evaluator),
+      options_(request.options),
       settings_(settings),
       registry_(registry),
-      entrants_(entrants),
-      observer_(observer),
-      stop_(std::move(stop)) {
-  frames_.emplace_back(problem);
+      entrants_(entrants) {
+  frames_.emplace_back(problem_);
 }
 
 double Portfolio::seconds_left() const {
@@ -98,10 +100,11 @@ PlanResult Portfolio::run_one(const std::string& who, Planner& planner, const Fr
   FramedEvaluator framed(evaluator_, frame);
   PlannerOptions own = options;
   if (!frame.is_empty()) own.set["bounds"] = "false";  // they know nothing of the frame
-  PlanResult result = planner.plan(frame.problem(), framed, own, relay, stop_, std::move(resume));
+  PlanResult result =
+      planner.plan(frame.problem(), framed, own, relay, request_.stop, std::move(resume));
   result.strategy = frame.complete(result.strategy);
   if (leader_.offer(who, result.strategy, result.score))
-    observer_.on_improvement(result.strategy, result.score, progress());
+    request_.observer.on_improvement(result.strategy, result.score, progress());
   return result;
 }
 
@@ -119,7 +122,7 @@ void Portfolio::offer_known() {
 
 void Portfolio::run_all(Effort effort, double budget_seconds) {
   for (const Entrant& entrant : entrants_) {
-    if (entrant.effort != effort || stop_.stop_requested()) continue;
+    if (entrant.effort != effort || request_.stop.stop_requested()) continue;
     if (timed() && effort != Effort::Quick && seconds_left() <= 0) continue;
     if (entrant.planner == nullptr) {
       refused_.emplace_back(entrant.name, entrant.error);
@@ -142,6 +145,14 @@ void Portfolio::run_all(Effort effort, double budget_seconds) {
 }
 
 PlanResult Portfolio::run() {
+  if (request_.resume)
+    run_resumed();
+  else
+    run_new();
+  return result();
+}
+
+void Portfolio::run_new() {
   const auto searches = std::ranges::count(entrants_, Effort::Search, &Entrant::effort);
   const auto improving = static_cast<std::int64_t>(
       std::llround(settings_.improve * static_cast<double>(options_.iterations)));
@@ -154,11 +165,10 @@ PlanResult Portfolio::run() {
   improved_since_ = leader_.steps().size();
   run_all(Effort::Search, timed() ? std::max(left * kShareOfSearch, 1e-3) : 0);
   improve();
-  return result();
 }
 
-PlanResult Portfolio::resume(std::shared_ptr<const SearchTree> tree) {
-  if (!is_steered(*tree)) {
+void Portfolio::run_resumed() {
+  if (!is_steered(*request_.resume)) {
     offer_known();
     run_all(Effort::Quick, options_.budget_seconds);
   }
@@ -169,13 +179,13 @@ PlanResult Portfolio::resume(std::shared_ptr<const SearchTree> tree) {
   const PlannerOptions options =
       options_for(options_.iterations, timed() ? std::max(seconds_left(), 1e-3) : 0);
   Relay relay(*this, "the tree search", frames_.front(), true);
-  const PlanResult found = tree_search(problem_, evaluator_, *prior, options,
-                                       TreeSearchOptions::from(options), relay, stop_, tree);
+  const PlanResult found =
+      tree_search(problem_, evaluator_, *prior, options, TreeSearchOptions::from(options), relay,
+                  request_.stop, request_.resume);
   leader_.offer("the tree search", found.strategy, found.score);
   ++ran_;
   tree_of_ = "the tree search";
   trees_[tree_of_] = found.tree;
-  return result();
 }
 
 PlanResult Portfolio::result() const {
@@ -199,16 +209,16 @@ PlanResult Portfolio::result() const {
 std::string Portfolio::note() const {
   const auto& steps = leader_.steps();
   if (start_from_.who.empty()) return "found by " + steps.back().who;
-  std::string text = "start: " + start_from_.who + " (" + worth(start_from_.score) + ")";
+  std::string text = fmt::format("start: {} ({})", start_from_.who, worth(start_from_.score));
   if (improved_since_ >= steps.size()) return text + ", which no search improved";
   Score before = start_from_.score;
   for (std::size_t i = improved_since_; i < steps.size(); ++i) {
-    text += (i == improved_since_ ? "; improved by " : ", then by ") + steps[i].who;
-    const bool comparable = before.feasible == steps[i].score.feasible;
-    const double saved = 1 - steps[i].score.step_time / std::max(before.step_time, Nanos(1));
-    text += comparable && saved > 0 ? " (" + percent_text(saved) + " less)"
-                                    : " (" + worth(steps[i].score) + ")";
-    before = steps[i].score;
+    const Score& score = steps[i].score;
+    const double saved = 1 - score.step_time / std::max(before.step_time, Nanos(1));
+    const bool comparable = before.feasible == score.feasible && saved > 0;
+    text += fmt::format("{}{} ({})", i == improved_since_ ? "; improved by " : ", then by ",
+                        steps[i].who, comparable ? percent_text(saved) + " less" : worth(score));
+    before = score;
   }
   return text;
 }

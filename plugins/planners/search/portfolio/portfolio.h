@@ -5,14 +5,15 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/plugin/api/planner_function.h"
 #include "core/plugin/load/plugin_registry.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/search/portfolio/frame.h"
-#include "plugins/planners/search/portfolio/leader.h"
 
 namespace strato::portfolio {
 
@@ -36,15 +37,57 @@ struct Settings {
   }
 };
 
+class CountingEvaluator final : public Evaluator {
+ public:
+  explicit CountingEvaluator(Evaluator& inner) : inner_(inner) {}
+  using Evaluator::evaluate;
+  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+    count_ += static_cast<std::int64_t>(strategies.size());
+    return inner_.evaluate(strategies);
+  }
+  std::int64_t count() const { return count_; }
+
+ private:
+  Evaluator& inner_;
+  std::int64_t count_ = 0;
+};
+
+// The best strategy so far, whoever found it, and how it came about.
+class Leader {
+ public:
+  struct Step {
+    std::string who;
+    Score score;
+  };
+
+  // Takes a strategy that is better than all before; false: it is not.
+  bool offer(const std::string& who, const Strategy& strategy, const Score& score) {
+    if (score_ && !score.better_than(*score_)) return false;
+    strategy_ = strategy;
+    score_ = score;
+    if (steps_.empty() || steps_.back().who != who) steps_.push_back({who, score});
+    steps_.back().score = score;
+    return true;
+  }
+  bool exists() const { return score_.has_value(); }
+  const Strategy& strategy() const { return strategy_; }
+  const Score& score() const { return *score_; }
+  const std::vector<Step>& steps() const { return steps_; }  // one for several in a row by one
+
+ private:
+  Strategy strategy_;
+  std::optional<Score> score_;
+  std::vector<Step> steps_;
+};
+
 class Portfolio {
  public:
-  Portfolio(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-            const Settings& settings, const PluginRegistry& registry,
-            const std::vector<Entrant>& entrants, Observer& observer, std::stop_token stop);
+  // Refers to all of it.
+  Portfolio(const PlanRequest& request, const Settings& settings, const PluginRegistry& registry,
+            const std::vector<Entrant>& entrants);
 
+  // Goes on with the request's tree, where it has one.
   PlanResult run();
-  // Goes on with the tree of an earlier result.
-  PlanResult resume(std::shared_ptr<const SearchTree> tree);
 
  private:
   // A search that may improve the best: a planner in a frame, going on from where it was.
@@ -60,6 +103,8 @@ class Portfolio {
   };
   class Relay;
 
+  void run_new();
+  void run_resumed();
   void offer_known();
   void run_all(Effort effort, double budget_seconds);
   PlanResult run_one(const std::string& who, Planner& planner, const Frame& frame,
@@ -76,14 +121,13 @@ class Portfolio {
   bool timed() const { return options_.budget_seconds > 0; }
   Progress progress() const;
 
+  const PlanRequest& request_;
   const Problem& problem_;
   CountingEvaluator evaluator_;
   const PlannerOptions& options_;
-  const Settings settings_;
+  const Settings& settings_;
   const PluginRegistry& registry_;
   const std::vector<Entrant>& entrants_;
-  Observer& observer_;
-  const std::stop_token stop_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 
   Leader leader_;

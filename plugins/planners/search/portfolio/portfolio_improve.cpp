@@ -18,9 +18,8 @@ constexpr std::size_t kLargestFrame =
 
 // The best first, none twice.
 std::vector<Strategy> Portfolio::seeds_for(const Frame& frame) const {
-  std::vector<const Found*> fitting;
   const Found leader{leader_.strategy(), leader_.score()};
-  fitting.push_back(&leader);
+  std::vector<const Found*> fitting{&leader};
   for (const Found& found : found_) fitting.push_back(&found);
   std::erase_if(fitting, [&](const Found* found) { return !frame.holds(found->strategy); });
   std::ranges::stable_sort(
@@ -94,7 +93,8 @@ void Portfolio::improve() {
   auto left = static_cast<std::int64_t>(
       std::llround(settings_.improve * static_cast<double>(options_.iterations)));
   const auto goes_on = [&] {
-    return !alive.empty() && !stop_.stop_requested() && (timed() ? seconds_left() > 0 : left > 0);
+    return !alive.empty() && !request_.stop.stop_requested() &&
+           (timed() ? seconds_left() > 0 : left > 0);
   };
   while (goes_on()) {
     const auto parts = static_cast<std::int64_t>(alive.size() == 1 ? 1 : 2 * alive.size());

@@ -5,8 +5,6 @@
 
 #include "core/schedule/dag/transfer_times.h"
 #include "plugins/planners/search/exact/formulation.h"
-#include "plugins/planners/search/exact/list_schedules.h"
-#include "tests/core/schedule/schedule_check.h"
 #include "tests/plugins/planners/exact/kit.h"
 
 namespace strato::exact {
@@ -24,7 +22,7 @@ void expect_optimal(std::shared_ptr<const Cluster> devices, const DagOptions& op
     const Dag dag = random_dag(random, ground.cluster(), options);
     const TransferTimes transfers(dag, ground.cluster(), *ground.problem.cost);
     const std::optional<Nanos> shortest = BruteForce(dag, transfers, ground.cluster()).shortest();
-    const Solution solution = solve(dag, transfers, ground.cluster(), kSeconds);
+    const Solution solution = solve({dag, transfers, ground.cluster()}, kSeconds);
     EXPECT_EQ(problem_with(solution.schedule, dag, transfers, ground.cluster()), "");
     ASSERT_TRUE(solution.proven);
     ASSERT_EQ(solution.schedule.fits, shortest.has_value());
@@ -74,9 +72,9 @@ TEST(ExactFormulation, schedules_are_its_solutions) {
     const Dag dag =
         random_dag(random, ground.cluster(), {.most_nodes = 20, .colocate = k % 2 == 0});
     const TransferTimes transfers(dag, ground.cluster(), *ground.problem.cost);
-    const Schedule schedule = best_list_schedule(dag, transfers, ground.cluster(), {});
+    const Schedule schedule = best_list_schedule({dag, transfers, ground.cluster()}, {});
     EXPECT_EQ(problem_with(schedule, dag, transfers, ground.cluster()), "");
-    const Formulation formulation(dag, transfers, ground.cluster(), schedule.makespan);
+    const Formulation formulation({dag, transfers, ground.cluster()}, schedule.makespan);
     const LinearProgram& program = formulation.program();
     const std::vector<double> solution = formulation.solution_of(schedule);
     for (std::size_t c = 0; c < solution.size(); ++c) {
@@ -94,7 +92,7 @@ TEST(ExactFormulation, schedules_are_its_solutions) {
     std::vector<std::int64_t> place(dag.size());
     for (std::size_t at = 0; at < dag.size(); ++at)
       place[static_cast<std::size_t>(choice.order[at])] = static_cast<std::int64_t>(at);
-    EXPECT_LE(schedule_in_order(dag, transfers, ground.cluster(), choice.device,
+    EXPECT_LE(schedule_in_order({dag, transfers, ground.cluster()}, choice.device,
                                 topological_by(dag, place))
                   .makespan,
               schedule.makespan);
@@ -117,7 +115,7 @@ TEST(ExactSolve, larger_dags_have_valid_schedules_and_bounds_that_repeat) {
   for (int k = 0; k < 4; ++k) {
     const Dag dag = random_dag(random, ground.cluster(), {.most_nodes = 30, .most_memory = 2'000});
     const TransferTimes transfers(dag, ground.cluster(), *ground.problem.cost);
-    const Solution solution = solve(dag, transfers, ground.cluster(), 2);
+    const Solution solution = solve({dag, transfers, ground.cluster()}, 2);
     EXPECT_EQ(problem_with(solution.schedule, dag, transfers, ground.cluster()), "");
     EXPECT_TRUE(solution.schedule.fits);
     EXPECT_GT(solution.bound, Nanos());
@@ -135,8 +133,8 @@ TEST(ExactSolve, stops_when_asked_and_without_time) {
   const TransferTimes transfers(dag, ground.cluster(), *ground.problem.cost);
   std::stop_source stop;
   stop.request_stop();
-  for (const Solution& solution : {solve(dag, transfers, ground.cluster(), 600, stop.get_token()),
-                                   solve(dag, transfers, ground.cluster(), 0)}) {
+  for (const Solution& solution : {solve({dag, transfers, ground.cluster()}, 600, stop.get_token()),
+                                   solve({dag, transfers, ground.cluster()}, 0)}) {
     EXPECT_EQ(problem_with(solution.schedule, dag, transfers, ground.cluster()), "");
     EXPECT_LE(solution.bound, solution.schedule.makespan);
   }

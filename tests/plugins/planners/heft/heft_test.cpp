@@ -1,6 +1,7 @@
+#include "plugins/planners/baselines/heft.h"
+
 #include <gtest/gtest.h>
 
-#include "plugins/planners/baselines/heft_schedule.h"
 #include "tests/core/schedule/schedule_check.h"
 #include "tests/plugins/planners/list_toy.h"
 

@@ -1,0 +1,64 @@
+// Planners that are one function of what they are asked and of their settings.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/search/api/planner.h"
+
+namespace strato {
+
+// What Planner::plan is given.
+struct PlanRequest {
+  const Problem& problem;
+  Evaluator& evaluator;
+  const PlannerOptions& options;
+  Observer& observer;
+  std::stop_token stop;
+  std::shared_ptr<const SearchTree> resume;
+};
+
+// Evaluates the strategies together and tells the observer of the best, the first among equals.
+PlanResult best_of(const PlanRequest& request, std::vector<Strategy> strategies);
+
+struct NoSettings {
+  OptionTable option_table() { return {}; }
+};
+
+template <class Settings>
+class PlannerFunction final : public Planner {
+ public:
+  using Plan = std::function<PlanResult(const PlanRequest&, const Settings&)>;
+
+  PlannerFunction(std::string_view name, Plan plan, bool is_baseline)
+      : name_(name), plan_(std::move(plan)), is_baseline_(is_baseline) {}
+  std::string name() const override { return name_; }
+  std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
+  bool is_baseline() const override { return is_baseline_; }
+
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree> resume) override {
+    return plan_({problem, evaluator, options, observer, std::move(stop), std::move(resume)},
+                 read_options<Settings>(options.set));
+  }
+
+ private:
+  std::string name_;
+  Plan plan_;
+  bool is_baseline_;
+};
+
+template <class Settings>
+std::unique_ptr<Planner> make_planner(std::string_view name,
+                                      PlanResult (*plan)(const PlanRequest&, const Settings&),
+                                      bool is_baseline = false) {
+  return std::make_unique<PlannerFunction<Settings>>(name, plan, is_baseline);
+}
+
+}  // namespace strato
