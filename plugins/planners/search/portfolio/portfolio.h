@@ -39,11 +39,10 @@ struct Settings {
 
 class CountingEvaluator final : public Evaluator {
  public:
-  explicit CountingEvaluator(Evaluator& inner) : inner_(inner) {}
-  using Evaluator::evaluate;
-  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+  explicit CountingEvaluator(Evaluator& inner) : Evaluator(inner.cluster()), inner_(inner) {}
+  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
     count_ += static_cast<std::int64_t>(strategies.size());
-    return inner_.evaluate(strategies);
+    return inner_.score(strategies);
   }
   std::int64_t count() const { return count_; }
 
