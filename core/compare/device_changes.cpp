@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "core/cluster/spec/price.h"
+#include "core/cluster/read/cluster_reader.h"
 
 namespace strato {
 namespace {
