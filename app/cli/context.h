@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "app/cli/constraint_options.h"
-#include "core/cost/model/cost_files.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/io/json.h"
 #include "core/plugin/api/plugin.h"

@@ -17,8 +17,8 @@
 #include "app/cli/stored_launch.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
+#include "core/launch/job/job.h"
 #include "core/launch/job/job_result.h"
-#include "core/launch/job/rank_job.h"
 #include "core/launch/measured/make_job.h"
 #include "core/search/evaluate/outcome.h"
 

@@ -1,7 +1,6 @@
 #include "app/cli/stored_launch.h"
 
 #include "core/launch/job/job_result.h"
-#include "core/launch/measured/result_text.h"
 #include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/strategy_file.h"
 

@@ -9,9 +9,9 @@
 #include "app/worker/kernel_id.h"
 #include "core/base/error.h"
 #include "core/io/json.h"
+#include "core/launch/job/job.h"
 #include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
-#include "core/launch/job/rank_job.h"
 #include "core/program/rank/rank_agreement.h"
 
 namespace strato::worker {

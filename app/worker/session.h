@@ -18,7 +18,7 @@
 #include "app/worker/inputs.h"
 #include "app/worker/measurement.h"
 #include "app/worker/step_runner.h"
-#include "core/launch/job/rank_job.h"
+#include "core/launch/job/job.h"
 #include "core/plugin/api/rank_engine.h"
 
 namespace strato::worker {

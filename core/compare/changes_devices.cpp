@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "core/cluster/spec/price.h"
+#include "core/cluster/read/cluster_reader.h"
 #include "core/compare/changes.h"
 
 namespace strato {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "core/cost/model/cost_files.h"
+#include "core/cost/model/measured_cost_model.h"
 #include "core/strategy/file/named_strategy.h"
 #include "views/models/problem_source.h"
 #include "views/models/session.h"

@@ -5,7 +5,6 @@
 #include "core/base/error.h"
 #include "core/io/json.h"
 #include "core/launch/job/job_result.h"
-#include "core/launch/measured/result_text.h"
 #include "views/models/launch_model.h"
 #include "views/style/text.h"
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/launch/job/job.h"
 #include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
-#include "core/launch/job/rank_job.h"
 #include "core/launch/measured/make_job.h"
 
 namespace strato {

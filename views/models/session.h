@@ -16,7 +16,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/cost/model/cost_files.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/load/plugin_registry.h"

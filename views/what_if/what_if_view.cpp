@@ -15,7 +15,7 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
-#include "core/cluster/spec/price.h"
+#include "core/cluster/read/cluster_reader.h"
 #include "views/models/scaling_model.h"
 #include "views/style/file_choice.h"
 #include "views/style/giving_area.h"

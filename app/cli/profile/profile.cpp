@@ -14,8 +14,7 @@
 #include "app/cli/profile/report.h"
 #include "app/cli/samples.h"
 #include "core/base/error.h"
-#include "core/cost/value/profile_reader.h"
-#include "core/cost/value/profile_writer.h"
+#include "core/cost/value/profile_file.h"
 #include "core/launch/profiling/op_times.h"
 
 namespace strato::cli {

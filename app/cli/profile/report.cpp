@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/cost/model/profile_report.h"
-#include "core/cost/value/profile_writer.h"
+#include "core/cost/value/profile_file.h"
 
 namespace strato::cli {
 namespace {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "core/base/error.h"
 #include "core/cluster/read/topology_text.h"
 #include "core/cluster/spec/cluster_spec.h"
-#include "core/cluster/spec/gpu_catalogue.h"
 #include "core/io/file.h"
 
 namespace strato {
@@ -22,9 +22,8 @@ class ClusterReader {
   Cluster build() {
     cluster_.name_ = spec_.name;
     for (const GpuType& gpu : spec_.gpus) cluster_.gpu_types_.push_back(gpu);
-    for (const MachineSpec& machine : spec_.machines) {
+    for (const MachineSpec& machine : spec_.machines)
       for (const std::string& name : machine.names()) add_machine(machine, name);
-    }
     add_network();
     add_paths();
     cluster_.json_ = spec_to_json(spec_).dump(2);
@@ -47,11 +46,12 @@ class ClusterReader {
             add_link(to + ">" + from, link.bandwidth(), link.latency())};
   }
 
-  GpuTypeId type_of(const std::string& name) const {
-    for (std::size_t i = 0; i < spec_.gpus.size(); ++i) {
-      if (spec_.gpus[i].name == name) return GpuTypeId(i);
-    }
-    CHECK(false, "GPU type " + name + " was not collected");
+  // The index of what has this name, which the spec's reader has checked to be there.
+  template <class Values>
+  static std::size_t index_of(const Values& values, const std::string& name) {
+    const auto found = std::ranges::find_if(values, [&](const auto& v) { return v.name == name; });
+    CHECK(found != values.end(), name + " was not checked");
+    return static_cast<std::size_t>(found - values.begin());
   }
 
   void add_machine(const MachineSpec& machine, const std::string& name) {
@@ -61,7 +61,7 @@ class ClusterReader {
     std::int64_t index = 0;
     for (const GpuCount& gpu : machine.gpus) {
       const DeviceGroupId group(cluster_.groups_.size());
-      const GpuTypeId type = type_of(gpu.type);
+      const GpuTypeId type(index_of(spec_.gpus, gpu.type));
       const bool alone = machine.gpus.size() == 1;
       cluster_.groups_.push_back({alone ? name : name + "/" + gpu.type, type, id, {}});
       for (std::int64_t i = 0; i < gpu.count; ++i) {
@@ -92,27 +92,19 @@ class ClusterReader {
     }
     if (switched) switch_ = add_link("network", *spec_.network->bandwidth_gbps * 1e9, latency);
     for (const PairSpec& pair : spec_.links) {
-      const MachineId from = find_machine(pair.from), to = find_machine(pair.to);
+      const MachineId from(index_of(cluster_.machines_, pair.from));
+      const MachineId to(index_of(cluster_.machines_, pair.to));
       const Port port = add_port(pair.from, pair.to, pair.link);
       direct_[{from, to}] = port.up;
       direct_[{to, from}] = port.down;
     }
   }
 
-  MachineId find_machine(const std::string& name) const {
-    const auto& machines = cluster_.machines_;
-    const auto found = std::find_if(machines.begin(), machines.end(),
-                                    [&](const Machine& machine) { return machine.name == name; });
-    CHECK(found != machines.end(), "machine " + name + " was not checked");
-    return MachineId(static_cast<std::size_t>(found - machines.begin()));
-  }
-
   void add_paths() {
     const std::size_t count = cluster_.devices_.size();
     cluster_.paths_.reserve(count * count);
-    for (std::size_t from = 0; from < count; ++from) {
+    for (std::size_t from = 0; from < count; ++from)
       for (std::size_t to = 0; to < count; ++to) cluster_.paths_.push_back(make_path(from, to));
-    }
   }
 
   Path make_path(std::size_t from, std::size_t to) const {
@@ -154,9 +146,8 @@ class ClusterReader {
       hasher.text(device.name).number(device.type.value()).number(device.machine.value());
       hasher.number(device.group.value());
     }
-    for (const Link& link : cluster_.links_) {
+    for (const Link& link : cluster_.links_)
       hasher.text(link.name).number(link.bandwidth).number(link.latency.value);
-    }
     return hasher.finish();
   }
 
@@ -172,16 +163,31 @@ class ClusterReader {
 Cluster read_cluster(const std::filesystem::path& file, const GpuCatalogue& catalogue) {
   constexpr std::uintmax_t kMost = 64 << 20;
   const std::string text = read_file(file, kMost);
-  if (is_topology(text))
-    return parse_cluster(topology_cluster(text, file.string(), catalogue), file.string(),
-                         catalogue);
-  return parse_cluster(text, file.string(), catalogue);
+  const std::string name = file.string();
+  return parse_cluster(is_topology(text) ? topology_cluster(text, name, catalogue) : text, name,
+                       catalogue);
 }
 
 Cluster parse_cluster(std::string_view json, const std::string& file,
                       const GpuCatalogue& catalogue) {
   const ClusterSpec spec = read_spec(JsonView::parse(json, file), catalogue);
   return ClusterReader(spec).build();
+}
+
+double ClusterPrice::total() const {
+  return std::accumulate(per_hour.begin(), per_hour.end(), 0.0);
+}
+
+std::optional<ClusterPrice> price_of(const Cluster& cluster) {
+  const ClusterSpec spec =
+      read_spec(JsonView::parse(cluster.json(), cluster.name()), GpuCatalogue());
+  ClusterPrice price;
+  for (const MachineSpec& machine : spec.machines) {
+    if (!machine.price_per_hour) return std::nullopt;
+    price.per_hour.insert(price.per_hour.end(), static_cast<std::size_t>(machine.count),
+                          *machine.price_per_hour);
+  }
+  return price;
 }
 
 }  // namespace strato

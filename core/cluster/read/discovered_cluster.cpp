@@ -9,7 +9,6 @@
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/read/discovered_machine.h"
-#include "core/cluster/spec/gpu_catalogue.h"
 
 namespace strato {
 namespace {
@@ -60,9 +59,8 @@ LinkSpec measured(const MeanLink& mean, const std::string& kind, double elsewher
 class LinkWriter {
  public:
   LinkWriter(ClusterSpec& spec, const Cluster& cluster) : spec_(spec), cluster_(cluster) {
-    for (MachineSpec& machine : spec_.machines) {
+    for (MachineSpec& machine : spec_.machines)
       for (std::int64_t i = 0; i < machine.count; ++i) machines_.push_back(&machine);
-    }
   }
 
   // A transfer goes through two ports: each has half of its latency.
@@ -118,13 +116,11 @@ std::string with_measured_links(std::string_view cluster_json, const std::string
   ClusterSpec spec = read_spec(JsonView::parse(cluster_json, file), catalogue);
   const Cluster cluster = parse_cluster(cluster_json, file, catalogue);
   LinkWriter writer(spec, cluster);
-  for (const auto& [pair, mean] : means_of(cluster, links)) {
-    if (pair.first == pair.second) {
+  for (const auto& [pair, mean] : means_of(cluster, links))
+    if (pair.first == pair.second)
       writer.inside(pair.first, mean);
-    } else {
+    else
       writer.between(pair.first, pair.second, mean);
-    }
-  }
   return json_text(spec_to_json(spec), 2) + "\n";
 }
 

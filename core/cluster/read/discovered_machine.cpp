@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -32,24 +33,15 @@ int direct_links(const GpuReport& gpu) {
 }
 
 LinkSpec pcie_of(const std::vector<GpuReport>& gpus, const std::string& source) {
-  double slowest = 0;
-  const GpuReport* which = nullptr;
-  for (const GpuReport& gpu : gpus) {
-    const double rate = kPcieShare * pcie_lane(gpu.pcie_generation) * gpu.pcie_lanes;
-    if (rate <= 0)
-      return {"pcie", kAssumedPcie, 4, "assumed, PCIe 3.0 x16: the driver does not tell it"};
-    if (which != nullptr && rate >= slowest) continue;
-    slowest = rate;
-    which = &gpu;
-  }
+  const auto rate = [](const GpuReport& gpu) {
+    return kPcieShare * pcie_lane(gpu.pcie_generation) * gpu.pcie_lanes;
+  };
+  const auto slowest = std::ranges::min_element(gpus, {}, rate);
+  if (rate(*slowest) <= 0)
+    return {"pcie", kAssumedPcie, 4, "assumed, PCIe 3.0 x16: the driver does not tell it"};
   return {
-      fmt::format("pcie{}x{}", which->pcie_generation, which->pcie_lanes), slowest, 4,
+      fmt::format("pcie{}x{}", slowest->pcie_generation, slowest->pcie_lanes), rate(*slowest), 4,
       fmt::format("{}; {:.0f} % of the line rate assumed{}", source, kPcieShare * 100, kLatency)};
-}
-
-bool all_on_a_switch(const std::vector<GpuReport>& gpus) {
-  return std::all_of(gpus.begin(), gpus.end(),
-                     [](const GpuReport& gpu) { return gpu.switch_links > 0; });
 }
 
 bool is_joined(const std::vector<GpuReport>& gpus, std::size_t a, std::size_t b) {
@@ -74,35 +66,40 @@ bool all_joined(const std::vector<GpuReport>& gpus) {
   return reached.size() == gpus.size();
 }
 
+// The links of the GPU that reaches least with them.
+struct SlowestLinks {
+  double rate = 0;
+  int links = 0;
+};
+
+template <class LinksOf>
+SlowestLinks slowest_links(const std::vector<GpuReport>& gpus, const LinksOf& links_of) {
+  SlowestLinks least;
+  for (const GpuReport& gpu : gpus) {
+    const int links = links_of(gpu);
+    const double rate = links * nvlink_of(gpu);
+    if (least.links == 0 || rate < least.rate) least = {rate, links};
+  }
+  return least;
+}
+
 std::string rate_source(const std::vector<GpuReport>& gpus) {
-  const bool told = std::all_of(gpus.begin(), gpus.end(),
-                                [](const GpuReport& gpu) { return gpu.nvlink_gbps > 0; });
+  const bool told =
+      std::ranges::all_of(gpus, [](const GpuReport& gpu) { return gpu.nvlink_gbps > 0; });
   return told ? "reported" : "number reported, rate assumed";
 }
 
 LinkSpec switch_link(const std::vector<GpuReport>& gpus) {
-  double least = 0;
-  int links = 0;
-  for (const GpuReport& gpu : gpus) {
-    const double rate = gpu.switch_links * nvlink_of(gpu);
-    if (links > 0 && rate >= least) continue;
-    least = rate;
-    links = gpu.switch_links;
-  }
+  const auto [rate, links] =
+      slowest_links(gpus, [](const GpuReport& gpu) { return gpu.switch_links; });
   return {
-      "nvswitch", least, 2,
+      "nvswitch", rate, 2,
       fmt::format("{}: {} NVLinks of each GPU to a switch{}", rate_source(gpus), links, kLatency)};
 }
 
 LinkSpec mesh_link(const std::vector<GpuReport>& gpus) {
-  double least = 0;
-  int links = 0, fewest = 1 << 20, most = 0;
-  for (const GpuReport& gpu : gpus) {
-    const double rate = direct_links(gpu) * nvlink_of(gpu);
-    if (links > 0 && rate >= least) continue;
-    least = rate;
-    links = direct_links(gpu);
-  }
+  const auto [rate, links] = slowest_links(gpus, direct_links);
+  int fewest = 1 << 20, most = 0;
   for (std::size_t a = 0; a < gpus.size(); ++a) {
     for (std::size_t b = 0; b < gpus.size(); ++b) {
       if (a == b) continue;
@@ -113,7 +110,7 @@ LinkSpec mesh_link(const std::vector<GpuReport>& gpus) {
   }
   const std::string pairs =
       fewest == most ? fmt::to_string(most) : fmt::format("{} to {}", fewest, most);
-  return {"nvlink", least, 2,
+  return {"nvlink", rate, 2,
           fmt::format("{}: {} NVLinks of each GPU together, what a ring reaches; a pair is joined "
                       "by {} of them{}",
                       rate_source(gpus), links, pairs, kLatency)};
@@ -121,13 +118,13 @@ LinkSpec mesh_link(const std::vector<GpuReport>& gpus) {
 
 // Returns the link over which GPUs of a machine with several reach each other.
 LinkSpec fabric_of(const std::vector<GpuReport>& gpus, const std::string& pcie_source) {
-  if (all_on_a_switch(gpus)) return switch_link(gpus);
+  const auto on_a_switch = [](const GpuReport& gpu) { return gpu.switch_links > 0; };
+  if (std::ranges::all_of(gpus, on_a_switch)) return switch_link(gpus);
   if (all_joined(gpus)) return mesh_link(gpus);
   LinkSpec link = pcie_of(gpus, pcie_source);
-  const bool some = std::any_of(gpus.begin(), gpus.end(), [](const GpuReport& gpu) {
-    return gpu.switch_links > 0 || direct_links(gpu) > 0;
-  });
-  if (some) link.note += "; NVLinks join only some of the GPUs and are left out";
+  if (std::ranges::any_of(gpus, on_a_switch) ||
+      std::ranges::any_of(gpus, [](const GpuReport& gpu) { return direct_links(gpu) > 0; }))
+    link.note += "; NVLinks join only some of the GPUs and are left out";
   return link;
 }
 
@@ -152,13 +149,11 @@ void add_gpus(const MachineReport& report, const std::string& pcie_source, Disco
               MachineSpec& machine) {
   for (const GpuReport& gpu : report.gpus) {
     const std::string type = types.type_of(gpu);
-    const auto known = std::find_if(machine.gpus.begin(), machine.gpus.end(),
-                                    [&](const GpuCount& each) { return each.type == type; });
-    if (known != machine.gpus.end()) {
+    const auto known = std::ranges::find(machine.gpus, type, &GpuCount::type);
+    if (known != machine.gpus.end())
       ++known->count;
-    } else {
+    else
       machine.gpus.push_back({type, 1});
-    }
   }
   if (report.gpus.size() > 1) machine.fabric = fabric_of(report.gpus, pcie_source);
   const bool nvlink = machine.fabric && !machine.fabric->kind.starts_with("pcie");
@@ -181,10 +176,61 @@ std::string note_of(const MachineReport& report) {
                        static_cast<double>(report.memory.value) / (1 << 30));
   if (!report.driver.empty()) note += ", GPU driver " + report.driver;
   if (!report.gpu_problem.empty()) note += "; no GPU: " + report.gpu_problem;
-  const bool mig = std::any_of(report.gpus.begin(), report.gpus.end(),
-                               [](const GpuReport& gpu) { return gpu.mig; });
-  if (mig) note += "; MIG is on: the GPUs are described as if they were whole";
+  if (std::ranges::any_of(report.gpus, &GpuReport::mig))
+    note += "; MIG is on: the GPUs are described as if they were whole";
   return note;
+}
+
+// The driver may not tell: these are figures of a small card of 2016, and of the bundled local-cpu.
+constexpr double kAssumedPeak = 5e12, kAssumedMemoryBandwidth = 250e9;
+constexpr double kAssumedCpuBandwidth = 25e9, kAssumedMhz = 2450;
+constexpr int kAssumedLanes = 16;
+constexpr std::int64_t kAssumedMemory = std::int64_t{8} << 30;
+constexpr double kMemoryTolerance = 0.15;  // drivers keep some, and ECC takes up to a sixteenth
+
+bool same_type(const GpuType& a, const GpuType& b) {
+  return same_ignoring_case(a.name, b.name) && a.memory == b.memory &&
+         a.memory_bandwidth == b.memory_bandwidth && a.peak_flops == b.peak_flops;
+}
+
+bool same_memory(Bytes told, Bytes known) {
+  return told.value == 0 || std::abs(told / known - 1) <= kMemoryTolerance;
+}
+
+std::string trimmed(const std::string& text, const std::string& without) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return without;
+  return text.substr(first,
+                     std::min<std::size_t>(text.find_last_not_of(" \t\r\n") - first + 1, 64));
+}
+
+// A figure with where it is from.
+double told_or(double told, double assumed, const std::string& what, const std::string& how,
+               std::string& sources) {
+  const bool any = std::isfinite(told) && told > 0;
+  sources += fmt::format("{}{}: {}", sources.empty() ? "" : "\n", what,
+                         any ? how : "assumed, the machine does not tell it");
+  return any ? told : assumed;
+}
+
+GpuType custom_type(const GpuReport& gpu) {
+  GpuType type;
+  type.name = trimmed(gpu.name, "Unknown GPU");
+  if (!gpu.compute.empty()) type.architecture = "compute capability " + gpu.compute;
+  const double memory = static_cast<double>(gpu.memory.value);
+  type.memory = Bytes(static_cast<std::int64_t>(
+      told_or(memory, kAssumedMemory, "memory_bytes", "reported by the driver", type.sources)));
+  type.memory_bandwidth = told_or(2e6 * gpu.memory_clock_mhz * gpu.memory_bus_bits / 8,
+                                  kAssumedMemoryBandwidth, "memory_bandwidth_GBps",
+                                  fmt::format("computed: 2 x {} MHz x {} bits, as reported",
+                                              gpu.memory_clock_mhz, gpu.memory_bus_bits),
+                                  type.sources);
+  type.peak_flops[static_cast<std::size_t>(Precision::Fp32)] = told_or(
+      2e6 * gpu.clock_mhz * gpu.cores, kAssumedPeak, "peak_tflops",
+      fmt::format("computed: {} cores x 2 x {} MHz, as reported; tensor cores are not counted",
+                  gpu.cores, gpu.clock_mhz),
+      type.sources);
+  return type;
 }
 
 }  // namespace
@@ -193,11 +239,10 @@ MachineSpec discovered_machine(const MachineReport& report, const std::string& n
                                const DiscoveryText& text, DiscoveredTypes& types) {
   MachineSpec machine;
   machine.name = name;
-  if (report.gpus.empty()) {
+  if (report.gpus.empty())
     add_cpus(report, std::max(1, text.cpu_devices), types, machine);
-  } else {
+  else
     add_gpus(report, text.pcie_source, types, machine);
-  }
   machine.nic = nic_of(report, text.interface);
   machine.note = note_of(report);
   return machine;
@@ -216,6 +261,49 @@ std::string machine_name_of(const std::string& host, std::set<std::string>& take
   const std::string first = name;
   for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{}-{}", first, i);
   return name;
+}
+
+std::string DiscoveredTypes::add(GpuType type) {
+  const std::string name = type.name;
+  for (int i = 2;; ++i) {
+    const auto known = std::ranges::find_if(
+        types_, [&](const GpuType& each) { return same_ignoring_case(each.name, type.name); });
+    if (known == types_.end()) break;
+    if (same_type(*known, type)) return known->name;
+    type.name = fmt::format("{} ({})", name, i);
+  }
+  types_.push_back(type);
+  return type.name;
+}
+
+std::string DiscoveredTypes::type_of(const GpuReport& gpu) {
+  const GpuType* known = catalogue_.find(gpu.name);
+  return add(known != nullptr && same_memory(gpu.memory, known->memory) ? *known
+                                                                        : custom_type(gpu));
+}
+
+std::string DiscoveredTypes::type_of_cpu(const MachineReport& report, int devices) {
+  GpuType type;
+  const int cores = std::max(1, report.cores);
+  const std::string share = devices > 1 ? fmt::format("1/{} of ", devices) : "";
+  type.name = trimmed(fmt::format("{}{} x {}", share, cores, trimmed(report.cpu, "CPU")), "CPU");
+  type.architecture = "CPU";
+  const double memory = static_cast<double>(report.memory.value);
+  type.memory = Bytes(static_cast<std::int64_t>(
+      told_or(memory, kAssumedMemory, "memory_bytes", "reported by the system", type.sources) /
+      devices));
+  type.memory_bandwidth =
+      told_or(0, kAssumedCpuBandwidth, "memory_bandwidth_GBps", "", type.sources) / devices;
+  const double mhz = report.cpu_mhz > 0 ? report.cpu_mhz : kAssumedMhz;
+  const int lanes = report.fp32_lanes > 0 ? report.fp32_lanes : kAssumedLanes;
+  const std::string how =
+      fmt::format("computed: {} cores x 2 x {} fp32 multiply-adds a cycle x {:.0f} MHz, {}", cores,
+                  lanes, mhz, report.cpu_mhz > 0 ? "as reported" : "clock assumed");
+  const double peak =
+      told_or(2e6 * mhz * lanes * cores, kAssumedPeak, "peak_tflops", how, type.sources) / devices;
+  type.peak_flops[static_cast<std::size_t>(Precision::Fp32)] = peak;
+  type.peak_flops[static_cast<std::size_t>(Precision::Fp64)] = peak / 2;
+  return add(type);
 }
 
 }  // namespace strato

@@ -15,7 +15,6 @@
 
 #include "core/base/error.h"
 #include "core/cluster/read/discovered_cluster.h"
-#include "core/cluster/spec/gpu_catalogue.h"
 
 namespace strato {
 namespace {

@@ -7,10 +7,7 @@
 #include <map>
 #include <set>
 
-#include "core/cluster/spec/gpu_catalogue.h"
 #include "core/cluster/spec/gpu_json.h"
-#include "core/cluster/spec/gpu_key.h"
-#include "core/cluster/spec/written_units.h"
 
 namespace strato {
 namespace {
@@ -32,8 +29,7 @@ void expect_object(const JsonView& view, const std::string& example) {
 
 double read_bandwidth(const JsonView& view) {
   refuse_written_bandwidth(view);
-  const double value = view.positive_number();
-  return value < kMinGBps || value > kMaxGBps ? view.number(kMinGBps, kMaxGBps) : value;
+  return positive_between(view, kMinGBps, kMaxGBps);
 }
 
 double read_latency(const JsonView& view) {
@@ -60,16 +56,14 @@ std::optional<LinkSpec> find_link(const JsonView& machine, std::string_view key)
 
 std::string read_name(const JsonView& view) {
   const std::string name = view.string();
-  const bool separator = std::any_of(name.begin(), name.end(), [](unsigned char c) {
-    return c < ' ' || c == ':' || c == '>' || c == '/' || c == ',';
+  const bool separator = std::ranges::any_of(name, [](unsigned char c) {
+    return c < ' ' || std::string_view(":>/,").find(static_cast<char>(c)) != std::string::npos;
   });
-  if (name.empty() || name.size() > 64 || separator) {
+  if (name.empty() || name.size() > 64 || separator)
     view.fail("is not a machine's name", "use 1 to 64 characters without : > / and comma");
-  }
-  for (const std::string_view taken : {"net", "network", "fabric", "host"}) {
+  for (const std::string_view taken : {"net", "network", "fabric", "host"})
     if (name == taken)
       view.fail(fmt::format("is \"{}\", a link's name", name), "choose another name");
-  }
   return name;
 }
 
@@ -98,9 +92,8 @@ class SpecReader {
   void read_types(const JsonView& types) {
     for (const JsonView& entry : types.items()) {
       GpuType gpu = gpu_from_json(entry);
-      if (find_as_written(inline_types_.gpus(), gpu.name) != nullptr) {
+      if (find_as_written(inline_types_.gpus(), gpu.name) != nullptr)
         entry.fail(fmt::format("repeats the name \"{}\"", gpu.name), "name each GPU type once");
-      }
       inline_types_.add(std::move(gpu));
     }
   }
@@ -137,9 +130,7 @@ class SpecReader {
 
   // A cluster with prices of some machines only would look cheaper than it is.
   void check_prices(const std::vector<JsonView>& entries) const {
-    const auto has_price = [](const MachineSpec& machine) {
-      return machine.price_per_hour.has_value();
-    };
+    const auto has_price = [](const MachineSpec& m) { return m.price_per_hour.has_value(); };
     const auto priced = std::ranges::find_if(spec_.machines, has_price);
     const auto free = std::ranges::find_if_not(spec_.machines, has_price);
     if (priced == spec_.machines.end() || free == spec_.machines.end()) return;
@@ -173,9 +164,8 @@ class SpecReader {
     if (const auto note = view.find("note")) machine.note = note->string();
     if (const auto price = view.find("price_per_hour"))
       machine.price_per_hour = price->number(0, kMostPrice);
-    if (devices > 1 && !machine.fabric) {
+    if (devices > 1 && !machine.fabric)
       view.fail("has several GPUs and no \"fabric\"", "add the link that joins them");
-    }
     return machine;
   }
 
@@ -184,13 +174,10 @@ class SpecReader {
     view.allow_only({"type", "count"});
     const JsonView type = view.at("type");
     const GpuType& gpu = find_type(type);
-    for (const GpuCount& other : before) {
-      if (other.type != gpu.name) continue;
+    if (std::ranges::find(before, gpu.name, &GpuCount::type) != before.end())
       type.fail(fmt::format("repeats \"{}\"", gpu.name), "give each GPU type of a machine once");
-    }
-    const auto known = std::find_if(spec_.gpus.begin(), spec_.gpus.end(),
-                                    [&](const GpuType& g) { return g.name == gpu.name; });
-    if (known == spec_.gpus.end()) spec_.gpus.push_back(gpu);
+    if (std::ranges::find(spec_.gpus, gpu.name, &GpuType::name) == spec_.gpus.end())
+      spec_.gpus.push_back(gpu);
     const auto count = view.find("count");
     return {gpu.name, count ? count->integer(1, kMaxDevices) : 1};
   }
@@ -200,9 +187,8 @@ class SpecReader {
     view.allow_only({"kind", "latency_us", "bandwidth_GBps", "note"});
     NetworkSpec network;
     if (const auto latency = view.find("latency_us")) network.latency_us = read_latency(*latency);
-    if (const auto bandwidth = view.find("bandwidth_GBps")) {
+    if (const auto bandwidth = view.find("bandwidth_GBps"))
       network.bandwidth_gbps = read_bandwidth(*bandwidth);
-    }
     if (const auto note = view.find("note")) network.note = note->string();
     spec_.network = network;
   }
@@ -225,9 +211,8 @@ class SpecReader {
       const std::vector<JsonView> ends = between.items();
       if (ends.size() != 2) between.fail("does not name two machines", "write [\"a\", \"b\"]");
       PairSpec pair{machine_name(ends[0]), machine_name(ends[1]), read_link(entry)};
-      if (pair.from == pair.to) {
+      if (pair.from == pair.to)
         between.fail(fmt::format("joins \"{}\" with itself", pair.from), "name two machines");
-      }
       if (!pairs_.insert(std::minmax(pair.from, pair.to)).second) {
         between.fail(fmt::format("joins \"{}\" and \"{}\" again", pair.from, pair.to),
                      "give each pair once");
@@ -280,9 +265,8 @@ Json machine_to_json(const MachineSpec& machine) {
   Json json = {{"name", machine.name}};
   if (machine.count > 1) json["count"] = machine.count;
   Json& gpus = json["gpus"] = Json::array();
-  for (const GpuCount& gpu : machine.gpus) {
+  for (const GpuCount& gpu : machine.gpus)
     gpus.push_back(Json{{"type", gpu.type}, {"count", gpu.count}});
-  }
   if (machine.fabric) json["fabric"] = link_to_json(*machine.fabric);
   if (machine.host_link) json["host_link"] = link_to_json(*machine.host_link);
   if (machine.nic) json["nic"] = link_to_json(*machine.nic);

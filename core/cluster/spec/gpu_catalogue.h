@@ -10,8 +10,7 @@
 
 namespace strato {
 
-// The GPU catalogue (resources/gpus.json). find() matches names and aliases, ignoring case. A
-// default constructed one is empty.
+// find() matches names and aliases in any spelling. A default constructed one is empty.
 class GpuCatalogue {
  public:
   static GpuCatalogue read(const std::filesystem::path& file);
@@ -25,5 +24,9 @@ class GpuCatalogue {
  private:
   std::vector<GpuType> gpus_;
 };
+
+bool same_ignoring_case(std::string_view a, std::string_view b);
+// Finds a type by a name or alias as it is written, in any case; null when there is none.
+const GpuType* find_as_written(const std::vector<GpuType>& gpus, std::string_view name);
 
 }  // namespace strato

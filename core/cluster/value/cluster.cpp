@@ -1,7 +1,5 @@
 #include "core/cluster/value/cluster.h"
 
-#include <array>
-
 namespace strato {
 namespace {
 
@@ -10,9 +8,8 @@ constexpr std::array<std::string_view, kPrecisions> kPrecisionNames = {
 
 template <class Key, class T>
 Key find_by_name(const IdVector<Key, T>& values, std::string_view name) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  for (std::size_t i = 0; i < values.size(); ++i)
     if (values[Key(i)].name == name) return Key(i);
-  }
   return Key();
 }
 

@@ -9,7 +9,6 @@
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/cluster_spec.h"
-#include "core/cluster/spec/gpu_catalogue.h"
 
 namespace strato {
 namespace {
@@ -82,11 +81,10 @@ std::vector<MachineKind> kinds_of(const std::vector<MachineSpec>& machines) {
     const auto known = std::ranges::find_if(kinds, [&](const MachineKind& kind) {
       return alike(machines[kind.machines.front().index()], machines[m]);
     });
-    if (known == kinds.end()) {
+    if (known == kinds.end())
       kinds.push_back({{}, {MachineId(m)}});
-    } else {
+    else
       known->machines.emplace_back(m);
-    }
   }
   std::set<std::string> taken;
   for (MachineKind& kind : kinds) {
@@ -112,8 +110,7 @@ class Changer {
         spec_(spec_of(cluster)),
         machines_(single_machines(spec_)),
         kinds_(kinds_of(machines_)),
-        copies_(machines_.size()),
-        stays_(machines_.size(), true) {}
+        times_(machines_.size(), 1) {}
 
   ChangedCluster make() {
     check();
@@ -193,11 +190,9 @@ class Changer {
   void resize(const MachineKind& kind) {
     const auto wanted = change_.machines.find(kind.name);
     if (wanted == change_.machines.end()) return;
-    const auto count = static_cast<std::size_t>(wanted->second);
-    for (std::size_t i = count; i < kind.machines.size(); ++i)
-      stays_[kind.machines[i].index()] = false;
-    for (std::size_t i = kind.machines.size(); i < count; ++i)
-      ++copies_[kind.machines[i % kind.machines.size()].index()];
+    for (const MachineId machine : kind.machines) times_[machine.index()] = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(wanted->second); ++i)
+      ++times_[kind.machines[i % kind.machines.size()].index()];
   }
 
   // The machines that stay in their order, then the copies. spec_.machines and from_ are parallel.
@@ -206,19 +201,17 @@ class Changer {
     for (const MachineSpec& machine : machines_) taken.insert(machine.name);
     spec_.machines.clear();
     for (std::size_t m = 0; m < machines_.size(); ++m) {
-      if (!stays_[m]) continue;
+      if (times_[m] == 0) continue;
       spec_.machines.push_back(machines_[m]);
       from_.emplace_back(m);
     }
-    for (const MachineKind& kind : kinds_) {
-      for (const MachineId machine : kind.machines) {
-        for (std::size_t i = 0; i < copies_[machine.index()]; ++i) {
+    for (const MachineKind& kind : kinds_)
+      for (const MachineId machine : kind.machines)
+        for (std::size_t i = 1; i < times_[machine.index()]; ++i) {
           spec_.machines.push_back(machines_[machine.index()]);
           spec_.machines.back().name = unused_name(kind.name, taken);
           from_.push_back(machine);
         }
-      }
-    }
     if (spec_.machines.empty())
       throw InputError(cluster_.name(), "machines", "none is left", "leave at least one");
     std::erase_if(spec_.links, [&](const PairSpec& pair) {
@@ -257,27 +250,18 @@ class Changer {
     return devices;
   }
 
-  // The machine now that does the work of one as it was.
-  MachineId successor(MachineId machine) const {
-    const auto kind = std::ranges::find_if(kinds_, [&](const MachineKind& each) {
-      return std::ranges::find(each.machines, machine) != each.machines.end();
-    });
-    std::vector<MachineId> left;
-    for (std::size_t m = 0; m < from_.size(); ++m)
-      if (std::ranges::find(kind->machines, from_[m]) != kind->machines.end()) left.emplace_back(m);
-    if (left.empty()) return {};
-    const auto place = std::ranges::find(kind->machines, machine) - kind->machines.begin();
-    return left[static_cast<std::size_t>(place) % left.size()];
-  }
-
+  // The work of a kind's machines as they were goes to those that are there now, in turn.
   IdVector<DeviceId, DeviceId> instead(const Cluster& now) const {
     IdVector<DeviceId, DeviceId> result(cluster_.device_count());
-    for (std::size_t m = 0; m < machines_.size(); ++m) {
-      const MachineId next = successor(MachineId(m));
-      if (!next.valid()) continue;
-      const std::vector<DeviceId> old = devices_of(cluster_, MachineId(m));
-      const std::vector<DeviceId> fresh = devices_of(now, next);
-      for (std::size_t i = 0; i < old.size(); ++i) result[old[i]] = fresh[i];
+    for (const MachineKind& kind : kinds_) {
+      std::vector<MachineId> left;
+      for (std::size_t m = 0; m < from_.size(); ++m)
+        if (std::ranges::find(kind.machines, from_[m]) != kind.machines.end()) left.emplace_back(m);
+      for (std::size_t place = 0; place < kind.machines.size() && !left.empty(); ++place) {
+        const std::vector<DeviceId> old = devices_of(cluster_, kind.machines[place]);
+        const std::vector<DeviceId> fresh = devices_of(now, left[place % left.size()]);
+        for (std::size_t i = 0; i < old.size(); ++i) result[old[i]] = fresh[i];
+      }
     }
     return result;
   }
@@ -297,9 +281,8 @@ class Changer {
   ClusterSpec spec_;
   std::vector<MachineSpec> machines_;  // as it was, by MachineId
   std::vector<MachineKind> kinds_;
-  std::vector<std::size_t> copies_;  // by MachineId as it was
-  std::vector<bool> stays_;
-  std::vector<MachineId> from_;  // by MachineId now
+  std::vector<std::size_t> times_;  // by MachineId as it was: it is there so often, 0: it goes
+  std::vector<MachineId> from_;     // by MachineId now
 };
 
 }  // namespace
@@ -326,9 +309,7 @@ std::shared_ptr<const Cluster> with_device_speed(const std::shared_ptr<const Clu
   check_factor(*cluster, "device speed", speed);
   if (speed == 1) return cluster;
   ClusterSpec spec = spec_of(*cluster);
-  const auto renamed = [&](const std::string& name) {
-    return fmt::format("{} x{:.3g}", name, speed);
-  };
+  const auto renamed = [&](const std::string& n) { return fmt::format("{} x{:.3g}", n, speed); };
   for (GpuType& gpu : spec.gpus) {
     gpu.name = renamed(gpu.name);
     gpu.aliases.clear();

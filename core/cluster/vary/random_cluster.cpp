@@ -5,7 +5,6 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/cluster/read/cluster_reader.h"
-#include "core/cluster/spec/gpu_catalogue.h"
 #include "core/io/json.h"
 
 namespace strato {

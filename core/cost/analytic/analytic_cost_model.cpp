@@ -3,14 +3,117 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "core/base/quantity_text.h"
-#include "core/cost/analytic/efficiency.h"
 #include "core/cost/collective/collectives.h"
 
 namespace strato {
 namespace {
+
+constexpr double kLocalMove = 0.70;  // split, concat and sum: plain streams of moderate size
+
+// The GPU that FamilyEfficiency's half sizes are given for.
+constexpr double kReferenceFlops = 10e12;
+constexpr double kReferenceBandwidth = 500e9;
+
+// The rates that kernels of one family can reach on one GPU: time = launch + ramp + work / rate.
+struct Rates {
+  double flops = 0;                       // per second, for very large kernels
+  double memory = 0;                      // bytes per second, for very large kernels
+  double compute_ramp = 0;                // seconds per kernel
+  double memory_ramp = 0;                 // seconds per kernel
+  Precision precision = Precision::Fp32;  // of the units that do the arithmetic
+};
+
+bool uses_matrix_units(OpFamily family) {
+  return family == OpFamily::MatMul || family == OpFamily::Convolution ||
+         family == OpFamily::Recurrent;
+}
+
+// TF32 stands for fp32 where a GPU has it, as frameworks have it for convolutions (and, with a
+// switch that training scripts set, for matrix products).
+Precision matrix_precision(DataType type) {
+  switch (type) {
+    case DataType::F16:
+      return Precision::Fp16;
+    case DataType::BF16:
+      return Precision::Bf16;
+    case DataType::I8:
+    case DataType::U8:
+      return Precision::Int8;
+    default:
+      return Precision::Tf32;
+  }
+}
+
+// Returns the type that an op computes in: that of its first floating-point output, or input where
+// it has none.
+DataType computing_type(const Graph& graph, const Op& op) {
+  for (const std::vector<TensorId>* tensors : {&op.outputs, &op.inputs})
+    for (const TensorId id : *tensors)
+      if (id.valid() && is_floating(graph.tensor(id).type)) return graph.tensor(id).type;
+  return DataType::F32;
+}
+
+// A plain 3 x 3 convolution of stride 1, or a gradient of one (Lavin and Gray, "Fast Algorithms for
+// Convolutional Neural Networks": cuDNN uses it for all three).
+bool suits_winograd(const Graph& graph, const Op& op) {
+  if (op.family != OpFamily::Convolution) return false;
+  const Op& forward = op.forward.valid() ? graph.op(op.forward) : op;
+  if (forward.inputs.size() < 2 || !forward.inputs[1].valid()) return false;
+  const Shape& kernel = graph.tensor(forward.inputs[1]).shape;
+  const auto all_one = [&](std::string_view key) {
+    return std::ranges::all_of(forward.integers(key), [](std::int64_t v) { return v == 1; });
+  };
+  return kernel.size() == 4 && kernel[2] == 3 && kernel[3] == 3 && all_one("strides") &&
+         all_one("dilations") && forward.integer("group", 1) == 1;
+}
+
+double peak(const GpuType& gpu, Precision precision) {
+  return gpu.peak_flops[static_cast<std::size_t>(precision)];
+}
+
+// The units that do the arithmetic, and the rate that they reach.
+void choose_units(const Calibration& calibration, OpFamily family, DataType type,
+                  const GpuType& gpu, Rates& rates) {
+  const FamilyEfficiency& part = calibration.of(family);
+  rates.flops = peak(gpu, Precision::Fp32) * part.cuda_cores;
+  if (type == DataType::F64) {
+    // A GPU whose fp64 rate is not listed has about 1/32 of its fp32 rate.
+    const double fp64 = peak(gpu, Precision::Fp64);
+    rates.flops = (fp64 > 0 ? fp64 : peak(gpu, Precision::Fp32) / 32) * part.cuda_cores;
+    rates.precision = Precision::Fp64;
+    return;
+  }
+  const Precision units = matrix_precision(type);
+  if (!uses_matrix_units(family) || (units == Precision::Tf32 && !calibration.matrix_units)) return;
+  // Never slower than the ordinary cores: libraries choose the better kernel.
+  const double matrix = peak(gpu, units) * part.tensor_cores;
+  if (matrix <= rates.flops) return;
+  rates.flops = matrix;
+  rates.precision = units;
+}
+
+Rates rates_of(const Calibration& calibration, const Graph& graph, const Op& op,
+               const GpuType& gpu) {
+  const FamilyEfficiency& part = calibration.of(op.family);
+  Rates rates;
+  choose_units(calibration, op.family, computing_type(graph, op), gpu, rates);
+  // Winograd's algorithm runs on ordinary cores; counted are the flops of the direct one.
+  if (rates.precision == Precision::Fp32 && suits_winograd(graph, op))
+    rates.flops *= calibration.winograd;
+  rates.memory = gpu.memory_bandwidth * part.memory;
+  // half * (peak / reference) / (peak * share): the peak cancels.
+  rates.compute_ramp = part.half_flops / (kReferenceFlops * part.cuda_cores);
+  rates.memory_ramp = part.half_bytes / (kReferenceBandwidth * part.memory);
+  return rates;
+}
+
+// Measured times from call to start of an empty kernel, back to back: about 5 microseconds up to
+// Turing and 3.5 since Ampere (told by TF32), framework overhead hidden by asynchronous launches.
+double launch_seconds(const Calibration& calibration, const GpuType& gpu) {
+  return (peak(gpu, Precision::Tf32) > 0 ? 3.5e-6 : 5e-6) * calibration.launch_scale;
+}
 
 // The roofline of one op on one GPU in nanoseconds: the greatest of compute and memory time, each a
 // fixed part (launch and ramp) and a part linear in the number of samples, and the time that the
@@ -18,10 +121,8 @@ namespace {
 // of times.
 struct Roofline {
   double least = 0;
-  double compute_fixed = 0;
-  double compute_per_sample = 0;
-  double memory_fixed = 0;
-  double memory_per_sample = 0;
+  double compute_fixed = 0, compute_per_sample = 0;
+  double memory_fixed = 0, memory_per_sample = 0;
 
   double compute(double samples) const { return compute_fixed + compute_per_sample * samples; }
   double memory(double samples) const { return memory_fixed + memory_per_sample * samples; }
@@ -31,19 +132,23 @@ struct Roofline {
   }
 };
 
+double batch_of(const Graph& graph) {
+  return static_cast<double>(std::max<std::int64_t>(graph.batch(), 1));
+}
+
 Roofline roofline_of(const Calibration& calibration, const Graph& graph, const Op& op,
                      const GpuType& gpu) {
   if (op.view) return {};
   const Rates rates = rates_of(calibration, graph, op, gpu);
-  const double batch = static_cast<double>(std::max<std::int64_t>(graph.batch(), 1));
-  const double launch = op.work.kernels * launch_seconds(calibration, gpu) * 1e9;
-  Roofline roofline{op.work.kernels * calibration.issue_us * 1e3, launch, 0, launch, 0};
-  if (op.work.flops > 0) roofline.compute_fixed += op.work.kernels * rates.compute_ramp * 1e9;
-  roofline.compute_per_sample = op.work.flops / rates.flops * 1e9 / batch;
-  roofline.memory_fixed += op.work.kernels * rates.memory_ramp * 1e9 +
-                           static_cast<double>(op.work.fixed_bytes.value) / rates.memory * 1e9;
+  const Work& work = op.work;
+  const double launch = work.kernels * launch_seconds(calibration, gpu) * 1e9;
+  Roofline roofline{work.kernels * calibration.issue_us * 1e3, launch, 0, launch, 0};
+  if (work.flops > 0) roofline.compute_fixed += work.kernels * rates.compute_ramp * 1e9;
+  roofline.compute_per_sample = work.flops / rates.flops * 1e9 / batch_of(graph);
+  roofline.memory_fixed += work.kernels * rates.memory_ramp * 1e9 +
+                           static_cast<double>(work.fixed_bytes.value) / rates.memory * 1e9;
   roofline.memory_per_sample =
-      static_cast<double>(op.work.batch_bytes.value) / rates.memory * 1e9 / batch;
+      static_cast<double>(work.batch_bytes.value) / rates.memory * 1e9 / batch_of(graph);
   return roofline;
 }
 
@@ -57,11 +162,9 @@ class AnalyticCostModel final : public CostModel {
         collectives_(cluster_),
         types_(cluster_->gpu_types().size()) {
     rooflines_.reserve(graph_->op_count() * types_);
-    for (const Op& op : graph_->ops()) {
-      for (const GpuType& gpu : cluster_->gpu_types()) {
+    for (const Op& op : graph_->ops())
+      for (const GpuType& gpu : cluster_->gpu_types())
         rooflines_.push_back(roofline_of(*calibration_, *graph_, op, gpu));
-      }
-    }
     digest_ = Hasher()
                   .text("analytic cost 2")
                   .digest(graph_->digest())
@@ -77,7 +180,8 @@ class AnalyticCostModel final : public CostModel {
   Nanos local_move(GpuTypeId gpu, Bytes moved) const override {
     const GpuType& type = cluster_->gpu_types()[gpu];
     return nanos_from_seconds(launch_seconds(*calibration_, type) +
-                              static_cast<double>(moved.value) / local_move_rate(type));
+                              static_cast<double>(moved.value) /
+                                  (type.memory_bandwidth * kLocalMove));
   }
 
   Nanos transfer(const Path& path, Bytes bytes) const override {
@@ -93,10 +197,45 @@ class AnalyticCostModel final : public CostModel {
 
   const Digest& digest() const override { return digest_; }
 
-  Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const override;
-  Estimate explain_transfer(const Path& path, Bytes bytes) const override;
+  // "roofline: 61 % of V100-SXM2-16GB's fp32 peak, 5 us launch".
+  Estimate explain_compute(OpId id, GpuTypeId gpu, std::int64_t samples) const override {
+    const Op& op = graph_->op(id);
+    const Nanos time = compute(id, gpu, samples);
+    if (op.view) return analytic(time, "a view: nothing is computed or moved");
+    const GpuType& type = cluster_->gpu_types()[gpu];
+    const Roofline& line = roofline(id, gpu);
+    const double n = static_cast<double>(samples), part = n / batch_of(*graph_);
+    const double seconds = std::max(to_seconds(time), 1e-9);
+    const bool compute_bound = line.compute(n) > line.memory(n);
+    const Precision precision = rates_of(*calibration_, *graph_, op, type).precision;
+    const double reached = compute_bound ? op.work.flops * part / seconds / peak(type, precision)
+                                         : (static_cast<double>(op.work.fixed_bytes.value) +
+                                            static_cast<double>(op.work.batch_bytes.value) * part) /
+                                               seconds / type.memory_bandwidth;
+    const std::string what =
+        compute_bound ? fmt::format("{} peak", name_of(precision)) : "memory bandwidth";
+    const Nanos launch = nanos_from_seconds(op.work.kernels * launch_seconds(*calibration_, type));
+    return analytic(time, fmt::format("roofline: {:.0f} % of {}'s {}, {} launch", 100 * reached,
+                                      type.name, what, time_text(launch)));
+  }
+
+  Estimate explain_transfer(const Path& path, Bytes bytes) const override {
+    const Nanos time = transfer(path, bytes);
+    if (path.links.empty()) return analytic(time, "stays on the device");
+    return analytic(
+        time, fmt::format("{} latency + {} at {:.3g} GB/s", time_text(path.latency),
+                          bytes_text(bytes), path.bandwidth * calibration_->transfer_scale * 1e-9));
+  }
+
   Estimate explain_collective(Collective kind, std::span<const DeviceId> devices,
-                              Bytes bytes) const override;
+                              Bytes bytes) const override {
+    const CollectiveCost cost = collective(kind, devices, bytes);
+    return analytic(
+        cost.duration,
+        fmt::format("{} {} over {} devices: {} latency + {} for {}", name_of(cost.algorithm),
+                    name_of(kind), devices.size(), time_text(cost.latency),
+                    time_text(cost.duration - cost.latency), bytes_text(bytes)));
+  }
 
  private:
   const Roofline& roofline(OpId op, GpuTypeId gpu) const {
@@ -114,48 +253,6 @@ class AnalyticCostModel final : public CostModel {
   std::vector<Roofline> rooflines_;  // by op, then GPU type
   Digest digest_;
 };
-
-// "roofline: 61 % of V100-SXM2-16GB's fp32 peak, 5 us launch".
-Estimate AnalyticCostModel::explain_compute(OpId id, GpuTypeId gpu, std::int64_t samples) const {
-  const Op& op = graph_->op(id);
-  const Nanos time = compute(id, gpu, samples);
-  if (op.view) return analytic(time, "a view: nothing is computed or moved");
-  const GpuType& type = cluster_->gpu_types()[gpu];
-  const Roofline& line = roofline(id, gpu);
-  const double n = static_cast<double>(samples);
-  const double part = n / static_cast<double>(std::max<std::int64_t>(graph_->batch(), 1));
-  const double seconds = std::max(to_seconds(time), 1e-9);
-  const bool compute_bound = line.compute(n) > line.memory(n);
-  const Precision precision = rates_of(*calibration_, *graph_, op, type).precision;
-  const double reached = compute_bound ? op.work.flops * part / seconds /
-                                             type.peak_flops[static_cast<std::size_t>(precision)]
-                                       : (static_cast<double>(op.work.fixed_bytes.value) +
-                                          static_cast<double>(op.work.batch_bytes.value) * part) /
-                                             seconds / type.memory_bandwidth;
-  const std::string what =
-      compute_bound ? fmt::format("{} peak", name_of(precision)) : std::string("memory bandwidth");
-  const Nanos launch = nanos_from_seconds(op.work.kernels * launch_seconds(*calibration_, type));
-  return analytic(time, fmt::format("roofline: {:.0f} % of {}'s {}, {} launch", 100 * reached,
-                                    type.name, what, time_text(launch)));
-}
-
-Estimate AnalyticCostModel::explain_transfer(const Path& path, Bytes bytes) const {
-  const Nanos time = transfer(path, bytes);
-  if (path.links.empty()) return analytic(time, "stays on the device");
-  return analytic(
-      time, fmt::format("{} latency + {} at {:.3g} GB/s", time_text(path.latency),
-                        bytes_text(bytes), path.bandwidth * calibration_->transfer_scale * 1e-9));
-}
-
-Estimate AnalyticCostModel::explain_collective(Collective kind, std::span<const DeviceId> devices,
-                                               Bytes bytes) const {
-  const CollectiveCost cost = collective(kind, devices, bytes);
-  return analytic(
-      cost.duration,
-      fmt::format("{} {} over {} devices: {} latency + {} for {}", name_of(cost.algorithm),
-                  name_of(kind), devices.size(), time_text(cost.latency),
-                  time_text(cost.duration - cost.latency), bytes_text(bytes)));
-}
 
 }  // namespace
 

@@ -3,15 +3,58 @@
 #include <algorithm>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/cost/collective/collective_tree.h"
-#include "core/cost/collective/plan_builder.h"
 
 namespace strato {
 namespace {
 
 using Members = std::vector<DeviceId>;
+
+// Adds up what a collective's phases put on the links.
+class PlanBuilder {
+ public:
+  PlanBuilder(const Cluster& cluster, CollectiveAlgorithm algorithm)
+      : cluster_(cluster), volume_(cluster.links().size()), used_(cluster.links().size()) {
+    plan_.algorithm = algorithm;
+  }
+
+  Nanos latency(DeviceId from, DeviceId to) const { return cluster_.path(from, to).latency; }
+
+  // In this phase, `volume` tensors go from one device to another. Returns the latency of the path.
+  Nanos send(DeviceId from, DeviceId to, double volume) {
+    for (const LinkId link : cluster_.path(from, to).links) volume_[link.index()] += volume;
+    return latency(from, to);
+  }
+
+  // `latency`: of the longest chain of messages that wait for each other.
+  void end_phase(Nanos latency) {
+    double slowest = 0;  // seconds per byte
+    for (std::size_t i = 0; i < volume_.size(); ++i) {
+      if (volume_[i] == 0) continue;
+      slowest = std::max(slowest, volume_[i] / cluster_.links()[LinkId(i)].bandwidth);
+      used_[i] = true;
+      volume_[i] = 0;
+    }
+    plan_.latency += latency;
+    plan_.nanos_per_byte += slowest * 1e9;
+  }
+
+  CollectivePlan build() && {
+    for (std::size_t i = 0; i < used_.size(); ++i)
+      if (used_[i]) plan_.links.push_back(LinkId(i));
+    plan_.links.shrink_to_fit();
+    return std::move(plan_);
+  }
+
+ private:
+  const Cluster& cluster_;
+  std::vector<double> volume_;  // by link, in this phase
+  std::vector<bool> used_;      // by link, in any phase
+  CollectivePlan plan_;
+};
 
 // The volume that crosses each hop of a ring, in tensors, and the number of steps that follow each
 // other.
@@ -59,22 +102,53 @@ Nanos chain(PlanBuilder& plan, const Members& members, double volume, bool back)
   return latency;
 }
 
+// Sends `volume` over every edge of a tree in the directions asked for. Returns the latency of the
+// deepest path.
+Nanos send_over(PlanBuilder& plan, const std::vector<int>& parents, const Members& members,
+                double volume, bool up, bool down) {
+  Nanos deepest;
+  for (std::size_t rank = 0; rank < parents.size(); ++rank) {
+    if (parents[rank] < 0) continue;
+    const DeviceId parent = members[at(parents[rank])];
+    if (up) plan.send(members[rank], parent, volume);
+    if (down) plan.send(parent, members[rank], volume);
+    Nanos way;
+    for (std::size_t below = rank; parents[below] >= 0; below = at(parents[below])) {
+      const DeviceId above = members[at(parents[below])];
+      if (up) way += plan.latency(members[below], above);
+      if (down) way += plan.latency(above, members[below]);
+    }
+    deepest = std::max(deepest, way);
+  }
+  return deepest;
+}
+
 bool has_tree(Collective kind) {
   return kind == Collective::AllReduce || kind == Collective::Broadcast ||
          kind == Collective::Reduce;
 }
 
+// Both trees, or one for broadcast and reduce, with `share` of the tensor. Returns the latency.
+Nanos trees(PlanBuilder& plan, Collective kind, const Members& members, double share) {
+  const auto ranks = static_cast<int>(members.size());
+  if (ranks < 2) return Nanos();
+  if (kind != Collective::AllReduce)
+    return send_over(plan, binary_tree(ranks), members, share, kind == Collective::Reduce,
+                     kind == Collective::Broadcast);
+  const Nanos one = send_over(plan, binary_tree(ranks), members, share / 2, true, true);
+  return std::max(one, send_over(plan, twin_tree(ranks), members, share / 2, true, true));
+}
+
 Nanos around(PlanBuilder& plan, Collective kind, const Members& members, double share, bool tree) {
-  return tree ? send_over_trees(plan, kind, members, share) : ring(plan, kind, members, share);
+  return tree ? trees(plan, kind, members, share) : ring(plan, kind, members, share);
 }
 
 std::vector<Members> by_machine(const Cluster& cluster, std::span<const DeviceId> devices) {
   std::vector<Members> machines;
   for (const DeviceId device : devices) {
     const MachineId machine = cluster.device(device).machine;
-    if (machines.empty() || cluster.device(machines.back().front()).machine != machine) {
+    if (machines.empty() || cluster.device(machines.back().front()).machine != machine)
       machines.emplace_back();
-    }
     machines.back().push_back(device);
   }
   return machines;
@@ -89,8 +163,8 @@ class Hierarchy {
         machines_(by_machine(cluster, devices)) {}
 
   bool applies() const {
-    return machines_.size() >= 2 && std::any_of(machines_.begin(), machines_.end(),
-                                                [](const Members& m) { return m.size() >= 2; });
+    return machines_.size() >= 2 &&
+           std::ranges::any_of(machines_, [](const Members& m) { return m.size() >= 2; });
   }
 
   void append_to(std::vector<CollectivePlan>& plans) const {
@@ -104,9 +178,8 @@ class Hierarchy {
 
  private:
   bool even() const {
-    return std::all_of(machines_.begin(), machines_.end(), [this](const Members& members) {
-      return members.size() == machines_.front().size();
-    });
+    return std::ranges::all_of(
+        machines_, [this](const Members& m) { return m.size() == machines_.front().size(); });
   }
 
   // A phase inside all machines at once.
@@ -174,9 +247,8 @@ void keep_cheapest(std::vector<CollectivePlan>& plans) {
   std::vector<CollectivePlan> kept;
   for (CollectivePlan& plan : plans) {
     if (!kept.empty() && plan.nanos_per_byte >= kept.back().nanos_per_byte) continue;
-    while (kept.size() >= 2 && crossing(kept.back(), plan) <= kept[kept.size() - 2].until) {
+    while (kept.size() >= 2 && crossing(kept.back(), plan) <= kept[kept.size() - 2].until)
       kept.pop_back();
-    }
     if (!kept.empty()) kept.back().until = crossing(kept.back(), plan);
     kept.push_back(std::move(plan));
   }
@@ -184,6 +256,27 @@ void keep_cheapest(std::vector<CollectivePlan>& plans) {
 }
 
 }  // namespace
+
+// A rank's lowest bit tells its height: clearing it and setting the next one leads up.
+std::vector<int> binary_tree(int ranks) {
+  std::vector<int> parents(at(ranks), -1);
+  for (int rank = 1; rank < ranks; ++rank) {
+    const int bit = rank & -rank, up = (rank ^ bit) | (bit << 1);
+    parents[at(rank)] = up < ranks ? up : rank ^ bit;
+  }
+  return parents;
+}
+
+std::vector<int> twin_tree(int ranks) {
+  const std::vector<int> tree = binary_tree(ranks);
+  std::vector<int> twin(tree.size(), -1);
+  const auto moved = [ranks](int rank) {
+    return ranks % 2 == 0 ? ranks - 1 - rank : (rank + 1) % ranks;
+  };
+  for (int rank = 0; rank < ranks; ++rank)
+    if (tree[at(rank)] >= 0) twin[at(moved(rank))] = moved(tree[at(rank)]);
+  return twin;
+}
 
 std::vector<CollectivePlan> collective_plans(const Cluster& cluster, Collective kind,
                                              std::span<const DeviceId> devices,

@@ -13,8 +13,7 @@
 //   About 2 ceil(log2 n) latencies, and at most twice the tensor over a member's port in each
 //   direction. Broadcast and reduce go over one tree, rooted at the first member.
 // Hierarchical (members in several machines, several in some): by leaders: reduce inside machines
-// to
-//   one member each, the collective among these, broadcast inside; by all members, where every
+//   to one member each, the collective among these, broadcast inside; by all members, where every
 //   machine has equally many: reduce-scatter inside, the collective among those of equal position
 //   for their part each, all of them at once, all-gather inside. Between machines a ring or a tree.
 #pragma once
@@ -45,5 +44,14 @@ std::vector<CollectivePlan> collective_plans(const Cluster& cluster, Collective 
 std::vector<CollectivePlan> collective_plans(const Cluster& cluster, Collective kind,
                                              std::span<const DeviceId> devices,
                                              CollectiveAlgorithm algorithm);
+
+// Parent of each rank in a binary tree over `ranks` ranks in order, of depth ceil(log2(ranks)):
+// rank 0 is the root and has one child, every other rank at most two; odd ranks are leaves. -1:
+// none.
+std::vector<int> binary_tree(int ranks);
+
+// The other tree of the pair: that over the mirrored order (even number of ranks) or the order
+// moved by one (odd), in which the leaves of the first are inner nodes.
+std::vector<int> twin_tree(int ranks);
 
 }  // namespace strato

@@ -48,9 +48,8 @@ struct Collectives::Entry {
 
   std::size_t bytes() const {
     std::size_t sum = sizeof *this + devices.size() * sizeof(DeviceId);
-    for (const CollectivePlan& plan : plans) {
+    for (const CollectivePlan& plan : plans)
       sum += sizeof plan + plan.links.size() * sizeof(LinkId);
-    }
     return sum;
   }
 };
@@ -59,22 +58,17 @@ Collectives::Collectives(std::shared_ptr<const Cluster> cluster)
     : cluster_(std::move(cluster)), buckets_(kBuckets) {}
 
 Collectives::~Collectives() {
-  for (std::atomic<Entry*>& bucket : buckets_) {
-    for (Entry* entry = bucket.load(); entry != nullptr;) {
-      delete std::exchange(entry, entry->next);
-    }
-  }
+  for (std::atomic<Entry*>& bucket : buckets_)
+    for (Entry* entry = bucket.load(); entry != nullptr;) delete std::exchange(entry, entry->next);
 }
 
 const Collectives::Entry* Collectives::find(std::uint64_t hash, Collective kind,
                                             std::span<const DeviceId> devices) const {
   const Entry* entry = buckets_[hash % kBuckets].load(std::memory_order_acquire);
-  for (; entry != nullptr; entry = entry->next) {
+  for (; entry != nullptr; entry = entry->next)
     if (entry->hash == hash && entry->kind == kind && entry->devices.size() == devices.size() &&
-        std::memcmp(entry->devices.data(), devices.data(), devices.size_bytes()) == 0) {
+        std::memcmp(entry->devices.data(), devices.data(), devices.size_bytes()) == 0)
       return entry;
-    }
-  }
   return nullptr;
 }
 

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include "core/base/quantity_text.h"
+#include "core/cluster/spec/gpu_catalogue.h"
 #include "core/cost/value/calibration.h"
-#include "core/cost/value/op_signature.h"
 
 namespace strato {
 namespace {
@@ -47,7 +49,68 @@ double doublings_outside(const MeasuredOp& op, std::int64_t samples) {
   return std::max({0.0, std::log2(at / last), std::log2(first / at)});
 }
 
+// The ops measured on GPUs that the cluster has, under the types' own names.
+Profile on_cluster(const Profile& profile, const Cluster& cluster,
+                   std::vector<std::string>& warnings) {
+  GpuCatalogue catalogue;
+  std::vector<std::string_view> names;
+  for (const GpuType& gpu : cluster.gpu_types()) {
+    catalogue.add(gpu);
+    names.push_back(gpu.name);
+  }
+  std::set<std::string> unknown;
+  Profile result;
+  for (const OpProfile& op : profile.ops)
+    if (const GpuType* gpu = catalogue.find(op.gpu))
+      result.ops.push_back({op.signature, gpu->name, op.measurements});
+    else
+      unknown.insert(op.gpu);
+  for (const std::string& gpu : unknown)
+    warnings.push_back(fmt::format("the profile's op times on {} are not used: the cluster has {}",
+                                   gpu, fmt::join(names, ", ")));
+  return result;
+}
+
 }  // namespace
+
+// The op measurements on the cluster's GPU types, under the types' own names (a profile may use an
+// alias), pooled where that joins them; ops of the graph that do not follow the batch have one
+// measurement, at one sample. Says what cannot be used in `warnings`.
+struct BoundProfile {
+  BoundProfile(const Profile& profile, const Graph& graph, const Cluster& cluster,
+               std::vector<std::string>& warnings) {
+    for (std::size_t i = 0; i < graph.op_count(); ++i)
+      if (!graph.op(OpId(i)).view) ops[op_signature(graph, OpId(i))].push_back(OpId(i));
+    Profile bound = on_cluster(profile, cluster, warnings);
+    std::set<std::string> measured_signatures, unknown;
+    for (OpProfile& op : bound.ops) {
+      const auto found = ops.find(op.signature);
+      measured_signatures.insert(op.signature);
+      if (found == ops.end())
+        unknown.insert(op.signature);
+      else if (!follows_batch(graph, found->second.front()))
+        for (OpMeasurement& point : op.measurements) point.samples = 1;
+    }
+    measured = normalised(std::move(bound)).ops;
+    unused.assign(unknown.begin(), unknown.end());
+    if (!unused.empty())
+      warnings.push_back(
+          fmt::format("{} of the profile's {} measured kinds of op are not in {}: {}",
+                      unused.size(), measured_signatures.size(), graph.name(),
+                      unused.front() + (unused.size() > 1 ? ", …" : "")));
+  }
+
+  const OpProfile* find(const std::string& gpu, const std::string& signature) const {
+    const auto key = std::tie(gpu, signature);
+    const auto key_of = [](const OpProfile& op) { return std::tie(op.gpu, op.signature); };
+    const auto at = std::ranges::lower_bound(measured, key, {}, key_of);
+    return at != measured.end() && key_of(*at) == key ? &*at : nullptr;
+  }
+
+  std::map<std::string, std::vector<OpId>> ops;  // of the graph, views left out, by signature
+  std::vector<OpProfile> measured;               // ascending by (GPU type's name, signature)
+  std::vector<std::string> unused;               // signatures that the graph does not have
+};
 
 double MeasuredCompute::analytic(OpId op, GpuTypeId gpu, std::int64_t samples) const {
   return std::max(nanos(analytic_->compute(op, gpu, samples)), 1.0);
@@ -85,9 +148,8 @@ void MeasuredCompute::bind(GpuTypeId gpu, const BoundProfile& profile,
     const MeasuredOp& measured = add(ops.front(), gpu, *found);
     const OpMeasurement& point = measured.points.back();  // the greatest size is never disturbed
     const double through = nanos(point.time) / analytic(ops.front(), gpu, point.samples);
-    for (const OpId op : ops) {
+    for (const OpId op : ops)
       source(op, gpu) = {measured.curved() ? &measured.curve : nullptr, through, &measured};
-    }
   }
   if (missing == 0) return;
   warnings.push_back(fmt::format(
@@ -141,10 +203,9 @@ void MeasuredCompute::find_ratios(GpuTypeId gpu, const BoundProfile& profile) {
     result.spread = 1.4826 * median_of(ratios[family]);
   }
   for (const auto& [signature, ops] : profile.ops) {
-    for (const OpId op : ops) {
+    for (const OpId op : ops)
       if (measured(op, gpu) == nullptr)
         source(op, gpu).scale = ratio(graph_.op(op).family, gpu).median;
-    }
   }
 }
 
@@ -200,9 +261,8 @@ Estimate MeasuredCompute::explain_curve(const MeasuredOp& op, const std::string&
                   op.points.size(), op.points.front().samples,
                   samples_text(op.points.back().samples), gpu, percent_text(op.left_out_error));
   if (outside > 0) result.detail += "; beyond them";
-  if (at != op.points.end()) {
+  if (at != op.points.end())
     result.detail += fmt::format("; {} measured here do not fit the rest", time_text(at->time));
-  }
   return result;
 }
 

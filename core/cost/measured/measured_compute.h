@@ -18,11 +18,13 @@
 #include <string>
 #include <vector>
 
-#include "core/cost/measured/bound_profile.h"
-#include "core/cost/measured/sample_curve.h"
+#include "core/cost/measured/curves.h"
 #include "core/cost/value/cost_model.h"
+#include "core/cost/value/profile.h"
 
 namespace strato {
+
+struct BoundProfile;  // a profile seen from one graph and one cluster
 
 // The measurements of one signature on one GPU type.
 struct MeasuredOp {
@@ -42,9 +44,7 @@ class MeasuredCompute {
 
   Nanos time(OpId op, GpuTypeId gpu, std::int64_t samples) const {
     const Source& source = sources_[op.index() * types_ + gpu.index()];
-    if (source.curve != nullptr) {
-      return rounded(source.curve->nanos(static_cast<double>(samples)));
-    }
+    if (source.curve != nullptr) return rounded(source.curve->nanos(static_cast<double>(samples)));
     const Nanos analytic = analytic_->compute(op, gpu, samples);
     return source.scale == 1 ? analytic
                              : rounded(static_cast<double>(analytic.value) * source.scale);
@@ -71,9 +71,8 @@ class MeasuredCompute {
     std::size_t count = 0;
   };
 
-  // A part in 10^12 is rounding noise, not a nanosecond.
-  // No cost is longer than the longest time that a profile may have: sums of thousands stay in
-  // range.
+  // A part in 10^12 is rounding noise, not a nanosecond. No cost is longer than the longest time
+  // that a profile may have: sums of thousands stay in range.
   static Nanos rounded(double nanos) { return nanos_from(std::min(nanos * (1 - 1e-12), 1e15)); }
   Source& source(OpId op, GpuTypeId gpu) { return sources_[op.index() * types_ + gpu.index()]; }
   FamilyRatio& ratio(OpFamily family, GpuTypeId gpu) {

@@ -4,16 +4,56 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <map>
+#include <optional>
+#include <tuple>
 
 #include "core/base/quantity_text.h"
-#include "core/cost/measured/pair_kind.h"
+#include "core/cluster/spec/gpu_catalogue.h"
 
 namespace strato {
 namespace {
 
 using Points = std::vector<SizedMeasurement>;
+
+constexpr std::string_view kSame = "/same machine";
+constexpr std::string_view kOther = "/other machine";
+
+// Kinds of device pairs, as profiles name them.
+struct PairKind {
+  GpuTypeId from, to;
+  bool same_machine = true;
+  friend auto operator<=>(const PairKind&, const PairKind&) = default;
+};
+
+PairKind kind_of(const Cluster& cluster, DeviceId from, DeviceId to) {
+  const Device &a = cluster.device(from), &b = cluster.device(to);
+  return {a.type, b.type, a.machine == b.machine};
+}
+
+std::optional<GpuTypeId> gpu_called(const Cluster& cluster, std::string_view name) {
+  const GpuType* gpu = find_as_written(cluster.gpu_types(), name);
+  if (gpu == nullptr) return std::nullopt;
+  return GpuTypeId(static_cast<std::size_t>(gpu - cluster.gpu_types().data()));
+}
+
+// from: "V100"; to: "P100/other machine", "V100/same machine". Nothing where that is not the form,
+// or the cluster has no such GPU.
+std::optional<PairKind> parse_pair_kind(const Cluster& cluster, std::string_view from,
+                                        std::string_view to) {
+  const bool same = to.ends_with(kSame);
+  if (!same && !to.ends_with(kOther)) return std::nullopt;
+  to.remove_suffix(same ? kSame.size() : kOther.size());
+  const auto source = gpu_called(cluster, from), target = gpu_called(cluster, to);
+  if (!source || !target) return std::nullopt;
+  return PairKind{*source, *target, same};
+}
+
+// "V100-SXM2-32GB to P100-PCIe-16GB in another machine"
+std::string text_of(const Cluster& cluster, const PairKind& kind) {
+  return fmt::format("{} to {} in {} machine", cluster.gpu_types()[kind.from].name,
+                     cluster.gpu_types()[kind.to].name, kind.same_machine ? "the same" : "another");
+}
 
 // Pools what several entries measured.
 Points pooled(const std::vector<const Points*>& all) {
@@ -22,31 +62,10 @@ Points pooled(const std::vector<const Points*>& all) {
   return normalised(std::move(profile)).transfers.front().measurements;
 }
 
-// The measurements of pairs of devices and of kinds of pairs, by who they are for.
-struct Transfers {
-  std::map<std::pair<DeviceId, DeviceId>, const Points*> devices;
-  std::map<PairKind, std::vector<const Points*>> named;    // for a kind as such
-  std::map<PairKind, std::vector<const Points*>> by_kind;  // of devices of the kind
-};
-
-Transfers sorted(const Profile& profile, const Cluster& cluster,
-                 std::vector<std::string>& warnings) {
-  Transfers result;
-  for (const TransferProfile& entry : profile.transfers) {
-    const DeviceId from = cluster.find_device(entry.from), to = cluster.find_device(entry.to);
-    if (from.valid() && to.valid() && from != to) {
-      result.devices[{from, to}] = &entry.measurements;
-      result.by_kind[kind_of(cluster, from, to)].push_back(&entry.measurements);
-    } else if (const auto kind = parse_pair_kind(cluster, entry.from, entry.to)) {
-      result.named[*kind].push_back(&entry.measurements);
-    } else {
-      warnings.push_back(fmt::format(
-          "the profile's transfers from {} to {} are not used: the cluster {} has no such "
-          "pair",
-          entry.from, entry.to, cluster.name()));
-    }
-  }
-  return result;
+template <class Map, class Key>
+std::int32_t index_in(const Map& indices, const Key& key) {
+  const auto found = indices.find(key);
+  return found == indices.end() ? -1 : found->second;
 }
 
 std::string fit_text(const SizeCurve& curve, const std::string& what, Bytes bytes) {
@@ -65,6 +84,14 @@ double error_of(const SizeCurve& curve, Bytes bytes) {
   return std::min(1.0, std::max(curve.error(), 0.01) * (1 + doublings));
 }
 
+// Beyond the measurements nothing is faster than the path's bandwidth.
+Nanos time_on(const SizeCurve& curve, const Path& path, Bytes bytes) {
+  if (bytes <= curve.to()) return curve.at(bytes);
+  const auto more = static_cast<double>((bytes - curve.to()).value);
+  return std::max(curve.at(bytes),
+                  curve.at(curve.to()) + nanos_from_seconds(more / path.bandwidth));
+}
+
 }  // namespace
 
 MeasuredNetwork::MeasuredNetwork(const Profile& profile, const Cluster& cluster,
@@ -75,64 +102,58 @@ MeasuredNetwork::MeasuredNetwork(const Profile& profile, const Cluster& cluster,
   if (!profile.collectives.empty()) add_collectives(profile, warnings);
 }
 
+std::int32_t MeasuredNetwork::add_pair(std::span<const SizedMeasurement> points, std::string what) {
+  pairs_.push_back({SizeCurve(points), std::move(what)});
+  return static_cast<std::int32_t>(pairs_.size() - 1);
+}
+
 void MeasuredNetwork::add_transfers(const Profile& profile, std::vector<std::string>& warnings) {
-  const Transfers transfers = sorted(profile, cluster_, warnings);
-  std::map<PairKind, std::int32_t> kinds;
-  const auto index_of = [this](Points points, std::string what) {
-    pairs_.push_back({SizeCurve(points), std::move(what)});
-    return static_cast<std::int32_t>(pairs_.size() - 1);
-  };
-  for (const auto& [kind, entries] : transfers.by_kind) {
-    const std::string what =
-        fmt::format("{} measured pairs of {}", entries.size(), text_of(cluster_, kind));
-    kinds[kind] = index_of(pooled(entries), what);
-  }
-  for (const auto& [kind, entries] : transfers.named) {
-    kinds[kind] = index_of(pooled(entries), text_of(cluster_, kind));
-  }
   std::map<std::pair<DeviceId, DeviceId>, std::int32_t> pairs;
-  for (const auto& [pair, points] : transfers.devices) {
-    const auto& [from, to] = pair;
-    pairs[pair] = index_of(*points, cluster_.device(from).name + " to " + cluster_.device(to).name);
+  std::map<PairKind, std::vector<const Points*>> by_kind, named;  // of its devices; as such
+  for (const TransferProfile& entry : profile.transfers) {
+    const DeviceId from = cluster_.find_device(entry.from), to = cluster_.find_device(entry.to);
+    if (from.valid() && to.valid() && from != to) {
+      pairs[{from, to}] =
+          add_pair(entry.measurements, fmt::format("{} to {}", entry.from, entry.to));
+      by_kind[kind_of(cluster_, from, to)].push_back(&entry.measurements);
+    } else if (const auto kind = parse_pair_kind(cluster_, entry.from, entry.to)) {
+      named[*kind].push_back(&entry.measurements);
+    } else {
+      warnings.push_back(fmt::format(
+          "the profile's transfers from {} to {} are not used: the cluster {} has no such pair",
+          entry.from, entry.to, cluster_.name()));
+    }
   }
+  std::map<PairKind, std::int32_t> kinds;
+  for (const auto& [kind, entries] : by_kind)
+    kinds[kind] = add_pair(pooled(entries), fmt::format("{} measured pairs of {}", entries.size(),
+                                                        text_of(cluster_, kind)));
+  for (const auto& [kind, entries] : named)
+    kinds[kind] = add_pair(pooled(entries), text_of(cluster_, kind));
   const std::size_t count = cluster_.device_count();
   pair_of_.assign(count * count, -1);
   for (std::size_t i = 0; i < count * count; ++i) {
     const DeviceId from(i / count), to(i % count);
     if (from == to) continue;
-    const auto own = pairs.find({from, to}), back = pairs.find({to, from});
-    const auto kind = kinds.find(kind_of(cluster_, from, to));
-    if (own != pairs.end()) {
-      pair_of_[i] = own->second;
-    } else if (back != pairs.end()) {
-      pair_of_[i] = back->second;
-    } else if (kind != kinds.end()) {
-      pair_of_[i] = kind->second;
-    }
+    for (const std::int32_t known :
+         {index_in(pairs, std::pair(from, to)), index_in(pairs, std::pair(to, from)),
+          index_in(kinds, kind_of(cluster_, from, to))})
+      if (pair_of_[i] < 0) pair_of_[i] = known;
   }
 }
 
 void MeasuredNetwork::add_collectives(const Profile& profile, std::vector<std::string>& warnings) {
   for (const CollectiveProfile& entry : profile.collectives) {
+    const std::string what =
+        fmt::format("{} over {}", name_of(entry.kind), fmt::join(entry.devices, ", "));
     std::vector<DeviceId> devices;
-    std::string names;
-    bool known = true;
-    for (const std::string& name : entry.devices) {
-      devices.push_back(cluster_.find_device(name));
-      known = known && devices.back().valid();
-      names += (names.empty() ? "" : ", ") + name;
-    }
-    if (!known) {
-      warnings.push_back(
-          fmt::format("the profile's {} over {} is not used: the cluster {} lacks a member",
-                      name_of(entry.kind), names, cluster_.name()));
-      continue;
-    }
-    std::sort(devices.begin(), devices.end());
-    groups_.push_back(
-        {entry.kind,
-         std::move(devices),
-         {SizeCurve(entry.measurements), fmt::format("{} over {}", name_of(entry.kind), names)}});
+    for (const std::string& name : entry.devices) devices.push_back(cluster_.find_device(name));
+    std::ranges::sort(devices);
+    if (!devices.front().valid())  // one that is unknown is the least
+      warnings.push_back(fmt::format("the profile's {} is not used: the cluster {} lacks a member",
+                                     what, cluster_.name()));
+    else
+      groups_.push_back({entry.kind, std::move(devices), {SizeCurve(entry.measurements), what}});
   }
   std::stable_sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
     return std::tie(a.kind, a.devices) < std::tie(b.kind, b.devices);
@@ -146,11 +167,10 @@ const MeasuredNetwork::Measured* MeasuredNetwork::find(const Path& path) const {
   const std::size_t count = pair_of_.size();
   const std::less<const Path*> before;
   std::size_t index = 0;
-  if (!before(&path, first) && before(&path, first + count)) {
+  if (!before(&path, first) && before(&path, first + count))
     index = static_cast<std::size_t>(&path - first);
-  } else {
+  else
     while (index < count && first[index].links != path.links) ++index;
-  }
   if (index == count || pair_of_[index] < 0) return nullptr;
   return &pairs_[static_cast<std::size_t>(pair_of_[index])];
 }
@@ -164,23 +184,15 @@ const MeasuredNetwork::Measured* MeasuredNetwork::find(Collective kind,
   };
   const auto at = std::lower_bound(groups_.begin(), groups_.end(), devices, before);
   if (at == groups_.end() || at->kind != kind ||
-      !std::equal(devices.begin(), devices.end(), at->devices.begin(), at->devices.end())) {
+      !std::equal(devices.begin(), devices.end(), at->devices.begin(), at->devices.end()))
     return nullptr;
-  }
   return &at->measured;
-}
-
-Nanos MeasuredNetwork::time_on(const Measured& measured, const Path& path, Bytes bytes) {
-  const Nanos told = measured.curve.at(bytes);
-  if (bytes <= measured.curve.to()) return told;
-  const auto more = static_cast<double>((bytes - measured.curve.to()).value);
-  return std::max(
-      told, measured.curve.at(measured.curve.to()) + nanos_from_seconds(more / path.bandwidth));
 }
 
 Nanos MeasuredNetwork::transfer(const Path& path, Bytes bytes) const {
   const Measured* measured = find(path);
-  return measured != nullptr ? time_on(*measured, path, bytes) : analytic_->transfer(path, bytes);
+  return measured != nullptr ? time_on(measured->curve, path, bytes)
+                             : analytic_->transfer(path, bytes);
 }
 
 CollectiveCost MeasuredNetwork::collective(Collective kind, std::span<const DeviceId> devices,
@@ -202,7 +214,7 @@ CollectiveCost MeasuredNetwork::collective(Collective kind, std::span<const Devi
 Estimate MeasuredNetwork::explain_transfer(const Path& path, Bytes bytes) const {
   const Measured* measured = find(path);
   if (measured == nullptr) return analytic_->explain_transfer(path, bytes);
-  return {time_on(*measured, path, bytes), CostSource::Fit, error_of(measured->curve, bytes),
+  return {transfer(path, bytes), CostSource::Fit, error_of(measured->curve, bytes),
           fit_text(measured->curve, measured->what, bytes)};
 }
 

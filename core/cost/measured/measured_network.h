@@ -8,12 +8,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "core/cost/measured/size_curve.h"
+#include "core/cost/measured/curves.h"
 #include "core/cost/value/cost_model.h"
 #include "core/cost/value/profile.h"
 
@@ -42,12 +41,12 @@ class MeasuredNetwork {
     Measured measured;
   };
 
+  std::int32_t add_pair(std::span<const SizedMeasurement> points, std::string what);
   void add_transfers(const Profile& profile, std::vector<std::string>& warnings);
   void add_collectives(const Profile& profile, std::vector<std::string>& warnings);
   // Null: not measured.
   const Measured* find(const Path& path) const;
   const Measured* find(Collective kind, std::span<const DeviceId> devices) const;
-  static Nanos time_on(const Measured& measured, const Path& path, Bytes bytes);
 
   const Cluster& cluster_;
   std::shared_ptr<const CostModel> analytic_;

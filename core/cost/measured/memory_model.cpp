@@ -97,9 +97,8 @@ MemoryModel MemoryModel::refine(std::span<const MemoryPoint> large) const {
 }
 
 Bytes MemoryModel::at(std::int64_t batch) const {
-  if (large_.empty() || batch <= greatest_small_) {
+  if (large_.empty() || batch <= greatest_small_)
     return rounded_up(line(static_cast<double>(batch)));
-  }
   double from = static_cast<double>(greatest_small_), bytes = line(from);
   for (const MemoryPoint& point : large_) {
     const auto to = static_cast<double>(point.batch),
@@ -139,9 +138,8 @@ SequentialPlacement sequential_placement(std::span<const Bytes> sizes,
     while (current + 1 < capacity.size() && size > room(current)) ++current;
     std::size_t device = current;
     if (size > room(current)) {
-      for (std::size_t other = 0; other < capacity.size(); ++other) {
+      for (std::size_t other = 0; other < capacity.size(); ++other)
         if (room(other) > room(device)) device = other;
-      }
       result.fits = result.fits && size <= room(device);
     }
     result.used[device] += size;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/cost/value/cost_model.h"
+#include "core/cost/value/profile.h"
 
 namespace strato {
 
@@ -23,5 +24,24 @@ std::shared_ptr<const CostModel> make_cost_model(std::shared_ptr<const Graph> gr
                                                  std::shared_ptr<const Cluster> cluster,
                                                  const CostSources& sources,
                                                  std::vector<std::string>* warnings = nullptr);
+
+// Costs may come from files that a person names, beside the analytic model.
+struct CostFiles {
+  std::vector<std::string> profiles;  // merged
+  std::string calibration;            // file, or the name of a bundled one; empty: the standard
+  bool empty() const { return profiles.empty() && calibration.empty(); }
+};
+
+// Throws InputError. `warnings`: what is odd about pooling these profiles.
+CostSources read_costs(const CostFiles& files, std::vector<std::string>* warnings = nullptr);
+// Files as absolute paths, which hold wherever the program is started.
+CostFiles absolute(CostFiles files);
+
+// Says what is odd about pooling two profiles: the same ops measured on another machine or with
+// other software. Empty: nothing is.
+std::string mixture_warning(const Profile& a, const Profile& b);
+// In words, for people and to tell whether two results were made from the same: "" for the standard
+// calibration alone.
+std::string describe(const CostSources& sources);
 
 }  // namespace strato

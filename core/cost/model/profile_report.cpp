@@ -4,9 +4,7 @@
 #include <memory>
 
 #include "core/cost/analytic/analytic_cost_model.h"
-#include "core/cost/measured/bound_profile.h"
 #include "core/cost/measured/measured_compute.h"
-#include "core/cost/value/profile.h"
 
 namespace strato {
 namespace {

@@ -81,10 +81,9 @@ constexpr Field<Calibration> kFields[] = {
 
 void read_family(const JsonView& json, FamilyEfficiency& family) {
   json.allow_only({"cuda_cores", "tensor_cores", "memory", "half_flops", "half_bytes"});
-  for (const auto& field : kFamilyFields) {
+  for (const auto& field : kFamilyFields)
     if (const auto value = json.find(field.key))
       family.*field.member = value->number(field.low, field.high);
-  }
 }
 
 void read_families(const JsonView& json, Calibration& calibration) {
@@ -92,9 +91,8 @@ void read_families(const JsonView& json, Calibration& calibration) {
   for (std::size_t i = 0; i < kOpFamilies; ++i) known.emplace_back(family_name(i));
   for (const auto& [key, value] : json.members()) {
     const auto found = std::find(known.begin(), known.end(), key);
-    if (found == known.end()) {
+    if (found == known.end())
       value.fail("is not an op family", fmt::format("known are: {}", fmt::join(known, ", ")));
-    }
     read_family(value, calibration.families[static_cast<std::size_t>(found - known.begin())]);
   }
 }
@@ -128,9 +126,8 @@ const Calibration& Calibration::standard() {
 Digest Calibration::digest() const {
   Hasher hasher;
   hasher.text("calibration 1").number(matrix_units);
-  for (const FamilyEfficiency& family : families) {
+  for (const FamilyEfficiency& family : families)
     for (const auto& field : kFamilyFields) hasher.number(family.*field.member);
-  }
   for (const auto& field : kFields) hasher.number(this->*field.member);
   return hasher.finish();
 }
@@ -143,10 +140,9 @@ Calibration parse_calibration(std::string_view json, const std::string& file) {
   calibration.name = root.at("name").string();
   calibration.source = root.at("source").string();
   if (const auto value = root.find("matrix_units")) calibration.matrix_units = value->boolean();
-  for (const auto& field : kFields) {
+  for (const auto& field : kFields)
     if (const auto value = root.find(field.key))
       calibration.*field.member = value->number(field.low, field.high);
-  }
   if (const auto families = root.find("families")) read_families(*families, calibration);
   return calibration;
 }
@@ -174,9 +170,8 @@ std::vector<std::string> bundled_calibrations() {
   std::vector<std::string> names = {std::string(kStandard)};
   std::error_code error;
   for (const auto& entry :
-       fs::directory_iterator(home_directory() / "resources" / "calibrations", error)) {
+       fs::directory_iterator(home_directory() / "resources" / "calibrations", error))
     if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-  }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;

@@ -16,36 +16,21 @@ std::vector<Nanos> mean_op_times(const Graph& graph, const Cluster& cluster,
   for (const Device& device : cluster.devices()) ++devices[device.type.index()];
   std::vector<Nanos> times(graph.op_count());
   for (std::size_t op = 0; op < times.size(); ++op) {
-    for (std::size_t type = 0; type < devices.size(); ++type) {
+    for (std::size_t type = 0; type < devices.size(); ++type)
       times[op] += cost.compute(OpId(op), GpuTypeId(type), graph.batch()) * devices[type];
-    }
     times[op] = times[op] / static_cast<std::int64_t>(cluster.device_count());
   }
   return times;
 }
 
 std::string_view name_of(CollectiveAlgorithm algorithm) {
-  switch (algorithm) {
-    case CollectiveAlgorithm::Ring:
-      return "ring";
-    case CollectiveAlgorithm::Tree:
-      return "tree";
-    case CollectiveAlgorithm::Hierarchical:
-      return "hierarchical";
-  }
-  return "ring";
+  constexpr std::array<std::string_view, 3> names = {"ring", "tree", "hierarchical"};
+  return names[static_cast<std::size_t>(algorithm)];
 }
 
 std::string_view name_of(CostSource source) {
-  switch (source) {
-    case CostSource::Analytic:
-      return "analytic";
-    case CostSource::Fit:
-      return "fit";
-    case CostSource::Profile:
-      return "profile";
-  }
-  return "analytic";
+  constexpr std::array<std::string_view, 3> names = {"analytic", "fit", "profile"};
+  return names[static_cast<std::size_t>(source)];
 }
 
 Estimate CostModel::explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const {

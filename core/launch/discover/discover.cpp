@@ -14,10 +14,11 @@
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/read/discovered_cluster.h"
-#include "core/cluster/spec/gpu_catalogue.h"
 #include "core/io/file.h"
-#include "core/launch/discover/measured_links.h"
 #include "core/launch/measure/discovery_job.h"
+#include "core/launch/measure/measure_job.h"
+#include "core/launch/measure/measure_result.h"
+#include "core/launch/profiling/measure_on.h"
 #include "core/plugin/use/follow.h"
 
 namespace strato {
@@ -83,6 +84,59 @@ std::string interface_of(const DiscoverOptions& options) {
   return found == options.settings.end() ? "" : found->second;
 }
 
+struct LinkRequest {
+  const Cluster& cluster;
+  std::filesystem::path folder, worker;
+  std::map<std::string, std::string> settings;  // the launcher's
+};
+
+struct LinkMeasurement {
+  JobState state = JobState::Failed;
+  std::string problem;
+  std::vector<MeasuredLink> links;
+  std::vector<std::string> notes;
+};
+
+// NCCL measures between GPUs, where every device is one; else messages go through the processes'
+// memory.
+MeasureJobOptions measure_options(const Cluster& cluster) {
+  MeasureJobOptions options;
+  const bool gpus = std::none_of(cluster.gpu_types().begin(), cluster.gpu_types().end(),
+                                 [](const GpuType& type) { return type.architecture == "CPU"; });
+  options.engine = gpus ? "replay-cuda" : "torch";  // holds the messages on their device
+  options.transport = gpus ? "nccl" : "gloo";
+  options.device = gpus ? "cuda" : "cpu";
+  options.largest = Bytes(std::int64_t{64} << 20);
+  options.budget = std::chrono::seconds(30);  // of a cluster file, not of a profile
+  return options;
+}
+
+// Fits a link to a transfer's times by size: the latency is that of the smallest message, the
+// bandwidth is what the largest reaches beyond it.
+MeasuredLink link_of(const TransferProfile& transfer) {
+  const SizedMeasurement& least = transfer.measurements.front();
+  const SizedMeasurement& most = transfer.measurements.back();
+  const Nanos beyond = std::max(Nanos(1), most.time - least.time);
+  return {transfer.from, transfer.to,
+          static_cast<double>(most.bytes.value - least.bytes.value) / to_seconds(beyond),
+          least.time};
+}
+
+// Bandwidth and latency between the devices of a cluster, measured by a job of their own.
+LinkMeasurement measure_links(Launcher& launcher, const LinkRequest& request,
+                              const std::stop_token& stop,
+                              const std::function<void(const std::string&)>& progress) {
+  const MeasureJob job = make_measure_job(request.cluster, request.cluster.name(), {},
+                                          measure_options(request.cluster));
+  MeasureRun run =
+      measure_on(launcher, job, request.folder, request.worker, request.settings, stop,
+                 [&](const MeasureEvent& event) { progress("measuring " + event.what); });
+  LinkMeasurement result{run.state, std::move(run.problem), {}, std::move(run.result.notes)};
+  for (const TransferProfile& transfer : run.result.profile.transfers)
+    if (transfer.measurements.size() >= 2) result.links.push_back(link_of(transfer));
+  return result;
+}
+
 // One that cannot even be started has failed, too.
 LinkMeasurement try_to_measure(Launcher& launcher, const LinkRequest& request,
                                const std::stop_token& stop,
@@ -128,9 +182,8 @@ int machines_named(const std::map<std::string, std::string>& settings) {
   const std::string& text = nodes->second;
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 1) {
+  if (error != std::errc() || end != text.data() + text.size() || count < 1)
     throw InputError("", "--set nodes", "\"" + text + "\" is no positive number", "write nodes=2");
-  }
   return count;
 }
 

@@ -48,7 +48,7 @@ struct JobOptions {
 };
 
 // A rank makes its own program from this, beside the graph: texts, which are read the same
-// everywhere (core/launch/measured/job_plan.h).
+// everywhere (core/launch/measured/make_job.h).
 struct JobPlan {
   std::string plan;         // core/strategy/file/plan_file.h
   std::string calibration;  // core/cost/value/calibration.h; empty: the standard one
@@ -77,5 +77,24 @@ void stage_job(const std::filesystem::path& folder, const Job& job);
 // Returns the digest of what runs, without options, as hexadecimal digits. Peers compare it before
 // the first step.
 std::string job_digest(const Job& job);
+
+// A job as one of its ranks loads it: what the rank needs; the programs of other ranks are not
+// read. Throws InputError for a folder that is not whole, or of which a file has changed.
+struct RankJob {
+  JobOptions options;
+  std::string name;
+  int rank = 0, ranks = 1;
+  std::vector<std::string> devices;
+  std::vector<DeviceId> device_of_rank;
+  std::shared_ptr<const Graph> graph;
+  std::optional<JobPlan> plan;  // `program` is to be made from it
+  RankProgram program;
+  std::string digest;  // job_digest()
+  std::string secret;
+};
+RankJob load_rank(const std::filesystem::path& folder, int rank);
+// Throws InputError (file: `name`) when the program is another rank's, or talks to devices that
+// have no rank.
+void expect_own_program(const RankJob& job, const std::string& name);
 
 }  // namespace strato

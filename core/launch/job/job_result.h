@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "core/base/units.h"
@@ -26,5 +27,10 @@ struct JobResult {
 };
 void write_result(const std::filesystem::path& folder, const JobResult& result);
 JobResult read_result(const std::filesystem::path& folder);
+
+// A job's result as one text (JSON), for the workspace.
+std::string result_text(const JobResult& result);
+// Throws InputError (file: `name`) for anything that result_text() did not make.
+JobResult parse_result(const std::string& text, const std::string& name);
 
 }  // namespace strato

@@ -118,9 +118,8 @@ std::string last_log_line(const fs::path& folder, int rank) {
   if (size <= 0) return "";
   log.seekg(size > kLogTail ? size - kLogTail : 0);
   std::string line, last;
-  while (std::getline(log, line)) {
+  while (std::getline(log, line))
     if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
-  }
   return last;
 }
 

@@ -70,4 +70,12 @@ struct StagedMeasureJob {
 // Throws InputError when `rank` is none of the job's, too.
 StagedMeasureJob load_measure_job(const std::filesystem::path& folder, int rank);
 
+// Everything there is to measure on a cluster, by one rank a device: all ops of the graphs on each
+// GPU type, the transfers of every pair both ways, and all-reduce, all-gather and reduce-scatter of
+// all devices, of every machine's, of every GPU type's and of one device a machine. First one pair
+// of each kind (which GPU types, one machine or two), then the sets, then the others.
+MeasureJob make_measure_job(const Cluster& cluster, const std::string& name,
+                            std::vector<std::shared_ptr<const Graph>> graphs,
+                            const MeasureJobOptions& options);
+
 }  // namespace strato

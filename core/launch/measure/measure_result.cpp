@@ -1,7 +1,6 @@
 #include "core/launch/measure/measure_result.h"
 
-#include "core/cost/value/profile_reader.h"
-#include "core/cost/value/profile_writer.h"
+#include "core/cost/value/profile_file.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 

@@ -2,7 +2,11 @@
 // become a profile. Pure; safe from any thread.
 #pragma once
 
+#include <memory>
+
+#include "core/cost/value/cost_model.h"
 #include "core/cost/value/profile.h"
+#include "core/program/value/program.h"
 #include "core/sim/engine/simulate.h"
 
 namespace strato {
@@ -18,5 +22,15 @@ Profile learned_profile(const Timeline& measured);
 // none: a cost model that scales through what was measured tells more than sizes of another
 // machine.
 Profile with_learned(const Profile& known, const Profile& learned);
+
+// A program with the times of another cost model: the same tasks in the same places. `program` was
+// lowered with `from`; both cost models are of its graph and cluster. Lowering the strategy again
+// would divide model-parallel groups by the new times, and so make another program.
+std::shared_ptr<const Program> retimed(const Program& program, const CostModel& from,
+                                       const CostModel& to);
+
+// Returns how far one program's task times are from another's of the same tasks, relative to those
+// of `before`: the sum of the changes over the sum of the times. 0 for no time.
+double change_of_times(const Program& before, const Program& after);
 
 }  // namespace strato

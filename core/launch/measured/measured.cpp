@@ -5,7 +5,6 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/launch/job/job_result.h"
 
 namespace strato {
 namespace {

@@ -69,11 +69,10 @@ class TrialEvaluator final : public Evaluator {
     if (came.state == PlanRun::State::Stopped) throw Interrupted();
     trial.score.feasible =
         came.state == PlanRun::State::Measured && came.result.step_time > Nanos(0);
-    if (trial.score.feasible) {
+    if (trial.score.feasible)
       trial.score.step_time = came.result.step_time;
-    } else {
+    else
       trial.problem = came.problem.empty() ? "measured nothing" : came.problem;
-    }
     return trial;
   }
 

@@ -1,17 +1,15 @@
 #include "core/launch/measured/tune.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
-#include "core/cost/model/measured_cost_model.h"
 #include "core/launch/measured/learn.h"
 #include "core/launch/measured/measured.h"
-#include "core/launch/measured/retime.h"
 #include "core/launch/measured/smaller_memory.h"
 #include "core/search/constraints/bound_constraints.h"
 #include "core/search/evaluate/baselines.h"
-#include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
 
 namespace strato {
@@ -225,31 +223,14 @@ class Tuner {
 }  // namespace
 
 std::string_view name_of(TuneRound::Verdict verdict) {
-  switch (verdict) {
-    case TuneRound::Verdict::Kept:
-      return "kept";
-    case TuneRound::Verdict::Again:
-      return "again";
-    case TuneRound::Verdict::RolledBack:
-      return "rolled back";
-    case TuneRound::Verdict::Failed:
-      return "failed";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 4> names = {"kept", "again", "rolled back", "failed"};
+  return names[static_cast<std::size_t>(verdict)];
 }
 
 std::string_view name_of(TuneResult::End end) {
-  switch (end) {
-    case TuneResult::End::Stable:
-      return "the cost model is stable";
-    case TuneResult::End::Rounds:
-      return "all rounds were used";
-    case TuneResult::End::Stopped:
-      return "stopped";
-    case TuneResult::End::Nothing:
-      return "no strategy is left to run";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 4> names = {
+      "the cost model is stable", "all rounds were used", "stopped", "no strategy is left to run"};
+  return names[static_cast<std::size_t>(end)];
 }
 
 TuneResult tune(const Problem& problem, Planner& planner, const TuneOptions& options,

@@ -1,22 +1,31 @@
 #include "core/launch/process/child_process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <thread>
 #include <utility>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
+#include "core/launch/process/handle.h"
 
 namespace strato {
 namespace {
 
 using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kCannotStart = "cannot start a process";
 
 void check(int error, const std::string& what) {
   if (error == 0) return;
@@ -25,26 +34,16 @@ void check(int error, const std::string& what) {
                    "end other programs, or raise the limits of processes and open files");
 }
 
-class FileActions {
+// What posix_spawn() is told of the new process: its open files, a process group of its own, and no
+// signal blocked or ignored.
+class SpawnSettings {
  public:
-  FileActions() { check(::posix_spawn_file_actions_init(&actions_), "cannot start a process"); }
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  void move(int from, int to) {
-    check(::posix_spawn_file_actions_adddup2(&actions_, from, to), "cannot start a process");
-  }
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-};
-
-// A process group of its own, and no signal blocked or ignored.
-class Attributes {
- public:
-  Attributes() {
-    check(::posix_spawnattr_init(&attributes_), "cannot start a process");
+  explicit SpawnSettings(const ChildProcess::Streams& streams) {
+    check(::posix_spawn_file_actions_init(&files_), kCannotStart);
+    check(::posix_spawnattr_init(&attributes_), kCannotStart);
+    const std::array<int, 3> from{streams.input, streams.output, streams.error};
+    for (int to = STDIN_FILENO; to <= STDERR_FILENO; ++to)
+      check(::posix_spawn_file_actions_adddup2(&files_, from[at(to)], to), kCannotStart);
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
@@ -54,37 +53,47 @@ class Attributes {
     ::posix_spawnattr_setflags(
         &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   }
-  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  const posix_spawnattr_t* get() const { return &attributes_; }
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&files_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  pid_t spawn(const std::vector<std::string>& arguments) const {
+    std::vector<char*> vector;
+    for (const std::string& argument : arguments)
+      vector.push_back(const_cast<char*>(argument.c_str()));
+    vector.push_back(nullptr);
+    pid_t pid = -1;
+    check(::posix_spawnp(&pid, vector[0], &files_, &attributes_, vector.data(), environ),
+          "cannot start " + arguments[0]);
+    return pid;
+  }
 
  private:
+  posix_spawn_file_actions_t files_;
   posix_spawnattr_t attributes_;
 };
 
-pid_t spawn(const std::vector<std::string>& arguments, const FileActions& files) {
-  std::vector<char*> vector;
-  for (const std::string& argument : arguments)
-    vector.push_back(const_cast<char*>(argument.c_str()));
-  vector.push_back(nullptr);
-  const Attributes attributes;
-  pid_t pid = -1;
-  const int error =
-      ::posix_spawnp(&pid, vector[0], files.get(), attributes.get(), vector.data(), environ);
-  check(error, "cannot start " + arguments[0]);
-  return pid;
+// Reads until both have ended; false: the time is over.
+bool read_all(Handle& output, Handle& error, ProgramResult& result, Clock::time_point until) {
+  while (output.open() || error.open()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    // poll() passes over what is closed: -1.
+    std::array<pollfd, 2> inputs{pollfd{output.get(), POLLIN, 0}, pollfd{error.get(), POLLIN, 0}};
+    if (left <= 0) return false;
+    if (::poll(inputs.data(), inputs.size(), static_cast<int>(left)) <= 0) continue;
+    if (inputs[0].revents != 0) output.read_some(result.output);
+    if (inputs[1].revents != 0) error.read_some(result.error);
+  }
+  return true;
 }
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Streams& streams) {
-  FileActions files;
-  files.move(streams.input, STDIN_FILENO);
-  files.move(streams.output, STDOUT_FILENO);
-  files.move(streams.error, STDERR_FILENO);
-  pid_ = spawn(arguments, files);
-}
+ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Streams& streams)
+    : pid_(SpawnSettings(streams).spawn(arguments)) {}
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
@@ -128,9 +137,29 @@ void ChildProcess::signal(int number) {
 }
 
 bool ChildProcess::wait(std::chrono::milliseconds time) {
-  const auto until = std::chrono::steady_clock::now() + time;
-  while (running() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(2ms);
+  const auto until = Clock::now() + time;
+  while (running() && Clock::now() < until) std::this_thread::sleep_for(2ms);
   return !running();
+}
+
+ProgramResult run_program(const std::vector<std::string>& arguments, std::chrono::seconds most) {
+  const auto until = Clock::now() + most;
+  const Handle nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Pipe output = Pipe::make(), error = Pipe::make();
+  ChildProcess process(arguments, {nothing.get(), output.write.get(), error.write.get()});
+  output.write.close();
+  error.write.close();
+  ProgramResult result;
+  const bool ended =
+      read_all(output.read, error.read, result, until) &&
+      process.wait(std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()));
+  if (ended) {
+    result.problem = process.problem();
+  } else {
+    process.signal(SIGKILL);
+    result.problem = fmt::format("has not ended after {} s", most.count());
+  }
+  return result;
 }
 
 }  // namespace strato

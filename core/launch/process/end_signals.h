@@ -9,8 +9,8 @@ namespace strato {
 // so make it before any other thread.
 class EndSignals {
  public:
-  static constexpr int kKilledBy =
-      128;  // + signal: what a shell reports for a program that it ended
+  // + signal: what a shell reports for a program that it ended.
+  static constexpr int kKilledBy = 128;
 
   EndSignals();
   ~EndSignals();

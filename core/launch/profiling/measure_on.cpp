@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "core/launch/measure/measure_result.h"
 #include "core/plugin/use/follow.h"
 
 namespace strato {

@@ -9,7 +9,6 @@
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/cost/value/op_signature.h"
 
 namespace strato {
 namespace {
@@ -37,9 +36,8 @@ class SignatureTimes {
  public:
   explicit SignatureTimes(const Graph& graph) : row_of_(graph.op_count(), -1) {
     std::map<std::string, int> rows;
-    for (std::size_t i = 0; i < graph.op_count(); ++i) {
+    for (std::size_t i = 0; i < graph.op_count(); ++i)
       if (!graph.op(OpId(i)).view) rows.emplace(op_signature(graph, OpId(i)), 0);
-    }
     for (auto& [signature, row] : rows) {
       row = static_cast<int>(ops_.size());
       ops_.push_back({signature, true, 0, {}});
@@ -57,14 +55,11 @@ class SignatureTimes {
   // Equal ops of one step count with their mean, so that the step's time is kept.
   void add(const std::vector<Nanos>& times) {
     std::vector<double> sums(ops_.size(), 0);
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      if (row_of_[i] >= 0) {
+    for (std::size_t i = 0; i < times.size(); ++i)
+      if (row_of_[i] >= 0)
         sums[static_cast<std::size_t>(row_of_[i])] += static_cast<double>(times[i].value);
-      }
-    }
-    for (std::size_t r = 0; r < sums.size(); ++r) {
+    for (std::size_t r = 0; r < sums.size(); ++r)
       steps_[r].push_back(sums[r] / static_cast<double>(ops_[r].ops));
-    }
   }
 
   std::vector<OpTime> finished(std::int64_t batch) && {
@@ -108,10 +103,9 @@ Bytes largest_op(const Graph& graph) {
 
 void add_ops(Profile& profile, const ProfiledGraph& measured, const std::string& model,
              const std::string& gpu, bool largest_batch) {
-  for (const OpTime& op : measured.ops) {
+  for (const OpTime& op : measured.ops)
     if (op.follows_batch || largest_batch)
       profile.ops.push_back({op.signature, gpu, {op.measurement}});
-  }
   if (!measured.ops.empty())
     profile.memory.push_back({model, gpu, measured.step.batch, measured.step.peak});
 }

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "core/cost/value/op_signature.h"
 #include "core/cost/value/profile.h"
 #include "core/plugin/api/engine.h"
 

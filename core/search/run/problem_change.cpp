@@ -6,7 +6,7 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/cluster/spec/price.h"
+#include "core/cluster/read/cluster_reader.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/cost/value/profile.h"
 #include "core/graph/build/copy_graph.h"

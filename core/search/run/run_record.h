@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/cost/model/cost_files.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/search/api/planner.h"
 

@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/launch/job/job_event.h"
 #include "core/launch/job/run_files.h"
-#include "core/launch/process/line_reader.h"
+#include "core/launch/process/handle.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/use/launch_request.h"
 #include "plugins/launchers/local/rank_process.h"

@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/launch/job/run_files.h"
 #include "core/launch/process/child_process.h"
-#include "core/launch/process/line_reader.h"
+#include "core/launch/process/handle.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/use/launch_request.h"
 #include "plugins/launchers/mpi/command.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "core/launch/process/run_program.h"
+#include "core/launch/process/child_process.h"
 
 namespace strato::slurm {
 namespace {

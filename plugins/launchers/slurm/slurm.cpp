@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/launch/job/run_files.h"
-#include "core/launch/process/run_program.h"
+#include "core/launch/process/child_process.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/use/launch_request.h"
 #include "plugins/launchers/slurm/cause.h"

@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/launch/job/run_files.h"
-#include "core/launch/process/run_program.h"
+#include "core/launch/process/child_process.h"
 #include "core/plugin/use/launch_request.h"
 
 namespace strato::slurm {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "core/io/json.h"
-#include "core/launch/job/rank_job.h"
+#include "core/launch/job/job.h"
 #include "tests/app/worker/fakes.h"
 #include "tests/app/worker/hand_program.h"
 

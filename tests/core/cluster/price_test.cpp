@@ -1,6 +1,4 @@
 // What clusters cost, and that it changes nothing else.
-#include "core/cluster/spec/price.h"
-
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"

@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
-#include "core/cost/collective/collective_tree.h"
+#include "core/cost/collective/collective_plan.h"
 #include "tests/core/cost/toy.h"
 
 namespace strato {

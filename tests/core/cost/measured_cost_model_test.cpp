@@ -10,7 +10,6 @@
 #include "core/cost/analytic/analytic_cost_model.h"
 #include "core/cost/value/calibration.h"
 #include "core/cost/value/cost_model.h"
-#include "core/cost/value/op_signature.h"
 #include "core/cost/value/profile.h"
 #include "core/graph/build/graph_builder.h"
 #include "core/graph/train/training_graph.h"

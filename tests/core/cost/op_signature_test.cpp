@@ -1,6 +1,4 @@
 // Signatures: equal for equal ops of any model at any batch size, different where the work differs.
-#include "core/cost/value/op_signature.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

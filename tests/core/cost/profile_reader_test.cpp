@@ -1,6 +1,4 @@
 // What a profile's reader refuses, with the exact place; and that nothing makes it crash.
-#include "core/cost/value/profile_reader.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/cost/value/profile.h"
-#include "core/cost/value/profile_writer.h"
+#include "core/cost/value/profile_file.h"
 
 namespace strato {
 namespace {

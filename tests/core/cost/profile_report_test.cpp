@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "core/cost/value/cost_model.h"
-#include "core/cost/value/op_signature.h"
 #include "core/cost/value/profile.h"
 #include "tests/core/cost/toy.h"
 

@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/cost/value/profile_reader.h"
-#include "core/cost/value/profile_writer.h"
+#include "core/cost/value/profile_file.h"
 #include "tests/core/cost/random_profile.h"
 
 namespace strato {

@@ -1,10 +1,9 @@
 // The curve of an op's time over samples: exact where it can be, sound where measurements are not.
-#include "core/cost/measured/sample_curve.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include "core/base/random.h"
+#include "core/cost/measured/curves.h"
 
 namespace strato {
 namespace {

@@ -1,7 +1,5 @@
 // Segmented linear regression over sizes: exact recovery, noise, and measurements that make no
 // sense.
-#include "core/cost/measured/size_curve.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -9,6 +7,7 @@
 #include <functional>
 
 #include "core/base/random.h"
+#include "core/cost/measured/curves.h"
 
 namespace strato {
 namespace {

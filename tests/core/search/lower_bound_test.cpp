@@ -4,7 +4,6 @@
 
 #include "core/base/random.h"
 #include "core/cost/model/measured_cost_model.h"
-#include "core/cost/value/op_signature.h"
 #include "core/cost/value/profile.h"
 #include "core/search/evaluate/actions.h"
 #include "core/search/evaluate/baselines.h"

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "core/launch/job/job_event.h"
-#include "core/launch/process/run_program.h"
+#include "core/launch/process/child_process.h"
 #include "tests/faults/fault_kit.h"
 
 namespace strato {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/launch/process/child_process.h"
-#include "core/launch/process/line_reader.h"
+#include "core/launch/process/handle.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/free_port.h"
 #include "tests/paths.h"

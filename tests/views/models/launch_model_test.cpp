@@ -7,7 +7,6 @@
 
 #include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
-#include "core/launch/measured/result_text.h"
 #include "core/store/workspace.h"
 #include "tests/views/models/fake_launcher.h"
 #include "tests/views/models/fixture.h"

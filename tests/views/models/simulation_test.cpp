@@ -1,9 +1,8 @@
 #include <QSignalSpy>
 #include <fstream>
 
-#include "core/cost/value/op_signature.h"
 #include "core/cost/value/profile.h"
-#include "core/cost/value/profile_writer.h"
+#include "core/cost/value/profile_file.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/strategy/file/plan_file.h"
 #include "tests/views/models/fixture.h"

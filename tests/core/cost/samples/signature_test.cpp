@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/cost/value/op_signature.h"
 #include "core/cost/value/profile.h"
 #include "core/graph/train/training_graph.h"
 #include "core/plugin/api/plugin.h"

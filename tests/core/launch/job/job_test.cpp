@@ -11,7 +11,6 @@
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
-#include "core/launch/job/rank_job.h"
 #include "core/launch/job/run_files.h"
 #include "core/program/rank/rank_file.h"
 #include "tests/core/launch/job/staged_job.h"

@@ -1,6 +1,4 @@
 // Two-stage rewriting: what ranks make of the plan alone is, byte for byte, what is made of all.
-#include "core/launch/measured/job_plan.h"
-
 #include <gtest/gtest.h>
 
 #include <random>

@@ -3,11 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/cost/value/op_signature.h"
-#include "core/cost/value/profile_reader.h"
-#include "core/cost/value/profile_writer.h"
+#include "core/cost/value/profile.h"
+#include "core/cost/value/profile_file.h"
 #include "core/launch/measured/make_job.h"
-#include "core/launch/measured/retime.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

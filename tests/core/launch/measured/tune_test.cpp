@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "core/cost/model/measured_cost_model.h"
-#include "core/cost/value/op_signature.h"
+#include "core/cost/value/profile.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "tests/core/launch/measured/real_cluster.h"

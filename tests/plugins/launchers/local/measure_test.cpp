@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "core/launch/measure/measure_plan.h"
+#include "core/launch/measure/measure_job.h"
 #include "core/launch/measure/measure_result.h"
 #include "core/launch/profiling/measure_on.h"
 #include "tests/message_of.h"

@@ -6,7 +6,7 @@
 #include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
 #include "core/launch/job/run_files.h"
-#include "core/launch/process/run_program.h"
+#include "core/launch/process/child_process.h"
 #include "tests/free_port.h"
 #include "tests/message_of.h"
 #include "tests/plugins/launchers/launcher_test.h"

@@ -1,4 +1,4 @@
-#include "core/cost/value/profile_reader.h"
+#include "core/cost/value/profile_file.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 
-#include "core/cost/value/profile.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 
@@ -17,6 +16,9 @@ namespace {
 constexpr double kLongest = 1e15;  // nanoseconds: 11 days
 constexpr std::int64_t kMostRepetitions = 1'000'000'000;
 constexpr std::int64_t kLargest = std::int64_t{1} << 50;  // bytes, samples
+constexpr std::array kCollectives = {Collective::AllReduce, Collective::AllGather,
+                                     Collective::Broadcast, Collective::Reduce,
+                                     Collective::ReduceScatter};
 
 struct TimeUnit {
   std::string_view name;
@@ -41,9 +43,8 @@ class Reader {
     profile.software = text("software");
     for (const JsonView& view : list("ops")) profile.ops.push_back(op(view));
     for (const JsonView& view : list("transfers")) profile.transfers.push_back(transfer(view));
-    for (const JsonView& view : list("collectives")) {
+    for (const JsonView& view : list("collectives"))
       profile.collectives.push_back(collective(view));
-    }
     for (const JsonView& view : list("memory")) profile.memory.push_back(memory(view));
     return normalised(std::move(profile));
   }
@@ -52,8 +53,7 @@ class Reader {
   // Profilers of other programs write ops by the names of their kernels, of no graph; such files
   // are refused in words.
   void refuse_traces() const {
-    const bool trace = root_.is_array() || (root_.is_object() && root_.find("traceEvents"));
-    if (trace)
+    if (root_.is_array() || (root_.is_object() && root_.find("traceEvents")))
       root_.fail("looks like a trace, not a profile",
                  "measure the model's ops with stratoscope-cli profile");
   }
@@ -72,12 +72,9 @@ class Reader {
     const JsonView units = root_.at("units");
     units.allow_only({"time", "bytes"});
     const JsonView time = units.at("time");
-    const std::string name = time.string();
-    const auto unit = std::find_if(kTimeUnits.begin(), kTimeUnits.end(),
-                                   [&](const TimeUnit& known) { return known.name == name; });
-    if (unit == kTimeUnits.end()) {
+    const auto unit = std::ranges::find(kTimeUnits, time.string(), &TimeUnit::name);
+    if (unit == kTimeUnits.end())
       time.fail("is not a unit of time known here", "give \"ns\", \"us\", \"ms\" or \"s\"");
-    }
     unit_ = *unit;
     const JsonView bytes = units.at("bytes");
     if (bytes.string() != "B") bytes.fail("is not a unit of size known here", "give \"B\"");
@@ -88,14 +85,14 @@ class Reader {
     const auto units = entry.find("units");
     if (!units) return;
     units->allow_only({"time", "bytes"});
-    if (const auto time = units->find("time")) check_unit(*time, unit_.name);
-    if (const auto bytes = units->find("bytes")) check_unit(*bytes, "B");
-  }
-
-  static void check_unit(const JsonView& view, std::string_view expected) {
-    if (view.string() == expected) return;
-    view.fail(fmt::format("conflicts with the file's unit, \"{}\"", expected),
-              fmt::format("convert the entry to \"{}\"", expected));
+    const auto check = [&](const char* key, std::string_view expected) {
+      const auto view = units->find(key);
+      if (view && view->string() != expected)
+        view->fail(fmt::format("conflicts with the file's unit, \"{}\"", expected),
+                   fmt::format("convert the entry to \"{}\"", expected));
+    };
+    check("time", unit_.name);
+    check("bytes", "B");
   }
 
   static std::string name_in(const JsonView& view) {
@@ -110,78 +107,53 @@ class Reader {
     if (value < 0) view.fail("is negative", "give the time that was measured");
     if (value > kLongest) view.fail("is longer than 11 days", "check the file's unit of time");
     const Nanos result(std::llround(value));
-    if (positive && result == Nanos(0)) {
+    if (positive && result == Nanos(0))
       view.fail("is zero, or below one nanosecond",
                 "leave out what could not be measured; check the file's unit of time");
-    }
     return result;
   }
 
-  template <class Point>
-  void read_result(const JsonView& view, Point& point) const {
-    point.time = time(view.at("time"), true);
-    if (const auto spread = view.find("spread")) point.spread = time(*spread, false);
-    if (const auto count = view.find("repetitions")) {
-      point.repetitions = count->integer(1, kMostRepetitions);
-    }
-    check_units(view);
-  }
-
-  OpMeasurement op_point(const JsonView& view) const {
-    view.allow_only({"samples", "time", "spread", "repetitions", "units"});
-    OpMeasurement point;
-    point.samples = view.at("samples").integer(1, kLargest);
-    read_result(view, point);
-    return point;
-  }
-
-  SizedMeasurement sized_point(const JsonView& view) const {
-    view.allow_only({"bytes", "time", "spread", "repetitions", "units"});
-    SizedMeasurement point;
-    point.bytes = Bytes(view.at("bytes").integer(0, kLargest));
-    read_result(view, point);
-    return point;
-  }
-
-  // The same size may stand there twice only with the same result.
+  // The measurements of an entry, by `key`, a member of each. The same size may stand there twice
+  // only with the same result.
   template <class Point, class Size>
-  static std::vector<Point> unique_points(const std::vector<std::pair<JsonView, Point>>& given,
-                                          Size Point::*size, std::string_view size_name) {
+  std::vector<Point> points(const JsonView& list, const char* key, Size Point::*size,
+                            std::int64_t least) const {
     std::vector<Point> points;
     std::map<Size, std::size_t> seen;
-    for (const auto& [view, point] : given) {
-      const auto [found, fresh] = seen.emplace(point.*size, points.size());
-      if (fresh) {
-        points.push_back(point);
-        continue;
-      }
-      const Point& other = points[found->second];
-      if (other.time == point.time && other.spread == point.spread) continue;
-      view.fail(fmt::format("has the {} of an earlier measurement, with another result", size_name),
-                "keep one of them, or pool the repetitions");
+    for (const JsonView& view : list.items()) {
+      view.allow_only({key, "time", "spread", "repetitions", "units"});
+      Point point;
+      point.*size = Size(view.at(key).integer(least, kLargest));
+      point.time = time(view.at("time"), true);
+      if (const auto spread = view.find("spread")) point.spread = time(*spread, false);
+      if (const auto count = view.find("repetitions"))
+        point.repetitions = count->integer(1, kMostRepetitions);
+      check_units(view);
+      const auto [same, fresh] = seen.emplace(point.*size, points.size());
+      if (fresh) points.push_back(point);
+      const Point& first = points[same->second];
+      if (first.time != point.time || first.spread != point.spread)
+        view.fail(fmt::format("has the {} of an earlier measurement, with another result", key),
+                  "keep one of them, or pool the repetitions");
     }
     return points;
   }
 
   std::vector<SizedMeasurement> sized_points(const JsonView& entry) const {
     const JsonView list = entry.at("measurements");
-    std::vector<std::pair<JsonView, SizedMeasurement>> given;
-    for (const JsonView& view : list.items()) given.emplace_back(view, sized_point(view));
-    std::vector<SizedMeasurement> points = unique_points(given, &SizedMeasurement::bytes, "bytes");
-    if (points.size() < 2) {
+    auto found = points(list, "bytes", &SizedMeasurement::bytes, 0);
+    if (found.size() < 2)
       list.fail("has fewer than two sizes: no latency and bandwidth can be told from that",
                 "measure at least two sizes, best 1 KB to 1 GB, doubling");
-    }
-    return points;
+    return found;
   }
 
   // A thing that stands there twice is a slip: names the first.
   void claim(const JsonView& view, const std::string& what) {
     const auto [found, fresh] = seen_.emplace(what, view.place());
-    if (!fresh) {
+    if (!fresh)
       view.fail(fmt::format("measures the same as {}", found->second),
                 "put all measurements of one thing in one entry");
-    }
   }
 
   OpProfile op(const JsonView& view) {
@@ -190,11 +162,9 @@ class Reader {
     OpProfile result;
     result.gpu = name_in(view.at("gpu"));
     result.signature = name_in(view.at("signature"));
-    claim(view, "op\n" + result.gpu + "\n" + result.signature);
+    claim(view, fmt::format("op\n{}\n{}", result.gpu, result.signature));
     const JsonView list = view.at("measurements");
-    std::vector<std::pair<JsonView, OpMeasurement>> given;
-    for (const JsonView& point : list.items()) given.emplace_back(point, op_point(point));
-    result.measurements = unique_points(given, &OpMeasurement::samples, "samples");
+    result.measurements = points(list, "samples", &OpMeasurement::samples, 1);
     if (result.measurements.empty()) list.fail("is empty", "give at least one measurement");
     return result;
   }
@@ -205,18 +175,15 @@ class Reader {
     TransferProfile result;
     result.from = name_in(view.at("from"));
     result.to = name_in(view.at("to"));
-    claim(view, "transfer\n" + result.from + "\n" + result.to);
+    claim(view, fmt::format("transfer\n{}\n{}", result.from, result.to));
     result.measurements = sized_points(view);
     return result;
   }
 
   static Collective kind_of(const JsonView& view) {
     const std::string name = view.string();
-    for (const Collective kind :
-         {Collective::AllReduce, Collective::AllGather, Collective::Broadcast, Collective::Reduce,
-          Collective::ReduceScatter}) {
+    for (const Collective kind : kCollectives)
       if (name == name_of(kind)) return kind;
-    }
     view.fail("is not a collective known here",
               "give \"all-reduce\", \"all-gather\", \"broadcast\", \"reduce\" or "
               "\"reduce-scatter\"");
@@ -228,16 +195,15 @@ class Reader {
     CollectiveProfile result;
     result.kind = kind_of(view.at("kind"));
     const JsonView devices = view.at("devices");
-    std::string key = fmt::format("collective\n{}", name_of(result.kind));
     for (const JsonView& device : devices.items()) {
-      result.devices.push_back(name_in(device));
-      if (std::count(result.devices.begin(), result.devices.end(), result.devices.back()) > 1) {
+      std::string name = name_in(device);
+      if (std::ranges::count(result.devices, name) > 0)
         device.fail("is a member already", "name every member once");
-      }
-      key += "\n" + result.devices.back();
+      result.devices.push_back(std::move(name));
     }
     if (result.devices.size() < 2) devices.fail("has fewer than two members", "name the members");
-    claim(view, key);
+    claim(view,
+          fmt::format("collective\n{}\n{}", name_of(result.kind), fmt::join(result.devices, "\n")));
     result.measurements = sized_points(view);
     return result;
   }
@@ -259,6 +225,59 @@ class Reader {
   std::map<std::string, std::string> seen_;  // what was measured, and where that stands
 };
 
+// Three decimals of a microsecond are whole nanoseconds: nothing is lost.
+double microseconds(Nanos time) { return static_cast<double>(time.value) / 1000.0; }
+
+std::pair<const char*, std::int64_t> size_of(const OpMeasurement& point) {
+  return {"samples", point.samples};
+}
+std::pair<const char*, std::int64_t> size_of(const SizedMeasurement& point) {
+  return {"bytes", point.bytes.value};
+}
+
+// `json` with its measurements.
+template <class Point>
+Json with(Json json, const std::vector<Point>& points) {
+  Json& list = json["measurements"] = Json::array();
+  for (const Point& point : points) {
+    const auto [key, size] = size_of(point);
+    list.push_back(Json{{key, size},
+                        {"time", microseconds(point.time)},
+                        {"spread", microseconds(point.spread)},
+                        {"repetitions", point.repetitions}});
+  }
+  return json;
+}
+
+Json json_of(const OpProfile& op) {
+  return with(Json{{"gpu", op.gpu}, {"signature", op.signature}}, op.measurements);
+}
+Json json_of(const TransferProfile& transfer) {
+  return with(Json{{"from", transfer.from}, {"to", transfer.to}}, transfer.measurements);
+}
+Json json_of(const CollectiveProfile& each) {
+  return with(Json{{"kind", name_of(each.kind)}, {"devices", each.devices}}, each.measurements);
+}
+Json json_of(const MemoryMeasurement& point) {
+  return Json{{"graph", point.graph},
+              {"gpu", point.gpu},
+              {"batch", point.batch},
+              {"peak", point.peak.value}};
+}
+
+// One entry a line: long profiles stay readable, and diff well.
+template <class Entry>
+std::string lines_of(const char* name, const std::vector<Entry>& entries) {
+  std::string result = fmt::format(",\n  \"{}\": [", name);
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    result += (i == 0 ? "\n    " : ",\n    ") + json_text(json_of(entries[i]));
+  return result + (entries.empty() ? "]" : "\n  ]");
+}
+
+std::string text_of(const char* name, const std::string& text) {
+  return text.empty() ? "" : fmt::format(",\n  \"{}\": {}", name, json_text(Json(text)));
+}
+
 }  // namespace
 
 Profile parse_profile(std::string_view json, const std::string& file) {
@@ -267,6 +286,20 @@ Profile parse_profile(std::string_view json, const std::string& file) {
 
 Profile read_profile(const std::filesystem::path& file) {
   return parse_profile(read_file(file), file.string());
+}
+
+std::string profile_json(const Profile& given) {
+  const Profile profile = normalised(given);
+  return "{\n  \"format\": \"stratoscope-profile\",\n  \"version\": 1,\n"
+         "  \"units\": {\"time\": \"us\", \"bytes\": \"B\"}" +
+         text_of("name", profile.name) + text_of("host", profile.host) +
+         text_of("software", profile.software) + lines_of("ops", profile.ops) +
+         lines_of("transfers", profile.transfers) + lines_of("collectives", profile.collectives) +
+         lines_of("memory", profile.memory) + "\n}\n";
+}
+
+void write_profile(const std::filesystem::path& file, const Profile& profile) {
+  write_file(file, profile_json(profile));
 }
 
 }  // namespace strato

@@ -1,4 +1,4 @@
-// Reads profiles (the format: profile.h).
+// Reads and writes profiles (the format: profile.h).
 #pragma once
 
 #include <filesystem>
@@ -13,5 +13,10 @@ namespace strato {
 // than two points of a transfer or collective, one thing measured twice with other results, ...
 Profile read_profile(const std::filesystem::path& file);
 Profile parse_profile(std::string_view json, const std::string& file);
+
+// In the order that profile.h documents, whatever the order in `profile`; what stands there twice
+// is pooled. parse_profile gives an equal profile back.
+std::string profile_json(const Profile& profile);
+void write_profile(const std::filesystem::path& file, const Profile& profile);
 
 }  // namespace strato
