@@ -1,6 +1,6 @@
 // A strategy that is pruned from local improvement is never better, and a search with it goes on as
 // every other.
-#include "core/search/local/bound_pruning.h"
+#include "core/search/local/bound_use.h"
 
 #include <gtest/gtest.h>
 
