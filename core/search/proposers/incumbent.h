@@ -33,7 +33,9 @@ class Finishing {
   Strategy of(const Candidate& candidate) const;
   Strategy finished(const ActionVector& actions) const { return of({actions, all(false)}); }
   Strategy unfinished(const ActionVector& actions) const { return table_.strategy_of(actions); }
-  Strategy seen_by_tree(const ActionVector& actions) const { return of({actions, flags_of_tree()}); }
+  Strategy seen_by_tree(const ActionVector& actions) const {
+    return of({actions, flags_of_tree()});
+  }
   bool is_seen_by_tree(const Candidate& candidate) const;  // as it is
 
   // Flags of groups that are not finished.
