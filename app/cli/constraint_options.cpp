@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/search/constraints/constraints_json.h"
+#include "core/search/constraints/constraints.h"
 
 namespace strato::cli {
 

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "app/cli/report.h"
-#include "core/sim/explain/gaps.h"
 #include "core/sim/explain/memory_report.h"
 #include "core/sim/explain/path_pieces.h"
 #include "core/sim/explain/what_if.h"

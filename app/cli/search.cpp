@@ -8,7 +8,7 @@
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_program.h"
 #include "core/search/constraints/bound_constraints.h"
-#include "core/search/constraints/constraints_json.h"
+#include "core/search/constraints/constraints.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/lower_bound.h"
 #include "core/search/evaluate/outcome.h"

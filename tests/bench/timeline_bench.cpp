@@ -13,7 +13,6 @@
 #include <map>
 #include <vector>
 
-#include "core/sim/explain/gaps.h"
 #include "core/sim/explain/path_pieces.h"
 #include "tests/bench/gui_application.h"
 #include "tests/views/timeline/sample_timeline.h"

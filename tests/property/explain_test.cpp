@@ -5,7 +5,6 @@
 #include "core/program/lower/lower.h"
 #include "core/sim/engine/simulate.h"
 #include "core/sim/explain/error_bar.h"
-#include "core/sim/explain/gaps.h"
 #include "core/sim/explain/memory_report.h"
 #include "core/sim/explain/path_pieces.h"
 #include "core/sim/explain/what_if.h"

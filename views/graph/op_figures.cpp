@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/search/evaluate/outcome.h"
-#include "core/sim/explain/gaps.h"
 #include "core/sim/explain/path_pieces.h"
 
 namespace strato {

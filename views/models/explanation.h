@@ -13,7 +13,6 @@
 #include "core/graph/group/grouping.h"
 #include "core/search/api/evaluator.h"
 #include "core/sim/explain/error_bar.h"
-#include "core/sim/explain/gaps.h"
 #include "core/sim/explain/path_pieces.h"
 #include "core/sim/explain/what_if.h"
 

@@ -1,7 +1,7 @@
 // What a person demands of strategies: an undoable value beside the strategy, kept with the
 // workspace for each model on each cluster.
 #include "core/base/error.h"
-#include "core/search/constraints/constraints_json.h"
+#include "core/search/constraints/constraints.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string_view>
 
-#include "core/sim/explain/gaps.h"
+#include "core/sim/explain/path_pieces.h"
 #include "views/models/explanation.h"
 
 namespace strato {

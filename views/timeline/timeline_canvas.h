@@ -5,7 +5,7 @@
 #include <QAbstractScrollArea>
 #include <memory>
 
-#include "core/sim/explain/gaps.h"
+#include "core/sim/explain/path_pieces.h"
 #include "views/drag/device_drop.h"
 #include "views/models/session.h"
 #include "views/timeline/order_editor.h"

@@ -9,7 +9,6 @@
 #include <QWheelEvent>
 #include <cmath>
 
-#include "core/sim/explain/gaps.h"
 #include "core/sim/explain/path_pieces.h"
 #include "views/style/style.h"
 #include "views/timeline/timeline_canvas.h"

@@ -3,7 +3,6 @@
 #include <QFontMetricsF>
 #include <cmath>
 
-#include "core/sim/explain/gaps.h"
 #include "core/sim/explain/path_pieces.h"
 #include "views/style/style.h"
 #include "views/timeline/timeline_painter.h"

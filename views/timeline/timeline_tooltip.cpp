@@ -1,6 +1,6 @@
 // What is told about the thing under the cursor.
 #include "core/sim/explain/error_bar.h"
-#include "core/sim/explain/gaps.h"
+#include "core/sim/explain/path_pieces.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 #include "views/timeline/timeline_canvas.h"

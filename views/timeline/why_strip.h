@@ -10,7 +10,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/sim/explain/gaps.h"
 #include "core/sim/explain/path_pieces.h"
 #include "views/timeline/time_mapping.h"
 

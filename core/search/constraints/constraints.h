@@ -85,4 +85,11 @@ Constraints::Forbid parse_forbid(std::string_view text);  // "conv1=p100,duplica
 Constraints::Together parse_together(std::string_view text);  // "fc6,fc7"
 Constraints::Limit parse_limit(std::string_view text);        // "8"; "encoder.*=4"
 
+// Constraints as a file. The readers throw InputError with the exact place: another format, an
+// unknown key or mode, a weight below 1, no group, no device, fewer than two groups together, a
+// limit below 1.
+std::string constraints_json(const Constraints& constraints);
+Constraints parse_constraints(std::string_view json, const std::string& file);
+Constraints read_constraints(const std::filesystem::path& file);
+
 }  // namespace strato

@@ -1,6 +1,4 @@
 // Constraints as text: the format is in constraints.h.
-#include "core/search/constraints/constraints_json.h"
-
 #include <fmt/format.h>
 
 #include "core/base/error.h"

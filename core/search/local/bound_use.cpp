@@ -4,6 +4,21 @@
 
 namespace strato {
 
+void BoundPruning::begin_round(std::size_t most) {
+  most_ = most;
+  bounded_ = pruned_ = 0;
+}
+
+bool BoundPruning::prunes(const Strategy& strategy, const Score& to_beat) {
+  constexpr std::size_t kFirst = 3, kOneIn = 3;
+  if (!to_beat.feasible || pruned_ >= most_) return false;
+  if (bounded_ >= kFirst && pruned_ * kOneIn < bounded_) return false;
+  ++bounded_;
+  const bool hopeless = bound_.of(strategy) >= to_beat.step_time;
+  if (hopeless) ++pruned_;
+  return hopeless;
+}
+
 BoundUse::BoundUse(const Problem& problem, std::span<const std::vector<std::int32_t>> legal,
                    bool use, bool prune)
     : small_(use && SmallSpace::is_small(problem, legal)) {

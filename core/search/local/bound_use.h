@@ -1,7 +1,6 @@
-// What a search uses bounds for: of a problem with few strategies it lists them all
-// (small_space.h), of any other it prunes proposals (bound_pruning.h). An evaluator may measure, or
-// add to strategies what bounds know nothing of: once a strategy is faster than its bound, none is
-// used any more. One thread at a time.
+// What a search uses the bounds of lowered programs for (program_bound.h). An evaluator may
+// measure, or add to strategies what bounds know nothing of: once a strategy is faster than its
+// bound, none is used any more. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +8,33 @@
 #include <span>
 #include <vector>
 
-#include "core/search/local/bound_pruning.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/program_bound.h"
 
 namespace strato {
 
+// Tells which strategies need no evaluation, since their bounds say that they are no better than
+// what they would have to beat. To bound one costs a lowering, which is less than an evaluation,
+// but not nothing: a round in which few are pruned soon bounds no more of them. Nothing is
+// remembered from round to round.
+class BoundPruning {
+ public:
+  explicit BoundPruning(const Problem& problem) : bound_(problem) {}
+
+  void begin_round(std::size_t most);  // prunes at most so many
+  bool prunes(const Strategy& strategy, const Score& to_beat);
+  // A strategy that was evaluated is faster than its bound: no bound can be trusted.
+  bool is_contradicted_by(const Strategy& strategy, const Score& score) {
+    return score.feasible && score.step_time < bound_.of(strategy);
+  }
+
+ private:
+  ProgramBound bound_;
+  std::size_t most_ = 0, bounded_ = 0, pruned_ = 0;  // in this round
+};
+
+// Of a problem with few strategies a search lists them all (small_space.h), of any other it prunes
+// proposals.
 class BoundUse {
  public:
   // `legal`: actions by group.

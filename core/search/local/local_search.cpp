@@ -9,50 +9,33 @@
 namespace strato {
 namespace {
 
-[[noreturn]] void damaged() {
+// Refuses what does not belong to `groups` groups with so many actions.
+void check(const LocalSearchState& state, std::size_t groups, std::size_t actions) {
+  constexpr std::int64_t kMostSteps = std::int64_t{1} << 60, kMostTries = std::int64_t{1} << 40;
+  const auto below = [](std::int32_t value, std::size_t bound) {
+    return value >= 0 && at(value) < bound;
+  };
+  const auto is_strategy = [&](const ActionVector& strategy) {
+    return (strategy.empty() || strategy.size() == groups) &&
+           std::ranges::all_of(strategy, [&](std::int32_t a) { return below(a, actions); });
+  };
+  const auto is_move = [&](const Move& move) {
+    return below(move.kind, Neighbourhood::kKinds) && below(move.group, groups) &&
+           below(move.action, actions);
+  };
+  const auto is_yield = [](const LocalSearchState::Yield& yield) {
+    return yield.wins >= 0 && yield.tries >= yield.wins && yield.tries <= kMostTries;
+  };
+  if (state.steps >= 0 && state.steps <= kMostSteps &&
+      state.successes.size() == Neighbourhood::kKinds && is_strategy(state.incumbent) &&
+      is_strategy(state.away) && std::ranges::all_of(state.tried, is_move) &&
+      std::ranges::all_of(state.together, is_move) &&
+      (state.yields.empty() || state.yields.size() == Neighbourhood::kSources) &&
+      std::ranges::all_of(state.yields, is_yield))
+    return;
   throw InputError("", "search tree", "the state of its local search is damaged",
                    "run the search again");
 }
-
-// Refuses what does not belong to `groups` groups with so many actions.
-class StateCheck {
- public:
-  StateCheck(std::size_t groups, std::size_t actions) : groups_(groups), actions_(actions) {}
-
-  void operator()(const LocalSearchState& state) const {
-    if (state.steps < 0 || state.steps > std::int64_t{1} << 60) damaged();
-    if (state.successes.size() != Neighbourhood::kKinds) damaged();
-    check_strategy(state.incumbent);
-    check_strategy(state.away);
-    check_moves(state.tried);
-    check_moves(state.together);
-    if (!state.yields.empty()) check_yields(state.yields);
-  }
-
- private:
-  static void check_below(std::int32_t value, std::size_t bound) {
-    if (value < 0 || at(value) >= bound) damaged();
-  }
-  void check_strategy(const ActionVector& strategy) const {
-    if (!strategy.empty() && strategy.size() != groups_) damaged();
-    for (const std::int32_t action : strategy) check_below(action, actions_);
-  }
-  void check_moves(const std::vector<Move>& moves) const {
-    for (const Move& move : moves) {
-      check_below(move.kind, Neighbourhood::kKinds);
-      check_below(move.group, groups_);
-      check_below(move.action, actions_);
-    }
-  }
-  static void check_yields(const std::vector<LocalSearchState::Yield>& yields) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 40;
-    if (yields.size() != Neighbourhood::kSources) damaged();
-    for (const auto& [tries, wins] : yields)
-      if (wins < 0 || tries < wins || tries > kMost) damaged();
-  }
-
-  std::size_t groups_, actions_;
-};
 
 }  // namespace
 
@@ -98,7 +81,7 @@ void LocalSearch::add(ActionVector strategy, std::vector<Move> moves,
 void LocalSearch::add_together(std::size_t count) {
   if (together_.size() > 1) {
     ActionVector all = base();
-    for (const Move& move : together_) all = neighbourhood_.apply(move, std::move(all));
+    for (const Move& move : together_) all = neighbourhood_.apply(move, all);
     add(std::move(all), together_);
   }
   for (const Move& move : together_)
@@ -198,28 +181,26 @@ bool LocalSearch::accept(std::span<const Score> scores) {
 }
 
 LocalSearchState LocalSearch::save() const {
-  LocalSearchState state;
-  state.steps = step_;
-  state.incumbent = incumbent_;
-  state.successes = successes_;
-  state.yields = {yields_.begin(), yields_.end()};
-  state.tried = {tried_.begin(), tried_.end()};
-  state.together = together_;
-  state.tried_pairs = {tried_pairs_.begin(), tried_pairs_.end()};
-  state.away = away_;
-  state.away_time_ns = away_score_.step_time.value;
-  state.neighbours_done = neighbours_done_;
-  state.used_starts = {used_starts_.begin(), used_starts_.end()};
-  return state;
+  return {.steps = step_,
+          .incumbent = incumbent_,
+          .successes = successes_,
+          .yields = {yields_.begin(), yields_.end()},
+          .tried = {tried_.begin(), tried_.end()},
+          .together = together_,
+          .tried_pairs = {tried_pairs_.begin(), tried_pairs_.end()},
+          .away = away_,
+          .away_time_ns = away_score_.step_time.value,
+          .neighbours_done = neighbours_done_,
+          .used_starts = {used_starts_.begin(), used_starts_.end()}};
 }
 
 void LocalSearch::restore(const LocalSearchState& state) {
-  StateCheck(neighbourhood_.groups(), neighbourhood_.actions())(state);
+  check(state, neighbourhood_.groups(), neighbourhood_.actions());
   step_ = state.steps;
   incumbent_ = state.incumbent;
   successes_ = state.successes;
   for (std::int64_t& count : successes_) count = std::clamp<std::int64_t>(count, 0, 1'000'000);
-  for (std::size_t i = 0; i < state.yields.size(); ++i) yields_[i] = state.yields[i];
+  std::ranges::copy(state.yields, yields_.begin());
   tried_ = {state.tried.begin(), state.tried.end()};
   together_ = state.together;
   tried_pairs_ = {state.tried_pairs.begin(), state.tried_pairs.end()};

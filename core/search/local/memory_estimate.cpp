@@ -6,7 +6,7 @@
 namespace strato {
 
 MemoryEstimate::MemoryEstimate(const Problem& problem)
-    : problem_(problem), needs_(problem.grouping->size()) {
+    : problem_(problem), needs_(problem.grouping->size()), along_(groups_along(*problem.grouping)) {
   const Graph& graph = *problem.graph;
   std::vector<bool> counted(graph.tensors().size(), false);
   const auto kept_by = [&](TensorId input) {  // whoever reads it first keeps it
@@ -29,26 +29,15 @@ MemoryEstimate::MemoryEstimate(const Problem& problem)
     need.activations += made / 2;  // about half of all ops are forward ones
     need.largest = std::max(need.largest, kept + made);
   }
-  for (std::size_t g = 0; g < needs_.size(); ++g) along_.emplace_back(g);
-  std::ranges::stable_sort(along_, {}, [&](GroupId group) {
-    const auto& ops = problem.grouping->group(group).ops;
-    return ops.empty() ? OpId() : ops.front();
-  });
 }
 
 double MemoryEstimate::bytes(GroupId group, const Decision& decision) const {
   const Need& need = needs_[group];
   const auto n = static_cast<double>(decision.devices.size());
-  switch (decision.mode) {
-    case Mode::ReplicateAllReduce:
-    case Mode::ReplicatePs:
-      return need.kept + need.activations / n;
-    case Mode::Duplicate:
-      return need.kept + need.activations;
-    case Mode::ModelParallel:
-      return std::max((need.kept + need.activations) / n, need.largest);
-  }
-  return need.kept + need.activations;
+  if (decision.mode == Mode::Duplicate) return need.kept + need.activations;
+  if (decision.mode == Mode::ModelParallel)
+    return std::max((need.kept + need.activations) / n, need.largest);
+  return need.kept + need.activations / n;
 }
 
 double MemoryEstimate::capacity(DeviceId device) const {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/search/api/problem.h"
-#include "core/search/local/local_search.h"
+#include "core/search/local/neighbourhood.h"
 
 namespace strato {
 
@@ -44,7 +44,7 @@ class MemoryEstimate {
 
   Problem problem_;
   IdVector<GroupId, Need> needs_;
-  std::vector<GroupId> along_;  // in the order of their first op
+  std::vector<GroupId> along_;
 };
 
 }  // namespace strato

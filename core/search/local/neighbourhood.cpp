@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <utility>
 
 #include "core/base/at.h"
@@ -17,17 +16,17 @@ std::size_t early_place(Random& random, double mean, std::size_t count) {
   return std::min(static_cast<std::size_t>(place), count - 1);
 }
 
-std::vector<std::int32_t> groups_along(const Grouping& grouping) {
-  std::vector<std::int32_t> along(grouping.size());
-  std::iota(along.begin(), along.end(), 0);
-  std::ranges::stable_sort(along, {}, [&](std::int32_t g) {
-    const auto& ops = grouping.group(GroupId(at(g))).ops;
+}  // namespace
+
+std::vector<GroupId> groups_along(const Grouping& grouping) {
+  std::vector<GroupId> along;
+  for (std::size_t g = 0; g < grouping.size(); ++g) along.emplace_back(g);
+  std::ranges::stable_sort(along, {}, [&](GroupId group) {
+    const auto& ops = grouping.group(group).ops;
     return ops.empty() ? OpId() : ops.front();
   });
   return along;
 }
-
-}  // namespace
 
 Neighbourhood::Neighbourhood(const Problem& problem, std::vector<Decision> actions,
                              std::vector<std::vector<std::int32_t>> ranked)
@@ -41,8 +40,7 @@ Neighbourhood::Neighbourhood(const Problem& problem, std::vector<Decision> actio
     neighbours_[edge.from.index()].push_back(edge.to.value());
     neighbours_[edge.to.index()].push_back(edge.from.value());
   }
-  for (std::size_t i = 0; i < along_.size(); ++i)
-    place_[at(along_[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < along_.size(); ++i) place_[along_[i].index()] = i;
   measure(*problem.grouping);
 }
 
@@ -72,10 +70,8 @@ bool Neighbourhood::is_pinned_everywhere() const {
   return std::ranges::none_of(weight_, [](double weight) { return weight > 0; });
 }
 
-ActionVector Neighbourhood::apply(const Move& move, ActionVector strategy) const {
+ActionVector Neighbourhood::apply(const Move& move, const ActionVector& strategy) const {
   const std::size_t group = at(move.group);
-  const std::int32_t before = strategy[group];
-  const auto alike = [&](std::size_t g) { return strategy[g] == before; };
   ActionVector result = strategy;
   result[group] = move.action;
   switch (move.kind) {
@@ -85,13 +81,14 @@ ActionVector Neighbourhood::apply(const Move& move, ActionVector strategy) const
     case Alike:
     case Heavy:
       for (std::size_t g = 0; g < result.size(); ++g)
-        if (alike(g) && (move.kind == Alike || density_[g] >= density_[group]))
+        if (strategy[g] == strategy[group] &&
+            (move.kind == Alike || density_[g] >= density_[group]))
           result[g] = move.action;
       break;
     case Stretch:
-      for (std::size_t next = at(place_[group]), left = 1 + result.size() / 8;
+      for (std::size_t next = place_[group], left = 1 + result.size() / 8;
            next < along_.size() && left > 0; ++next, --left)
-        result[at(along_[next])] = move.action;
+        result[along_[next].index()] = move.action;
       break;
     default:
       break;

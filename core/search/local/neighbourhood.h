@@ -16,6 +16,8 @@
 
 namespace strato {
 
+std::vector<GroupId> groups_along(const Grouping& grouping);  // in the order of their first op
+
 class Neighbourhood {
  public:
   enum Kind : std::int32_t { Single, Around, Alike, Heavy, Stretch, kKinds };
@@ -36,7 +38,7 @@ class Neighbourhood {
 
   std::size_t groups() const { return ranked_.size(); }
   std::size_t actions() const { return actions_.size(); }
-  ActionVector apply(const Move& move, ActionVector strategy) const;
+  ActionVector apply(const Move& move, const ActionVector& strategy) const;
   // Whether the source has anything to draw from at this strategy.
   bool offers(Source source, const ActionVector& strategy) const;
   // `kinds`: how likely each kind of move is.
@@ -58,10 +60,10 @@ class Neighbourhood {
   std::size_t free_actions_;
   std::vector<std::int32_t> preferred_;
   std::vector<std::vector<std::int32_t>> neighbours_;  // by group
-  std::vector<std::int32_t> along_;                    // groups in the order of their first op
-  std::vector<std::int32_t> place_;                    // inverse of along_
-  std::vector<double> weight_;                         // chance of a group to be changed
-  std::vector<double> density_;                        // parameter bytes per nanosecond of compute
+  std::vector<GroupId> along_;
+  std::vector<std::size_t> place_;  // inverse of along_
+  std::vector<double> weight_;      // chance of a group to be changed
+  std::vector<double> density_;     // parameter bytes per nanosecond of compute
 };
 
 }  // namespace strato

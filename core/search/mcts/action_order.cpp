@@ -24,20 +24,20 @@ std::vector<std::int32_t> in_turns(const std::vector<std::int32_t>& first,
 
 bool ActionOrder::follows_first(const TreeNode& node) const {
   return options_.follow_first && node.prior_row < 0 && node.first_action >= 0 &&
-         static_cast<std::size_t>(node.first_action) < table_.free_action_count();
+         at(node.first_action) < table_.free_action_count();
 }
 
 std::size_t ActionOrder::count(const TreeNode& node) const {
   if (is_complete(node)) return 0;
-  const auto depth = static_cast<std::size_t>(node.depth);
+  const auto depth = at(node.depth);
   if (table_.pin_at(depth) >= 0) return 1;
   const std::size_t ranked = table_.ranked()[depth].size();
   if (!follows_first(node)) return ranked;
   return ranked + (table_.rank(depth, node.first_action) >= 0 ? 0 : 1);
 }
 
-std::int32_t ActionOrder::at(const TreeNode& node, std::size_t place) const {
-  const auto depth = static_cast<std::size_t>(node.depth);
+std::int32_t ActionOrder::action(const TreeNode& node, std::size_t place) const {
+  const auto depth = at(node.depth);
   if (const std::int32_t pin = table_.pin_at(depth); pin >= 0) return pin;
   if (node.prior_row >= 0) return node.order[place];
   const std::vector<std::int32_t>& ranked = table_.ranked()[depth];
@@ -45,23 +45,22 @@ std::int32_t ActionOrder::at(const TreeNode& node, std::size_t place) const {
   if (place == 0) return node.first_action;
   const std::int32_t skipped = table_.rank(depth, node.first_action);
   const std::size_t before = place - 1;
-  return ranked[skipped >= 0 && before >= static_cast<std::size_t>(skipped) ? place : before];
+  return ranked[skipped >= 0 && before >= at(skipped) ? place : before];
 }
 
 void ActionOrder::sort_by_prior(TreeNode& node) const {
-  const std::vector<std::int32_t>& ranked = table_.ranked()[static_cast<std::size_t>(node.depth)];
+  const std::vector<std::int32_t>& ranked = table_.ranked()[at(node.depth)];
   node.order = ranked;
   std::ranges::stable_sort(
       node.order, [&](std::int32_t a, std::int32_t b) { return prior(node, a) > prior(node, b); });
-  if (static_cast<std::size_t>(node.depth) == table_.first_free() && options_.root_mix > 0)
+  if (at(node.depth) == table_.first_free() && options_.root_mix > 0)
     node.order = in_turns(node.order, ranked);
 }
 
 float ActionOrder::prior(const TreeNode& node, std::int32_t action) const {
   const std::size_t width = table_.actions().size();
   if (node.prior_row < 0) return 1.0F / static_cast<float>(width);
-  return priors_[static_cast<std::size_t>(node.prior_row) * width +
-                 static_cast<std::size_t>(action)];
+  return priors_[at(node.prior_row) * width + at(action)];
 }
 
 void ActionOrder::set_priors(TreeNode& node, const std::vector<float>& row) {
@@ -70,7 +69,7 @@ void ActionOrder::set_priors(TreeNode& node, const std::vector<float>& row) {
   CHECK(node.prior_row < 0, "priors are asked for once");
   node.prior_row = static_cast<std::int32_t>(priors_.size() / row.size());
   priors_.insert(priors_.end(), row.begin(), row.end());
-  if (static_cast<std::size_t>(node.depth) != table_.first_free()) return;
+  if (at(node.depth) != table_.first_free()) return;
   const auto uniform = 1.0F / static_cast<float>(row.size());
   const auto part = static_cast<float>(options_.root_mix);
   for (float& prior : std::span(priors_).last(row.size()))

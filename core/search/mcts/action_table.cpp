@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <string>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/search/tree/search_tree_check.h"
 
@@ -41,7 +41,7 @@ ActionTable::ActionTable(const Problem& problem, const TreeSearchOptions& option
   for (const auto& ranks : ranked_) {
     rank_.emplace_back(actions_.size(), -1);
     for (std::size_t place = 0; place < ranks.size(); ++place)
-      rank_.back()[static_cast<std::size_t>(ranks[place])] = static_cast<std::int32_t>(place);
+      rank_.back()[at(ranks[place])] = static_cast<std::int32_t>(place);
   }
 }
 

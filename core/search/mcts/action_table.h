@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/at.h"
 #include "core/base/digest.h"
 #include "core/search/api/problem.h"
 #include "core/search/mcts/tree_options.h"
@@ -23,13 +24,13 @@ class ActionTable {
               const SearchTree* steering = nullptr, std::span<const Strategy> known = {});
 
   const std::vector<Decision>& actions() const { return actions_; }
-  const Decision& action(std::int32_t number) const {
-    return actions_[static_cast<std::size_t>(number)];
-  }
+  const Decision& action(std::int32_t number) const { return actions_[at(number)]; }
   // Those beyond are legal for the group that is pinned to them, or has them in a known strategy.
   std::size_t free_action_count() const { return free_actions_; }
   // Depth by depth, the group that is decided there.
   const std::vector<GroupId>& order() const { return order_; }
+  // The group that a vertex of this depth, from 1, has decided last.
+  GroupId decided_at(std::int32_t depth) const { return order_[at(depth - 1)]; }
   std::size_t groups() const { return order_.size(); }
   // By depth: legal actions, most plausible first.
   const std::vector<std::vector<std::int32_t>>& ranked() const { return ranked_; }
@@ -38,7 +39,7 @@ class ActionTable {
   std::vector<std::vector<std::int32_t>> legal_by_group() const;
   // Its place among the ranked actions of the depth; -1: it is not one of them.
   std::int32_t rank(std::size_t depth, std::int32_t action) const {
-    return rank_[depth][static_cast<std::size_t>(action)];
+    return rank_[depth][at(action)];
   }
 
   // By group id: the action that it is pinned to, or -1; empty: none is pinned.

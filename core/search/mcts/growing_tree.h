@@ -16,7 +16,7 @@ class GrowingTree {
   GrowingTree(const Problem& problem, const ActionTable& table, const TreeSearchOptions& options);
 
   const std::vector<TreeNode>& nodes() const { return nodes_; }
-  const TreeNode& node(std::int32_t id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  const TreeNode& node(std::int32_t id) const { return nodes_[at(id)]; }
 
   // The next leaf to look at: new, or a complete strategy again when repeats are not free; -1 when
   // all that could be chosen waits for its evaluation, or nothing is left.
@@ -29,7 +29,10 @@ class GrowingTree {
   ActionVector completed_actions(std::int32_t id) const;  // by group id, undecided ones filled
 
   void add_virtual_visit(std::int32_t leaf, int change);
-  void set_priors(std::int32_t id, const std::vector<float>& priors);
+  void set_priors(std::int32_t id, const std::vector<float>& priors) {
+    order_.set_priors(changing(id), priors);
+  }
+  // `step_time_ns`: at least 1, which tells that the vertex was evaluated.
   void back_up(std::int32_t leaf, float reward, std::int64_t step_time_ns);
 
   SearchTree snapshot() const;  // vertices, actions, order, steering, log
@@ -38,13 +41,13 @@ class GrowingTree {
   void restore(const SearchTree& tree, std::size_t pinned_since);
 
  private:
-  TreeNode& changing(std::int32_t id) { return nodes_[static_cast<std::size_t>(id)]; }
+  TreeNode& changing(std::int32_t id) { return nodes_[at(id)]; }
   void restore_node(const SearchTree& tree, std::int32_t id);
   void restore_order(std::int32_t id);
   void restore_values();
-  std::vector<bool> open_actions(const TreeNode& node) const;
+  std::vector<bool> open_actions(const TreeNode& parent) const;
   std::int32_t first_action_below(std::int32_t parent, std::int32_t action) const;
-  void advance(TreeNode& node) const;
+  void advance(TreeNode& parent) const;
   std::int32_t expand(std::int32_t id);
   std::int32_t roomiest_action(std::int32_t id) const;
   std::int32_t best_child(std::int32_t id);

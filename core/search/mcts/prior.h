@@ -29,6 +29,17 @@ class PriorProvider {
   // Whether every row is empty: then nobody needs to ask.
   virtual bool is_uniform() const { return false; }
 };
-std::unique_ptr<PriorProvider> make_uniform_prior();
+
+class UniformPrior final : public PriorProvider {
+ public:
+  std::vector<std::vector<float>> priors(const Problem&, const std::vector<Decision>&,
+                                         std::span<const PriorQuery> queries) override {
+    return std::vector<std::vector<float>>(queries.size());
+  }
+  bool is_uniform() const override { return true; }
+};
+inline std::unique_ptr<PriorProvider> make_uniform_prior() {
+  return std::make_unique<UniformPrior>();
+}
 
 }  // namespace strato

@@ -14,10 +14,9 @@ struct TreeSearchOptions {
   double c = 0.2;         // weight of exploration in PUCT
   bool normalise = true;  // values between a low quantile and the best reward become [0, 1]
   double low_quantile = 0.25;
-  bool relative_prior =
-      true;  // G(s, a) times the number of actions: c does not depend on their number
-  bool max_backup = false;  // Q is the best reward below instead of the mean
-  bool first_play = true;   // an unvisited action is worth its parent's value - fpu, else 0
+  bool relative_prior = true;  // G(s, a) times the number of actions, so that c suits any
+  bool max_backup = false;     // Q is the best reward below instead of the mean
+  bool first_play = true;      // an unvisited action is worth its parent's value - fpu, else 0
   double fpu = 0.1;
   // Part of the first group's prior that is uniform; its actions, which the other groups follow,
   // are opened by prior and by rank in turns: a prior that is sure of itself may be wrong.
@@ -27,14 +26,11 @@ struct TreeSearchOptions {
   bool free_repeats = true;
   bool follow_first = true;
   bool graded_overflow = true;
-  bool order_by_cost =
-      true;              // after the first group: by compute and synchronisation, not compute alone
-  double polish = 0.75;  // part of the evaluations spent on local improvement
-  bool bounds = true;    // few strategies: in the order of their bounds (small_space.h)
-  bool decide =
-      true;  // local improvement may begin at strategies that the prior decides as a whole
-  bool sieve =
-      false;  // local improvement evaluates nothing whose bound is no better (bound_pruning.h)
+  bool order_by_cost = true;  // after the first group: by compute and synchronisation together
+  double polish = 0.75;       // part of the evaluations spent on local improvement
+  bool bounds = true;         // few strategies: in the order of their bounds (small_space.h)
+  bool decide = true;         // local improvement may begin at what the prior decides as a whole
+  bool sieve = false;         // local improvement leaves out whose bound is no better (bound_use.h)
   int batch = 8;
   ActionOptions actions;
   // Decisions that groups keep, by PlannerOptions::constraints (tree_search() fills it in); empty:

@@ -1,8 +1,14 @@
 #include "core/search/portfolio/portfolio.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
+
+#include "core/search/constraints/bound_constraints.h"
+#include "core/search/portfolio/tree_search.h"
 
 namespace strato {
 namespace {
@@ -13,40 +19,29 @@ constexpr std::int64_t kFirstTree = 48, kFirstLook = 8;
 // finished strategies are soon as good as they get.
 constexpr std::int64_t kUnfinishedTurns = 4;
 
-bool has_own_groups(const Strategy& strategy, const Problem& problem) {
-  return strategy.grouping != nullptr && strategy.grouping->digest() != problem.grouping->digest();
-}
-
 // Throws InputError for a seed that is no strategy of this problem.
 std::vector<Strategy> seeds_in_groups_of(const Problem& problem,
                                          const std::vector<Strategy>& seeds) {
   std::vector<Strategy> result;
   for (const Strategy& seed : seeds) {
-    validate(seed, *problem_for(problem, seed).grouping, *problem.cluster);
-    if (!has_own_groups(seed, problem)) result.push_back(complete(seed, *problem.cluster));
+    const Grouping& grouping = *problem_for(problem, seed).grouping;
+    validate(seed, grouping, *problem.cluster);
+    if (grouping.digest() == problem.grouping->digest())
+      result.push_back(complete(seed, *problem.cluster));
   }
   return result;
 }
 
-LocalSearch local_search(const Problem& problem, const ActionTable& table, std::uint64_t seed) {
-  Neighbourhood neighbourhood(problem, table.actions(), table.ranked_by_group());
-  neighbourhood.pin(table.pinned(), table.free_action_count());
-  return {std::move(neighbourhood), seed};
-}
-
-bool uses_bounds(const TreeSearchOptions& options) {
-  return options.bounds && options.polish > 0 && !(options.finish && options.finish_always);
-}
-
 std::string pinned_note(const ActionTable& table, const Grouping& grouping, bool fits) {
-  std::string names;
+  std::vector<std::string> names;
   for (std::size_t g = 0; g < table.pinned().size(); ++g)
-    if (table.pinned()[g] >= 0)
-      names += (names.empty() ? "" : ", ") + grouping.group(GroupId(g)).name;
+    if (table.pinned()[g] >= 0) names.push_back(grouping.group(GroupId(g)).name);
   if (names.empty()) return "";
-  if (fits) return "; pinned: " + names;
-  return "; nothing fits in memory with what is pinned: " + names +
-         "; unpin a group, or pin it to " + "more devices or to model parallelism";
+  if (fits) return fmt::format("; pinned: {}", fmt::join(names, ", "));
+  return fmt::format(
+      "; nothing fits in memory with what is pinned: {}; unpin a group, or pin it to "
+      "more devices or to model parallelism",
+      fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -54,43 +49,19 @@ std::string pinned_note(const ActionTable& table, const Grouping& grouping, bool
 Portfolio::Portfolio(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
                      const PlannerOptions& common, const TreeSearchOptions& options,
                      Observer& observer, std::stop_token stop, const SearchTree* resume)
-    : problem_(problem),
-      evaluator_(evaluator),
-      prior_(prior),
-      common_(common),
-      options_(options),
+    : evaluator_(evaluator),
       observer_(observer),
-      stop_(std::move(stop)),
       report_(observer),
       seeds_(seeds_in_groups_of(problem, common.seeds)),
-      table_(problem, options, common.seed, resume, seeds_),
-      tree_(problem, table_, options),
-      rewards_(*problem.cluster, options.graded_overflow),
-      finishing_(problem, table_, options),
-      incumbent_(finishing_,
-                 [this](const Strategy& strategy, const Score& score) {
-                   Progress now = progress();
-                   now.best = score;
-                   report_.improvement(strategy, now);
-                 }),
-      bounds_(problem, table_.legal_by_group(), uses_bounds(options), options.sieve),
-      leaves_(problem, table_, options, prior, finishing_, tree_, rewards_, incumbent_),
-      packings_(problem, table_, finishing_, tree_, incumbent_),
-      roll_outs_(problem, table_, common.seed, prior, finishing_, tree_, incumbent_),
-      finishings_(finishing_, tree_, incumbent_),
-      unfinished_(local_search(problem, table_, ~common.seed), table_,
-                  static_cast<std::size_t>(options.batch), finishing_, tree_, rewards_, bounds_,
-                  incumbent_),
-      space_(
-          [this] {
-            return std::make_unique<const SmallSpace>(
-                problem_, table_.actions(), table_.legal_by_group(), stop_,
-                [this] { report_.progress(progress(), false); });
-          },
-          finishing_, tree_, rewards_, bounds_, incumbent_),
-      improvements_(local_search(problem, table_, common.seed), table_,
-                    static_cast<std::size_t>(options.batch), finishing_, tree_, rewards_, bounds_,
-                    incumbent_) {}
+      search_(problem, prior, common, options, resume, seeds_,
+              [this](const Strategy& strategy, const Score& score) {
+                Progress now = progress();
+                now.best = score;
+                report_.improvement(strategy, now);
+              }) {
+  search_.stop = std::move(stop);
+  search_.beat = [this] { report_.progress(progress(), false); };
+}
 
 std::vector<Score> Portfolio::evaluate(std::span<const Strategy> strategies, std::size_t repeated) {
   evaluations_ += static_cast<std::int64_t>(strategies.size() - repeated);
@@ -99,11 +70,12 @@ std::vector<Score> Portfolio::evaluate(std::span<const Strategy> strategies, std
 
 // The baseline is data parallelism itself, whatever is pinned and however strategies are finished.
 void Portfolio::evaluate_root() {
-  const bool is_baseline = table_.pinned().empty() && !finishing_.exists();
+  const bool is_baseline = search_.table.pinned().empty() && !search_.finishing.exists();
   if (!is_baseline)
-    rewards_.set_baseline(evaluate(table_.strategy_of(ActionVector(table_.groups(), 0))).step_time);
+    search_.rewards.set_baseline(
+        evaluate(search_.table.strategy_of(ActionVector(search_.table.groups(), 0))).step_time);
   const Score score = evaluate(leaves_.root());
-  if (is_baseline) rewards_.set_baseline(score.step_time);
+  if (is_baseline) search_.rewards.set_baseline(score.step_time);
   leaves_.accept_root(score);
 }
 
@@ -112,27 +84,29 @@ void Portfolio::evaluate_root() {
 // person steers: who asks for groups to be decided so means the result, too.
 void Portfolio::evaluate_seeds() {
   for (const Strategy& seed : seeds_) {
-    const ActionVector actions = table_.actions_of(seed);
-    if (!tree_.is_excluded(actions))
-      consider(tree_, finishing_, actions, evaluate(finishing_.seen_by_tree(actions)), incumbent_);
+    const ActionVector actions = search_.table.actions_of(seed);
+    if (!search_.tree.is_excluded(actions))
+      search_.consider(actions, evaluate(search_.finishing.seen_by_tree(actions)));
   }
-  if (!table_.pinned().empty() || tree_.has_excluded()) return;
-  for (const Strategy& seed : common_.seeds) {
-    Strategy whole = complete(seed, *problem_.cluster);
+  if (!search_.table.pinned().empty() || search_.tree.has_excluded()) return;
+  for (const Strategy& seed : search_.common.seeds) {
+    Strategy whole = complete(seed, *search_.problem.cluster);
     const Score score = evaluate(whole);
-    if (incumbent_.is_improved_by(score)) incumbent_.keep_aside(std::move(whole), score);
+    if (search_.incumbent.is_improved_by(score))
+      search_.incumbent.keep_aside(std::move(whole), score);
   }
 }
 
 // Where the decisions that look best do not beat data parallelism for all groups, changing a few of
 // it does so sooner.
 bool Portfolio::is_local_turn(std::size_t want) const {
-  if (options_.polish <= 0 || !may_improve_locally()) return false;
-  const Score& best = incumbent_.score();
-  const bool unbeaten = best.feasible && best.step_time >= rewards_.baseline();
-  if (tree_iterations_ < (unbeaten || bounds_.is_small() ? kFirstLook : kFirstTree)) return false;
+  if (search_.options.polish <= 0 || !may_improve_locally()) return false;
+  const Score& best = search_.incumbent.score();
+  const bool unbeaten = best.feasible && best.step_time >= search_.rewards.baseline();
+  if (tree_iterations_ < (unbeaten || search_.bounds.is_small() ? kFirstLook : kFirstTree))
+    return false;
   const auto after = static_cast<double>(local_iterations_) + static_cast<double>(want);
-  return after <= options_.polish * (static_cast<double>(tree_iterations_) + after);
+  return after <= search_.options.polish * (static_cast<double>(tree_iterations_) + after);
 }
 
 // Returns the iterations that it took, by which `iterations` grows.
@@ -152,20 +126,22 @@ std::size_t Portfolio::take_turn(Proposer& proposer, std::size_t most, std::int6
 
 // Once, in the second round of local improvement.
 std::size_t Portfolio::roll_out_turn(std::size_t want) {
-  const bool now = options_.decide && !prior_.is_uniform() && !bounds_.is_small() &&
-                   local_iterations_ == options_.batch;
+  const bool now = search_.options.decide && !search_.prior.is_uniform() &&
+                   !search_.bounds.is_small() && local_iterations_ == search_.options.batch;
   return now ? take_turn(roll_outs_, want, local_iterations_) : 0;
 }
 
 // Not before there is something that is finished.
 bool Portfolio::is_unfinished_turn() const {
-  if (!finishing_.is_chosen() || finishing_.is_left_to_others() || bounds_.is_small()) return false;
-  if (local_iterations_ / options_.batch % kUnfinishedTurns == 0) return false;
-  return unfinished_.has_begun() || !incumbent_.strategy().duplicated.empty();
+  if (!search_.finishing.is_chosen() || search_.finishing.is_left_to_others() ||
+      search_.bounds.is_small())
+    return false;
+  if (local_iterations_ / search_.options.batch % kUnfinishedTurns == 0) return false;
+  return unfinished_.has_begun() || !search_.incumbent.strategy().duplicated.empty();
 }
 
 std::size_t Portfolio::local_turn(std::size_t want) {
-  const auto round = [&] { return local_iterations_ / options_.batch; };
+  const auto round = [&] { return local_iterations_ / search_.options.batch; };
   std::size_t done = roll_out_turn(want);
   if (done == want) return done;
   if (is_unfinished_turn())
@@ -180,9 +156,9 @@ std::size_t Portfolio::local_turn(std::size_t want) {
 
 // A round that has found less to do is made up for: later ones begin where they would have.
 std::size_t Portfolio::next_want(std::int64_t limit) const {
-  const std::int64_t round = options_.batch - iterations() % options_.batch;
-  if (common_.budget_seconds > 0)
-    return report_.elapsed() >= common_.budget_seconds ? 0 : static_cast<std::size_t>(round);
+  const std::int64_t round = search_.options.batch - iterations() % search_.options.batch;
+  if (search_.common.budget_seconds > 0)
+    return report_.elapsed() >= search_.common.budget_seconds ? 0 : static_cast<std::size_t>(round);
   return static_cast<std::size_t>(std::clamp<std::int64_t>(limit - iterations(), 0, round));
 }
 
@@ -191,29 +167,30 @@ PlanResult Portfolio::run(const SearchTree* resume) {
     restore(*resume);
   else
     evaluate_root();
-  const std::int64_t limit = iterations() + std::max<std::int64_t>(common_.iterations, 0);
+  const std::int64_t limit = iterations() + std::max<std::int64_t>(search_.common.iterations, 0);
   evaluate_seeds();
-  while (!stop_.stop_requested()) {
+  while (!search_.stop.stop_requested()) {
     const std::size_t want = next_want(limit);
     if (want == 0) break;
     const bool local = is_local_turn(want);
     std::int64_t uncounted = 0;
-    if (tree_iterations_ >= kFirstTree && options_.graded_overflow)
+    if (tree_iterations_ >= kFirstTree && search_.options.graded_overflow)
       take_turn(packings_, 1, uncounted);
     std::size_t done = local ? local_turn(want) : take_turn(leaves_, want, tree_iterations_);
     if (space_.is_proven()) break;
     if (done == 0 && local)
       done = take_turn(leaves_, want, tree_iterations_);
-    else if (done == 0 && options_.polish > 0 && may_improve_locally())
+    else if (done == 0 && search_.options.polish > 0 && may_improve_locally())
       done = local_turn(want);
     if (done == 0) break;
     report_.progress(progress(), false);
     report_.tree([this] { return snapshot(); });
   }
-  if (!incumbent_.exists()) {  // all that was seen is excluded: data parallelism, with the pins
-    const ActionVector actions = tree_.completed_actions(0);
-    incumbent_.take({actions, finishing_.flags_of_tree()}, evaluate(leaves_.root()),
-                    Incumbent::Given);
+  if (!search_.incumbent.exists()) {
+    // All that was seen is excluded: data parallelism, with the pins.
+    const ActionVector actions = search_.tree.completed_actions(0);
+    search_.incumbent.take({actions, search_.finishing.flags_of_tree()}, evaluate(leaves_.root()),
+                           Incumbent::Given);
   }
   report_.progress(progress(), true);
   PlanResult result = this->result();
@@ -222,58 +199,71 @@ PlanResult Portfolio::run(const SearchTree* resume) {
 }
 
 Progress Portfolio::progress() const {
-  return {iterations(), evaluations_, report_.elapsed(), incumbent_.best_score()};
+  return {iterations(), evaluations_, report_.elapsed(), search_.incumbent.best_score()};
 }
 
 std::shared_ptr<const SearchTree> Portfolio::snapshot() {
-  auto tree = std::make_shared<SearchTree>(tree_.snapshot());
+  auto tree = std::make_shared<SearchTree>(search_.tree.snapshot());
   tree->iterations = iterations();
-  tree->seed = common_.seed;
-  tree->problem = problem_.digest();
+  tree->seed = search_.common.seed;
+  tree->problem = search_.problem.digest();
   SearchState& state = tree->state;
   state.local_iterations = local_iterations_;
-  state.baseline_ns = rewards_.baseline().value;
+  state.baseline_ns = search_.rewards.baseline().value;
   state.pinned_since = pinned_since_;
-  state.pins = table_.digest_of_pins();
-  state.unfinished = finishing_.is_left_to_others();
-  state.contradicted = bounds_.is_contradicted();
+  state.pins = search_.table.digest_of_pins();
+  state.unfinished = search_.finishing.is_left_to_others();
+  state.contradicted = search_.bounds.is_contradicted();
   state.barred = barred_;
-  incumbent_.save(state);
+  search_.incumbent.save(state);
   for (Proposer* proposer : stored()) proposer->save(state);
   unfinished_.save(state);
   return tree;
 }
 
 std::string Portfolio::note() const {
-  const auto wins = [](std::int64_t count) {
-    return std::to_string(count) + (count == 1 ? " improvement" : " improvements");
+  const Incumbent& incumbent = search_.incumbent;
+  const auto wins = [&](Incumbent::Origin origin) {
+    const std::int64_t count = incumbent.wins(origin);
+    return fmt::format("{} improvement{}", count, count == 1 ? "" : "s");
   };
-  std::string text = std::to_string(tree_iterations_) + " iterations in the tree (" +
-                     wins(incumbent_.wins(Incumbent::Tree)) + ", " +
-                     std::to_string(table_.actions().size()) + " actions a group), " +
-                     std::to_string(local_iterations_) + " in local improvement (" +
-                     wins(incumbent_.wins(Incumbent::Local)) + ")";
-  if (tree_.is_exhausted())
-    text += tree_.has_focus() ? "; the whole branch in focus was searched"
-                              : "; the whole tree was searched";
+  std::string text = fmt::format(
+      "{} iterations in the tree ({}, {} actions a group), {} in local improvement ({})",
+      tree_iterations_, wins(Incumbent::Tree), search_.table.actions().size(), local_iterations_,
+      wins(Incumbent::Local));
+  if (search_.tree.is_exhausted())
+    text += search_.tree.has_focus() ? "; the whole branch in focus was searched"
+                                     : "; the whole tree was searched";
   if (space_.is_proven())
     text += "; nothing else can be faster: the bounds of all other strategies say so";
-  return text + pinned_note(table_, *problem_.grouping, incumbent_.score().feasible);
+  return text + pinned_note(search_.table, *search_.problem.grouping, incumbent.score().feasible);
 }
 
 PlanResult Portfolio::result() {
   PlanResult result;
-  result.strategy = incumbent_.strategy();
-  result.score = *incumbent_.best_score();
+  result.strategy = search_.incumbent.strategy();
+  result.score = *search_.incumbent.best_score();
   result.evaluations = evaluations_;
   result.note = note();
   result.tree = snapshot();
-  if (const Strategy* aside = incumbent_.better_aside()) {
+  if (const Strategy* aside = search_.incumbent.better_aside()) {
     result.strategy = *aside;
-    if (!incumbent_.has_candidate_aside())
+    if (!search_.incumbent.has_candidate_aside())
       result.note += "; nothing faster than a strategy that was known before";
   }
   return result;
+}
+
+PlanResult tree_search(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
+                       const PlannerOptions& common, const TreeSearchOptions& options,
+                       Observer& observer, std::stop_token stop,
+                       std::shared_ptr<const SearchTree> resume) {
+  TreeSearchOptions own = options;
+  const auto constraints = bind_constraints(common.constraints.get(), problem);
+  if (constraints) own.pins = constraints->pins();
+  if (constraints) own.bounds = false;  // a strategy that is repaired is another one
+  return Portfolio(problem, evaluator, prior, common, own, observer, std::move(stop), resume.get())
+      .run(resume.get());
 }
 
 }  // namespace strato

@@ -11,14 +11,9 @@
 #include <vector>
 
 #include "core/search/api/reporter.h"
-#include "core/search/mcts/prior.h"
-#include "core/search/proposers/finishing_proposer.h"
-#include "core/search/proposers/local_proposer.h"
-#include "core/search/proposers/packing_proposer.h"
-#include "core/search/proposers/prior_proposer.h"
-#include "core/search/proposers/space_proposer.h"
+#include "core/search/proposers/local_proposers.h"
+#include "core/search/proposers/special_proposers.h"
 #include "core/search/proposers/tree_proposer.h"
-#include "core/search/proposers/unfinished_proposer.h"
 
 namespace strato {
 
@@ -40,7 +35,9 @@ class Portfolio {
   std::int64_t iterations() const { return tree_iterations_ + local_iterations_; }
   std::size_t next_want(std::int64_t limit) const;
   bool is_local_turn(std::size_t want) const;
-  bool may_improve_locally() const { return incumbent_.exists() && !tree_.has_focus(); }
+  bool may_improve_locally() const {
+    return search_.incumbent.exists() && !search_.tree.has_focus();
+  }
   std::size_t take_turn(Proposer& proposer, std::size_t most, std::int64_t& iterations,
                         std::int64_t round = 0);
   std::size_t local_turn(std::size_t want);
@@ -64,28 +61,18 @@ class Portfolio {
   void recall();
   bool is_allowed(const ActionVector& actions) const;
 
-  const Problem& problem_;
   Evaluator& evaluator_;
-  PriorProvider& prior_;
-  const PlannerOptions& common_;
-  const TreeSearchOptions& options_;
   Observer& observer_;
-  const std::stop_token stop_;
   Reporter report_;
   const std::vector<Strategy> seeds_;  // those whose decisions the search can take over
-  const ActionTable table_;
-  GrowingTree tree_;
-  KnownRewards rewards_;
-  Finishing finishing_;
-  Incumbent incumbent_;
-  BoundUse bounds_;
-  TreeProposer leaves_;
-  PackingProposer packings_;
-  PriorProposer roll_outs_;
-  FinishingProposer finishings_;
-  UnfinishedProposer unfinished_;
-  SpaceProposer space_;
-  LocalProposer improvements_;
+  RunningSearch search_;
+  TreeProposer leaves_{search_};
+  PackingProposer packings_{search_};
+  PriorProposer roll_outs_{search_};
+  FinishingProposer finishings_{search_};
+  UnfinishedProposer unfinished_{search_};
+  SpaceProposer space_{search_};
+  LocalProposer improvements_{search_};
   Candidate barred_;  // the best of before that pins or excluded branches do not allow now
   std::uint64_t pinned_since_ = 0;  // back-ups before the pins became what they are
   std::int64_t tree_iterations_ = 0, local_iterations_ = 0, evaluations_ = 0;

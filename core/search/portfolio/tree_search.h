@@ -23,16 +23,16 @@
 //     and by rank in turns: a network that is sure of the wrong devices keeps nobody from the right
 //     ones;
 //   - where the prior is not uniform, it decides a few strategies from the first group to the last,
-//     and local improvement goes on from the best of them, where that is better (prior_proposer.h);
+//     and local improvement goes on from the best of them, where that is better (tree_proposer.h);
 //   - where there are few strategies, the turns of local improvement go through them in the order
 //     of their bounds, until nothing else can be better (small_space.h);
 //   - local improvement leaves out what cannot be better, as bounds of lowered programs say
-//     (bound_pruning.h);
+//     (bound_use.h);
 //   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for
 //     the best one, and most of local improvement goes to a strategy of its own that is not
-//     finished (unfinished_proposer.h); where finishing gains less than two per cent at the outset,
+//     finished (local_proposers.h); where finishing gains less than two per cent at the outset,
 //     the search goes on unfinished, and its incumbent is finished now and then, without going on
-//     from there (finishing_proposer.h);
+//     from there (special_proposers.h);
 //   - while nothing fits in memory, what leaves the most room is tried first, and groups are spread
 //     over devices in stretches along the graph (memory_estimate.h; TAG 3.3).
 //

@@ -1,8 +1,42 @@
 #include "core/search/proposers/incumbent.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace strato {
+
+Strategy Finishing::of(const Candidate& candidate) const {
+  Strategy strategy = unfinished(candidate.actions);
+  if (!exists() || std::ranges::all_of(candidate.unfinished, std::identity())) return strategy;
+  options_.finish(strategy);
+  std::erase_if(strategy.duplicated,
+                [&](OpId op) { return candidate.unfinished[grouping_.group_of(op).index()]; });
+  return strategy;
+}
+
+// Otherwise finished than the tree's they are others, unless there is nothing to finish.
+bool Finishing::is_seen_by_tree(const Candidate& candidate) const {
+  return candidate.unfinished == flags_of_tree() ||
+         seen_by_tree(candidate.actions) == of(candidate);
+}
+
+std::vector<std::size_t> Finishing::groups_of(const ActionVector& actions) const {
+  if (!exists()) return {};
+  std::vector<std::size_t> groups;
+  for (const OpId op : finished(actions).duplicated)
+    groups.push_back(grouping_.group_of(op).index());
+  std::ranges::sort(groups);
+  groups.erase(std::ranges::unique(groups).begin(), groups.end());
+  std::ranges::stable_sort(groups, std::greater(), [&](std::size_t group) {
+    return grouping_.group(GroupId(group)).parameter_bytes;
+  });
+  return groups;
+}
+
+GroupFlags Finishing::that_matter(const GroupFlags& unfinished, const ActionVector& actions) const {
+  GroupFlags result(unfinished.size(), false);
+  for (const std::size_t group : groups_of(actions)) result[group] = unfinished[group];
+  return result;
+}
 
 Incumbent::Incumbent(const Finishing& finishing, Listener improved)
     : finishing_(finishing), improved_(std::move(improved)) {

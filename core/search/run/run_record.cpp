@@ -6,7 +6,6 @@
 #include "core/cost/model/measured_cost_model.h"
 #include "core/io/json.h"
 #include "core/search/constraints/constraints.h"
-#include "core/search/constraints/constraints_json.h"
 
 namespace strato {
 namespace {

@@ -1,8 +1,8 @@
 // Little endian:
-//   "STRATREE" u32 version, digest (2 x u64), i64 iterations, u64 seed, state (legacy_state.h),
-//   actions: count, each decision (u8 mode, count, each (i32 device, i32 weight)),
-//   order: count, each i32 group,
-//   vertices: count, each (i32 parent, action, depth, visits, first_child, child_count, prior_row,
+//   "STRATREE" u32 version, digest (2 x u64), i64 iterations, u64 seed, state
+//   (legacy_tree_state.cpp), actions: count, each decision (u8 mode, count, each (i32 device, i32
+//   weight)), order: count, each i32 group, vertices: count, each (i32 parent, action, depth,
+//   visits, first_child, child_count, prior_row,
 //                          f64 value_sum, f32 prior, f32 reward, i64 step_time_ns, f32 weight),
 //   priors: count, each f32,
 //   pinned: count, each (u8 whether, decision if so), i32 focus,
@@ -15,9 +15,6 @@
 #include <bit>
 #include <cstring>
 
-#include "core/base/error.h"
-#include "core/search/tree/legacy_state.h"
-#include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_check.h"
 
 namespace strato {
@@ -79,23 +76,22 @@ SearchTree::Vertex read_vertex(LegacyReader& in, std::uint32_t version) {
   return v;
 }
 
+DeviceShare read_share(LegacyReader& in) {
+  const auto device = in.get<std::int32_t>();
+  return {DeviceId(static_cast<std::size_t>(device)), in.get<std::int32_t>()};
+}
+
 Decision read_decision(LegacyReader& in) {
   Decision decision;
-  const auto mode = in.get<std::uint8_t>();
-  if (mode > static_cast<std::uint8_t>(Mode::ModelParallel))
-    damaged_tree("an action has an unknown mode");
-  decision.mode = static_cast<Mode>(mode);
-  const std::size_t devices = in.count(8);
-  if (devices == 0) damaged_tree("an action has no device");
-  for (std::size_t i = 0; i < devices; ++i) {
-    const auto device = in.get<std::int32_t>();
-    const auto weight = in.get<std::int32_t>();
-    if (device < 0 || weight < 1) damaged_tree("an action has a bad device share");
-    decision.devices.push_back({DeviceId(static_cast<std::size_t>(device)), weight});
-    if (i > 0 && decision.devices[i - 1].device >= decision.devices[i].device)
-      damaged_tree("an action's devices are not ascending");
-  }
+  decision.mode = static_cast<Mode>(in.get<std::uint8_t>());
+  for (std::size_t n = in.count(8); n > 0; --n) decision.devices.push_back(read_share(in));
+  check_decision(decision);
   return decision;
+}
+
+Digest read_digest(LegacyReader& in) {
+  const auto high = in.get<std::uint64_t>();
+  return {high, in.get<std::uint64_t>()};
 }
 
 void read_steering(LegacyReader& in, SearchTree& tree) {
@@ -120,10 +116,8 @@ std::string_view checked(std::string_view bytes) {
   if (bytes.size() < kDigestBytes) damaged_tree("it ends too early");
   const std::string_view content = bytes.substr(0, bytes.size() - kDigestBytes);
   LegacyReader end(bytes.substr(content.size()));
-  Digest digest;
-  digest.high = end.get<std::uint64_t>();
-  digest.low = end.get<std::uint64_t>();
-  if (digest_of(content) != digest) damaged_tree("its checksum is wrong, or it was cut off");
+  if (digest_of(content) != read_digest(end))
+    damaged_tree("its checksum is wrong, or it was cut off");
   return content;
 }
 
@@ -137,20 +131,15 @@ SearchTree read_legacy_tree(std::string_view bytes) {
   LegacyReader in(version > 1 ? checked(bytes) : bytes);
   in.raw(kMagic.size() + sizeof version);
   SearchTree tree;
-  tree.problem.high = in.get<std::uint64_t>();
-  tree.problem.low = in.get<std::uint64_t>();
+  tree.problem = read_digest(in);
   tree.iterations = in.get<std::int64_t>();
   tree.seed = in.get<std::uint64_t>();
   const std::string_view state = in.raw(in.count(1));
   for (std::size_t n = in.count(9); n > 0; --n) tree.actions.push_back(read_decision(in));
-  for (std::size_t n = in.count(4); n > 0; --n) {
-    const auto group = in.get<std::int32_t>();
-    if (group < 0) damaged_tree("an op group is negative");
+  for (const std::int32_t group : in.array<std::int32_t>())
     tree.order.emplace_back(static_cast<std::size_t>(group));
-  }
-  const std::size_t vertices = in.count(version > 1 ? kVertexBytes : kVertexBytesOfVersion1);
-  tree.vertices.reserve(vertices);
-  for (std::size_t n = vertices; n > 0; --n) tree.vertices.push_back(read_vertex(in, version));
+  tree.vertices.resize(in.count(version > 1 ? kVertexBytes : kVertexBytesOfVersion1));
+  for (SearchTree::Vertex& vertex : tree.vertices) vertex = read_vertex(in, version);
   tree.priors = in.array<float>();
   if (version > 1) {
     read_steering(in, tree);

@@ -1,5 +1,5 @@
 // Search trees as the program wrote them before they were containers: versions 1 and 2. They are
-// read, and never written.
+// read, and never written. All throw InputError for what is damaged.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,9 @@
 namespace strato {
 
 bool is_legacy_tree(std::string_view bytes);
-// Throws InputError when they are damaged.
 SearchTree read_legacy_tree(std::string_view bytes);
+// Reads the text in which they say where the search stands. Sets the state or the record of a tree
+// that has all else; an empty text says nothing.
+void read_legacy_state(std::string_view text, SearchTree& tree);
 
 }  // namespace strato

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/search/tree/search_tree.h"
 
 namespace strato {
 namespace {
@@ -15,11 +16,9 @@ void check_children(const SearchTree& tree, std::size_t index) {
   const bool fit = v.child_count == 0 || (v.first_child > static_cast<std::int64_t>(index) &&
                                           std::int64_t{v.first_child} + v.child_count <= size);
   if (v.child_count < 0 || !fit) damaged_tree("children out of range");
-  for (std::int32_t c = 0; c < v.child_count; ++c) {
-    const auto child = static_cast<std::size_t>(v.first_child + c);
-    if (tree.vertices[child].parent != static_cast<std::int32_t>(index))
+  for (const std::int32_t child : tree.children(static_cast<std::int32_t>(index)))
+    if (at(tree.vertices[at(child)].parent) != index)
       damaged_tree("a child that names another parent");
-  }
 }
 
 void check_links(const SearchTree& tree, std::size_t index) {
@@ -31,14 +30,13 @@ void check_links(const SearchTree& tree, std::size_t index) {
   }
   if (v.parent < 0 || v.parent >= static_cast<std::int64_t>(index))
     damaged_tree("parent out of range");
-  const SearchTree::Vertex& parent = tree.vertices[static_cast<std::size_t>(v.parent)];
+  const SearchTree::Vertex& parent = tree.vertices[at(v.parent)];
   const std::int64_t place = static_cast<std::int64_t>(index) - parent.first_child;
   if (place < 0 || place >= parent.child_count)
     damaged_tree("a vertex that its parent does not know");
-  if (v.depth != parent.depth + 1 || static_cast<std::size_t>(v.depth) > tree.order.size())
+  if (v.depth != parent.depth + 1 || at(v.depth) > tree.order.size())
     damaged_tree("depth out of range");
-  if (v.action < 0 || static_cast<std::size_t>(v.action) >= tree.actions.size())
-    damaged_tree("action out of range");
+  if (v.action < 0 || at(v.action) >= tree.actions.size()) damaged_tree("action out of range");
 }
 
 void check_statistics(const SearchTree::Vertex& v, std::size_t rows) {
@@ -63,14 +61,14 @@ void check_log(const SearchTree& tree) {
   if (tree.log.empty()) return;
   std::vector<std::int64_t> visits(tree.vertices.size(), 0);
   for (const SearchTree::BackUp& entry : tree.log) {
-    if (entry.vertex < 0 || static_cast<std::size_t>(entry.vertex) >= visits.size())
+    if (entry.vertex < 0 || at(entry.vertex) >= visits.size())
       damaged_tree("its log names no vertex");
     if (!std::isfinite(entry.reward)) damaged_tree("its log has an impossible reward");
-    ++visits[static_cast<std::size_t>(entry.vertex)];
+    ++visits[at(entry.vertex)];
   }
   for (std::size_t i = visits.size(); i-- > 0;) {
     if (visits[i] != tree.vertices[i].visits) damaged_tree("its log tells of other visits");
-    if (i > 0) visits[static_cast<std::size_t>(tree.vertices[i].parent)] += visits[i];
+    if (i > 0) visits[at(tree.vertices[i].parent)] += visits[i];
   }
 }
 
@@ -80,7 +78,7 @@ void check_candidate(const SearchTree& tree, const Candidate& candidate) {
   if (candidate.actions.size() != groups || candidate.unfinished.size() != groups)
     damaged_tree("a strategy that it keeps has another number of op groups");
   for (const std::int32_t action : candidate.actions)
-    if (action < 0 || static_cast<std::size_t>(action) >= tree.actions.size())
+    if (action < 0 || at(action) >= tree.actions.size())
       damaged_tree("a strategy that it keeps has an action out of range");
 }
 
@@ -93,6 +91,16 @@ void damaged_tree(const std::string& what) {
 void tree_does_not_fit(const std::string& what) {
   throw InputError("", "search tree", "it does not fit this search: " + what,
                    "resume with the options and seed that it was made with, or start a new search");
+}
+
+void check_decision(const Decision& decision) {
+  if (decision.mode > Mode::ModelParallel) damaged_tree("an action has an unknown mode");
+  if (decision.devices.empty()) damaged_tree("an action has no device");
+  for (const DeviceShare& share : decision.devices)
+    if (!share.device.valid() || share.weight < 1) damaged_tree("an action has a bad device share");
+  if (std::ranges::adjacent_find(decision.devices, std::greater_equal(), &DeviceShare::device) !=
+      decision.devices.end())
+    damaged_tree("an action's devices are not ascending");
 }
 
 void check_tree(const SearchTree& tree) {

@@ -1,11 +1,12 @@
 #include "core/search/tree/search_tree_io.h"
 
 #include <algorithm>
-#include <utility>
+#include <array>
+#include <cstring>
+#include <limits>
 
 #include "core/io/container.h"
 #include "core/search/tree/legacy_tree.h"
-#include "core/search/tree/search_state_json.h"
 #include "core/search/tree/search_tree_check.h"
 
 namespace strato {
@@ -16,10 +17,12 @@ constexpr ContainerKind kKind{"stratoscope-search-tree", 3, "the search tree",
                               "run the search again"};
 
 using Vertex = SearchTree::Vertex;
+using BackUp = SearchTree::BackUp;
+using Yield = LocalSearchState::Yield;
 
-// Calls `visit` with the name and the member of every column of the table of vertices.
+// Calls `visit` with the name and the member of every column of a table.
 template <class Visit>
-void for_each_column(Visit&& visit) {
+void for_each_column(const std::vector<Vertex>&, Visit&& visit) {
   visit("parent", &Vertex::parent);
   visit("action", &Vertex::action);
   visit("depth", &Vertex::depth);
@@ -33,26 +36,52 @@ void for_each_column(Visit&& visit) {
   visit("prior_row", &Vertex::prior_row);
   visit("weight", &Vertex::weight);
 }
+template <class Visit>
+void for_each_column(const std::vector<BackUp>&, Visit&& visit) {
+  visit("vertices", &BackUp::vertex);
+  visit("rewards", &BackUp::reward);
+}
 
-Json vertices_json(const std::vector<Vertex>& vertices) {
+template <class Row>
+Json table_json(const std::vector<Row>& rows) {
   Json json = Json::object();
-  for_each_column([&]<class T>(const char* name, T Vertex::*member) {
+  for_each_column(rows, [&]<class T>(const char* name, T Row::*member) {
     std::vector<T> column;
-    column.reserve(vertices.size());
-    for (const Vertex& vertex : vertices) column.push_back(vertex.*member);
+    for (const Row& row : rows) column.push_back(row.*member);
     json[name] = packed(column);
   });
   return json;
 }
 
-std::vector<Vertex> parse_vertices(const JsonView& json) {
-  std::vector<Vertex> vertices(unpacked<std::int32_t>(json.at("parent")).size());
-  for_each_column([&]<class T>(const char* name, T Vertex::*member) {
+// `first`: the name of the first column, whose numbers have 32 bits.
+template <class Row>
+std::vector<Row> parse_table(const JsonView& json, const char* first, const char* damage) {
+  std::vector<Row> rows(unpacked<std::int32_t>(json.at(first)).size());
+  for_each_column(rows, [&]<class T>(const char* name, T Row::*member) {
     const std::vector<T> column = unpacked<T>(json.at(name));
-    if (column.size() != vertices.size()) damaged_tree("its vertices are not all there");
-    for (std::size_t i = 0; i < column.size(); ++i) vertices[i].*member = column[i];
+    if (column.size() != rows.size()) damaged_tree(damage);
+    for (std::size_t i = 0; i < column.size(); ++i) rows[i].*member = column[i];
   });
-  return vertices;
+  return rows;
+}
+
+// Small rows of nothing but numbers of one type are one list of these.
+template <class Number, class Row>
+Json rows_json(const std::vector<Row>& rows) {
+  std::vector<Number> numbers(rows.size() * sizeof(Row) / sizeof(Number));
+  if (!rows.empty()) std::memcpy(numbers.data(), rows.data(), rows.size() * sizeof(Row));
+  return packed(numbers);
+}
+
+template <class Number, class Row>
+std::vector<Row> parse_rows(const JsonView& json, const char* damage) {
+  constexpr std::size_t kWidth = sizeof(Row) / sizeof(Number);
+  const auto numbers = unpacked<Number>(json);
+  if (numbers.size() % kWidth != 0) damaged_tree(damage);
+  std::vector<Row> rows(numbers.size() / kWidth);
+  if (!rows.empty())
+    std::memcpy(static_cast<void*>(rows.data()), numbers.data(), numbers.size() * sizeof(Number));
+  return rows;
 }
 
 Json decisions_json(const std::vector<Decision>& decisions) {
@@ -72,17 +101,6 @@ Json decisions_json(const std::vector<Decision>& decisions) {
           {"weights", packed(weights)}};
 }
 
-void check_decision(const Decision& decision) {
-  if (decision.mode > Mode::ModelParallel) damaged_tree("an action has an unknown mode");
-  const auto& devices = decision.devices;
-  if (devices.empty()) damaged_tree("an action has no device");
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (devices[i].weight < 1) damaged_tree("an action has a bad device share");
-    if (i > 0 && devices[i - 1].device >= devices[i].device)
-      damaged_tree("an action's devices are not ascending");
-  }
-}
-
 std::vector<Decision> parse_decisions(const JsonView& json) {
   const auto modes = unpacked<std::uint8_t>(json.at("modes"));
   const auto counts = unpacked<std::int32_t>(json.at("counts"));
@@ -91,17 +109,17 @@ std::vector<Decision> parse_decisions(const JsonView& json) {
   if (modes.size() != counts.size() || devices.size() != weights.size())
     damaged_tree("its actions are not all there");
   std::vector<Decision> decisions(modes.size());
-  std::size_t at = 0;
+  std::size_t next = 0;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     decisions[i].mode = static_cast<Mode>(modes[i]);
-    for (std::int32_t left = counts[i]; left > 0; --left, ++at) {
-      if (at == devices.size() || devices[at] < 0) damaged_tree("an action has a bad device share");
+    for (std::int32_t left = counts[i]; left > 0; --left, ++next) {
+      if (next == devices.size()) damaged_tree("an action has a bad device share");
       decisions[i].devices.push_back(
-          {DeviceId(static_cast<std::size_t>(devices[at])), weights[at]});
+          {DeviceId(static_cast<std::size_t>(devices[next])), weights[next]});
     }
     check_decision(decisions[i]);
   }
-  if (at != devices.size()) damaged_tree("its actions are not all there");
+  if (next != devices.size()) damaged_tree("its actions are not all there");
   return decisions;
 }
 
@@ -121,30 +139,11 @@ void parse_pins(const JsonView& json, SearchTree& tree) {
   if (std::ranges::count(pinned, 1) != std::ssize(decisions) ||
       std::ranges::count(pinned, 0) + std::ssize(decisions) != std::ssize(pinned))
     damaged_tree("a pin is neither there nor not");
-  std::size_t next = 0;
+  auto next = decisions.begin();
   for (const std::uint8_t is_pinned : pinned) {
     auto& pin = tree.pinned.emplace_back();
-    if (is_pinned == 1) pin = decisions[next++];
+    if (is_pinned == 1) pin = *next++;
   }
-}
-
-Json log_json(const std::vector<SearchTree::BackUp>& log) {
-  std::vector<std::int32_t> vertices;
-  std::vector<float> rewards;
-  for (const auto& [vertex, reward] : log) {
-    vertices.push_back(vertex);
-    rewards.push_back(reward);
-  }
-  return {{"vertices", packed(vertices)}, {"rewards", packed(rewards)}};
-}
-
-std::vector<SearchTree::BackUp> parse_log(const JsonView& json) {
-  const auto vertices = unpacked<std::int32_t>(json.at("vertices"));
-  const auto rewards = unpacked<float>(json.at("rewards"));
-  if (vertices.size() != rewards.size()) damaged_tree("its log is not all there");
-  std::vector<SearchTree::BackUp> log(vertices.size());
-  for (std::size_t i = 0; i < log.size(); ++i) log[i] = {vertices[i], rewards[i]};
-  return log;
 }
 
 Json order_json(const std::vector<GroupId>& order) {
@@ -155,35 +154,149 @@ Json order_json(const std::vector<GroupId>& order) {
 
 std::vector<GroupId> parse_order(const JsonView& json) {
   std::vector<GroupId> order;
-  for (const std::int32_t group : unpacked<std::int32_t>(json)) {
-    if (group < 0) damaged_tree("an op group is negative");
+  for (const std::int32_t group : unpacked<std::int32_t>(json))
     order.emplace_back(static_cast<std::size_t>(group));
-  }
   return order;
 }
 
-void parse_identity(const JsonView& json, SearchTree& tree) {
-  const auto identity = unpacked<std::uint64_t>(json);
-  if (identity.size() != 3) damaged_tree("it does not say of which problem it is");
-  tree.problem = {identity[0], identity[1]};
-  tree.seed = identity[2];
+Json flags_json(const GroupFlags& flags) {
+  return packed(std::vector<std::uint8_t>(flags.begin(), flags.end()));
+}
+
+GroupFlags parse_flags(const JsonView& json) {
+  const auto flags = unpacked<std::uint8_t>(json);
+  if (std::ranges::any_of(flags, [](std::uint8_t flag) { return flag > 1; }))
+    damaged_tree("a flag is neither set nor not");
+  return {flags.begin(), flags.end()};
+}
+
+Json candidate_json(const Candidate& candidate) {
+  return {{"actions", packed(candidate.actions)}, {"unfinished", flags_json(candidate.unfinished)}};
+}
+
+Candidate parse_candidate(const JsonView& json) {
+  return {unpacked<std::int32_t>(json.at("actions")), parse_flags(json.at("unfinished"))};
+}
+
+Json local_json(const LocalSearchState& state) {
+  return {{"steps", state.steps},
+          {"incumbent", packed(state.incumbent)},
+          {"successes", packed(state.successes)},
+          {"yields", rows_json<std::int64_t>(state.yields)},
+          {"tried", rows_json<std::int32_t>(state.tried)},
+          {"together", rows_json<std::int32_t>(state.together)},
+          {"tried_pairs", packed(state.tried_pairs)},
+          {"away", packed(state.away)},
+          {"away_time_ns", state.away_time_ns},
+          {"neighbours_done", state.neighbours_done},
+          {"used_starts", packed(state.used_starts)}};
+}
+
+LocalSearchState parse_local(const JsonView& json) {
+  constexpr const char* kMoves = "a move is there in part";
+  return {.steps = json.at("steps").integer(),
+          .incumbent = unpacked<std::int32_t>(json.at("incumbent")),
+          .successes = unpacked<std::int64_t>(json.at("successes")),
+          .yields = parse_rows<std::int64_t, Yield>(json.at("yields"), "a yield is there in part"),
+          .tried = parse_rows<std::int32_t, Move>(json.at("tried"), kMoves),
+          .together = parse_rows<std::int32_t, Move>(json.at("together"), kMoves),
+          .tried_pairs = unpacked<std::int64_t>(json.at("tried_pairs")),
+          .away = unpacked<std::int32_t>(json.at("away")),
+          .away_time_ns = json.at("away_time_ns").integer(),
+          .neighbours_done = json.at("neighbours_done").boolean(),
+          .used_starts = unpacked<std::int64_t>(json.at("used_starts"))};
+}
+
+Json state_json(const SearchState& state) {
+  Json json = {{"local_iterations", state.local_iterations},
+               {"baseline_ns", state.baseline_ns},
+               {"pinned_since", state.pinned_since},
+               {"pins", state.pins.hex()},
+               {"packed", state.packed},
+               {"unfinished", state.unfinished},
+               {"contradicted", state.contradicted},
+               {"space_next", state.space_next},
+               {"incumbent_unfinished", flags_json(state.incumbent_unfinished)},
+               {"tried_otherwise", flags_json(state.tried_otherwise)},
+               {"all_tried_otherwise", state.all_tried_otherwise},
+               {"aside", candidate_json(state.aside)},
+               {"barred", candidate_json(state.barred)},
+               {"local", local_json(state.local)}};
+  if (state.second)
+    json["second"] = {{"tried_finished", state.second->tried_finished},
+                      {"local", local_json(state.second->local)}};
+  return json;
+}
+
+// Whether the numbers fit the problem is up to the search that goes on from it.
+SearchState parse_state(const JsonView& json) {
+  const auto count = [&](const char* name) { return json.at(name).integer(0); };
+  SearchState state{.local_iterations = count("local_iterations"),
+                    .baseline_ns = count("baseline_ns"),
+                    .pinned_since = static_cast<std::uint64_t>(count("pinned_since")),
+                    .pins = Digest::from_hex(json.at("pins").string()),
+                    .packed = json.at("packed").boolean(),
+                    .unfinished = json.at("unfinished").boolean(),
+                    .contradicted = json.at("contradicted").boolean(),
+                    .space_next = static_cast<std::uint64_t>(count("space_next")),
+                    .incumbent_unfinished = parse_flags(json.at("incumbent_unfinished")),
+                    .tried_otherwise = parse_flags(json.at("tried_otherwise")),
+                    .all_tried_otherwise = json.at("all_tried_otherwise").boolean(),
+                    .aside = parse_candidate(json.at("aside")),
+                    .barred = parse_candidate(json.at("barred")),
+                    .local = parse_local(json.at("local")),
+                    .second = {}};
+  if (const auto second = json.find("second"))
+    state.second = {second->at("tried_finished").boolean(), parse_local(second->at("local"))};
+  return state;
+}
+
+Json record_json(const EvaluationRecord& record) {
+  Json batches = Json::array();
+  for (const auto& batch : record.batches) {
+    std::vector<std::int64_t> numbers;
+    for (const auto& [time, feasible, overflow] : batch)
+      for (const std::int64_t number : {time, std::int64_t{feasible}, overflow})
+        numbers.push_back(number);
+    batches.push_back(packed(numbers));
+  }
+  return {
+      {"planner", record.planner}, {"options", record.options}, {"batches", std::move(batches)}};
+}
+
+EvaluationRecord parse_record(const JsonView& json) {
+  EvaluationRecord record{json.at("planner").string(), json.at("options").string(), {}};
+  for (const JsonView& batch : json.at("batches").items()) {
+    auto& evaluations = record.batches.emplace_back();
+    using Row = std::array<std::int64_t, 3>;
+    for (const auto& [time, feasible, overflow] :
+         parse_rows<std::int64_t, Row>(batch, "an evaluation is there in part")) {
+      if (time < 0 || overflow < 0) damaged_tree("an evaluation is negative");
+      evaluations.push_back({time, feasible != 0, overflow});
+    }
+  }
+  return record;
 }
 
 SearchTree parse_container(std::string_view bytes) {
   const Contained contained = read_container(bytes, kKind, "search tree");
   const JsonView& json = contained.value;
+  const auto identity = unpacked<std::uint64_t>(json.at("problem_and_seed"));
+  if (identity.size() != 3) damaged_tree("it does not say of which problem it is");
   SearchTree tree;
-  parse_identity(json.at("problem_and_seed"), tree);
+  tree.problem = {identity[0], identity[1]};
+  tree.seed = identity[2];
   tree.iterations = json.at("iterations").integer(0);
   tree.actions = parse_decisions(json.at("actions"));
   tree.order = parse_order(json.at("order"));
-  tree.vertices = parse_vertices(json.at("vertices"));
+  tree.vertices =
+      parse_table<Vertex>(json.at("vertices"), "parent", "its vertices are not all there");
   tree.priors = unpacked<float>(json.at("priors"));
   parse_pins(json.at("pinned"), tree);
   tree.focus = static_cast<std::int32_t>(
       json.at("focus").integer(-1, std::numeric_limits<std::int32_t>::max()));
-  tree.log = parse_log(json.at("log"));
-  tree.state = parse_search_state(json.at("state"));
+  tree.log = parse_table<BackUp>(json.at("log"), "vertices", "its log is not all there");
+  tree.state = parse_state(json.at("state"));
   if (const auto record = json.find("record")) tree.record = parse_record(*record);
   return tree;
 }
@@ -196,12 +309,12 @@ std::string serialise(const SearchTree& tree) {
                {"iterations", tree.iterations},
                {"actions", decisions_json(tree.actions)},
                {"order", order_json(tree.order)},
-               {"vertices", vertices_json(tree.vertices)},
+               {"vertices", table_json(tree.vertices)},
                {"priors", packed(tree.priors)},
                {"pinned", pins_json(tree)},
                {"focus", tree.focus},
-               {"log", log_json(tree.log)},
-               {"state", search_state_json(tree.state)}};
+               {"log", table_json(tree.log)},
+               {"state", state_json(tree.state)}};
   if (tree.record) json["record"] = record_json(*tree.record);
   return write_container(kKind, json);
 }

@@ -28,12 +28,12 @@ std::vector<HeldBuffer> held_buffers(const Timeline& timeline, DeviceId device) 
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const Buffer& buffer = program.buffers[BufferId(i)];
     if (buffer.device != device) continue;
-    const Lifetime& life = lives[BufferId(i)];
+    const auto [taken_by, released_by] = lives[BufferId(i)];
+    const TaskTimes& made = timeline.tasks[taken_by];
+    const Nanos end = timeline.tasks[released_by].end;
     at[i] = static_cast<std::int32_t>(held.size());
-    const Nanos made = timeline.tasks[life.taken_by].end;
-    held.push_back({BufferId(i), buffer.tensor, buffer.bytes, life.taken_by, life.released_by,
-                    timeline.tasks[life.taken_by].start, timeline.tasks[life.released_by].end, made,
-                    timeline.tasks[life.released_by].end});
+    held.push_back({BufferId(i), buffer.tensor, buffer.bytes, taken_by, released_by, made.start,
+                    end, made.end, end});
   }
   for (std::size_t i = 0; i < program.tasks.size(); ++i)
     for (BufferId buffer : program.reads[i]) {

@@ -17,6 +17,8 @@ struct HeldBuffer {
   // A forward op's output that the backward pass reads only waits in this time, and could be
   // dropped and computed again. Empty for all others.
   Nanos kept_from, kept_until;
+
+  bool is_alive(Nanos moment) const { return begin <= moment && moment < end; }
 };
 
 std::vector<HeldBuffer> held_buffers(const Timeline& timeline, DeviceId device);

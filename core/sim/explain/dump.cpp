@@ -1,10 +1,10 @@
-// The schedule as text, one JSON object a line: an independent checker reads it.
 #include "core/sim/explain/dump.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <numeric>
-#include <string>
-#include <unordered_map>
+#include <map>
+#include <utility>
 
 #include "core/io/json.h"
 #include "core/sim/timeline/lifetimes.h"
@@ -12,42 +12,35 @@
 namespace strato {
 namespace {
 
-// Names a buffer by its tensor, the samples that it holds, and how it came about; numbers it where
-// that is not yet unique on its device.
-class BufferNames {
- public:
-  explicit BufferNames(const Timeline& timeline, const IdVector<BufferId, Lifetime>& lives) {
-    const Program& program = *timeline.program;
-    std::unordered_map<std::string, int> seen;
-    for (std::size_t i = 0; i < lives.size(); ++i) {
-      const Buffer& buffer = program.buffers[BufferId(i)];
-      std::string name = describe(program, buffer, program.tasks[lives[BufferId(i)].taken_by]);
-      const std::string key = std::to_string(buffer.device.value()) + "/" + name;
-      if (const int count = ++seen[key]; count > 1) name += " #" + std::to_string(count);
-      names_.push_back(std::move(name));
-    }
-  }
-  const std::string& operator[](BufferId buffer) const { return names_[buffer]; }
+// By its tensor, the samples that it holds, and how it came about.
+std::string name_of(const Program& program, const Buffer& buffer, const Task& writer) {
+  const Tensor& tensor = program.graph->tensor(buffer.tensor);
+  const std::int64_t batch = program.graph->batch();
+  std::string name = tensor.name;
+  if (writer.axis >= 0) name += " " + describe(program.ranges_of(writer));
+  if (tensor.batch.kind == BatchKind::Partial && writer.samples_of(batch) != batch)
+    name += " partial";
+  if (writer.axis < 0 && writer.samples != batch && tensor.batch.kind != BatchKind::Whole)
+    name += fmt::format("[{},{})", writer.first_sample, writer.first_sample + writer.samples);
+  if (writer.kind == TaskKind::Transfer)
+    name += " from " + program.cluster->device(writer.device).name;
+  if (writer.kind == TaskKind::Sum) name += " sum";
+  return name;
+}
 
- private:
-  static std::string describe(const Program& program, const Buffer& buffer, const Task& writer) {
-    const Tensor& tensor = program.graph->tensor(buffer.tensor);
-    std::string name = tensor.name;
-    if (writer.axis >= 0) name += " " + strato::describe(program.ranges_of(writer));
-    if (tensor.batch.kind == BatchKind::Partial &&
-        writer.samples_of(program.graph->batch()) != program.graph->batch())
-      name += " partial";
-    if (writer.axis < 0 && writer.samples != program.graph->batch() &&
-        tensor.batch.kind != BatchKind::Whole)
-      name += "[" + std::to_string(writer.first_sample) + "," +
-              std::to_string(writer.first_sample + writer.samples) + ")";
-    if (writer.kind == TaskKind::Transfer)
-      name += " from " + program.cluster->device(writer.device).name;
-    if (writer.kind == TaskKind::Sum) name += " sum";
-    return name;
+// Numbered where a name is not yet unique on its device.
+IdVector<BufferId, std::string> buffer_names(const Program& program,
+                                             const IdVector<BufferId, Lifetime>& lives) {
+  std::map<std::pair<DeviceId, std::string>, int> seen;
+  IdVector<BufferId, std::string> names;
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const Buffer& buffer = program.buffers[BufferId(i)];
+    std::string name = name_of(program, buffer, program.tasks[lives[BufferId(i)].taken_by]);
+    const int count = ++seen[{buffer.device, name}];
+    names.push_back(count > 1 ? fmt::format("{} #{}", name, count) : std::move(name));
   }
-  IdVector<BufferId, std::string> names_;
-};
+  return names;
+}
 
 std::string resident_line(const Timeline& timeline) {
   Json bytes = Json::object();
@@ -61,10 +54,8 @@ std::string resident_line(const Timeline& timeline) {
 
 std::vector<TaskId> start_order(const Timeline& timeline) {
   std::vector<TaskId> order;
-  for (std::size_t i = 0; i < timeline.tasks.size(); ++i) order.push_back(TaskId(i));
-  std::stable_sort(order.begin(), order.end(), [&](TaskId a, TaskId b) {
-    return timeline.tasks[a].start < timeline.tasks[b].start;
-  });
+  for (std::size_t i = 0; i < timeline.tasks.size(); ++i) order.emplace_back(i);
+  std::ranges::stable_sort(order, {}, [&](TaskId task) { return timeline.tasks[task].start; });
   return order;
 }
 
@@ -95,7 +86,7 @@ Json task_line(const Timeline& timeline, TaskId id) {
 std::string dump_tasks(const Timeline& timeline) {
   const Program& program = *timeline.program;
   const auto lives = lifetimes(timeline);
-  const BufferNames names(timeline, lives);
+  const auto names = buffer_names(program, lives);
   std::vector<std::vector<BufferId>> released(program.tasks.size());
   for (std::size_t i = 0; i < lives.size(); ++i)
     released[lives[BufferId(i)].released_by.index()].push_back(BufferId(i));

@@ -1,4 +1,4 @@
-// A timeline as text for checkers: the command line's --dump-tasks.
+// A timeline as text for independent checkers: the command line's --dump-tasks.
 #pragma once
 
 #include <string>
@@ -7,8 +7,7 @@
 
 namespace strato {
 
-// One JSON object a line in start order, a first line with residents: the command line's
-// --dump-tasks.
+// One JSON object a line in start order, a first line with residents.
 std::string dump_tasks(const Timeline& timeline);
 
 }  // namespace strato

@@ -69,14 +69,12 @@ ErrorBar error_bar(const Timeline& timeline, const CostModel& cost) {
   for (const auto& [key, value] : deviation) variance += value * value;
   const double step = static_cast<double>(std::max<std::int64_t>(timeline.step_time.value, 1));
   const double error = std::sqrt(variance);
-  ErrorBar bar;
-  bar.low = std::max(Nanos(0), timeline.step_time - nanos_from(error));
-  bar.high = timeline.step_time + nanos_from(error);
-  bar.relative = error / step;
-  bar.analytic = by_source[0] / step;
-  bar.fit = by_source[1] / step;
-  bar.profile = by_source[2] / step;
-  return bar;
+  return {.low = std::max(Nanos(0), timeline.step_time - nanos_from(error)),
+          .high = timeline.step_time + nanos_from(error),
+          .relative = error / step,
+          .analytic = by_source[0] / step,
+          .fit = by_source[1] / step,
+          .profile = by_source[2] / step};
 }
 
 }  // namespace strato

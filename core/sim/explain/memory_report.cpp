@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
-#include <numeric>
+#include <ranges>
 
 #include "core/base/quantity_text.h"
 #include "core/sim/explain/device_memory.h"
@@ -38,8 +39,7 @@ class Advisor {
     more_devices();
     two_devices();
     send_gradients_sooner();
-    std::stable_sort(advice_.begin(), advice_.end(),
-                     [](const Advice& a, const Advice& b) { return a.frees > b.frees; });
+    std::ranges::stable_sort(advice_, std::greater(), &Advice::frees);
     std::vector<std::string> texts;
     for (const Advice& each : advice_)
       texts.push_back(each.text +
@@ -53,11 +53,11 @@ class Advisor {
   void add(Bytes frees, std::string text) {
     if (frees > Bytes(0)) advice_.push_back({frees, std::move(text)});
   }
-  bool alive(const HeldBuffer& held) const {
-    return held.begin <= report_.moment && report_.moment < held.end;
-  }
-  bool is_batched(TensorId tensor) const {
-    return program_.graph->tensor(tensor).batch.kind == BatchKind::Batched;
+  TensorRole role_of(TensorId tensor) const { return program_.graph->tensor(tensor).role; }
+  // At the peak, and larger with more samples.
+  bool grows(const HeldBuffer& held) const {
+    return held.is_alive(report_.moment) &&
+           program_.graph->tensor(held.tensor).batch.kind == BatchKind::Batched;
   }
 
   // Samples that the device computes at once, and what of the peak grows with them.
@@ -68,7 +68,7 @@ class Advisor {
         samples = std::max(samples, task.samples_of(program_.graph->batch()));
     Bytes growing;
     for (const HeldBuffer& held : held_)
-      if (alive(held) && is_batched(held.tensor)) growing += held.bytes;
+      if (grows(held)) growing += held.bytes;
     if (samples < 2 || growing == Bytes(0)) return;
     const double fit = 1 - lacks_ / growing;
     const std::int64_t fewer = std::clamp<std::int64_t>(
@@ -81,26 +81,20 @@ class Advisor {
   }
 
   // Lists the fewest of the largest activations waiting for the backward pass that would make it
-  // fit; all of them when that is not enough.
+  // fit.
   void recompute() {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < held_.size(); ++i)
       if (held_[i].kept_from <= report_.moment && report_.moment < held_[i].kept_until)
         order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return held_[a].bytes > held_[b].bytes; });
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return held_[i].bytes; });
     if (order.empty()) return;
     const Bytes peak = peak_of(held_);
     const auto frees = [&](std::size_t count) { return peak - peak_of(held_, order, count); };
-    std::size_t low = 1, high = order.size();
-    while (low < high) {
-      const std::size_t middle = (low + high) / 2;
-      if (frees(middle) >= lacks_) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
+    // All of them when that is not enough.
+    const auto counts = std::views::iota(std::size_t{1}, order.size());
+    const std::size_t low = *std::ranges::partition_point(
+        counts, [&](std::size_t count) { return frees(count) < lacks_; });
     Nanos costs;
     std::string names;
     for (std::size_t i = 0; i < low; ++i) {
@@ -120,7 +114,7 @@ class Advisor {
     std::map<TensorId, std::int64_t> homes;
     std::map<TensorId, Bytes> here;
     for (const Resident& resident : program_.residents) {
-      if (program_.graph->tensor(resident.tensor).role != role) continue;
+      if (role_of(resident.tensor) != role) continue;
       ++homes[resident.tensor];
       if (resident.device == report_.device) here[resident.tensor] = resident.bytes;
     }
@@ -146,7 +140,7 @@ class Advisor {
     for (const Task& task : program_.tasks)
       if (task.kind == TaskKind::Compute && grouping_->group_of(task.op) == group)
         used[task.device.index()] = true;
-    return std::count(used.begin(), used.end(), true);
+    return std::ranges::count(used, true);
   }
 
   // The op group that holds most, on twice as many devices.
@@ -154,10 +148,9 @@ class Advisor {
     if (grouping_ == nullptr) return;
     IdVector<GroupId, Bytes> batched(grouping_->size());
     for (const HeldBuffer& held : held_)
-      if (const GroupId group = group_of(held.tensor);
-          alive(held) && group.valid() && is_batched(held.tensor))
+      if (const GroupId group = group_of(held.tensor); grows(held) && group.valid())
         batched[group] += held.bytes;
-    const auto most = std::max_element(batched.begin(), batched.end());
+    const auto most = std::ranges::max_element(batched);
     if (most == batched.end() || *most == Bytes(0)) return;
     const GroupId group(static_cast<std::size_t>(most - batched.begin()));
     const std::int64_t devices = devices_of(group);
@@ -194,10 +187,9 @@ class Advisor {
 
   // Gradients that are there and wait for the network.
   void send_gradients_sooner() {
-    std::map<BufferId, Bytes> waiting;
-    std::map<BufferId, Bytes> gradients;
+    std::map<BufferId, Bytes> waiting, gradients;
     for (const HeldBuffer& held : held_)
-      if (alive(held) && program_.graph->tensor(held.tensor).role == TensorRole::Gradient)
+      if (held.is_alive(report_.moment) && role_of(held.tensor) == TensorRole::Gradient)
         gradients[held.buffer] = held.bytes;
     for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
       const TaskTimes& times = timeline_.tasks[TaskId(i)];
@@ -231,10 +223,9 @@ std::vector<MemoryReport::Held> alive_then(const Timeline& timeline, const Memor
     if (resident.device == report.device)
       alive.push_back({resident.tensor, resident.bytes, true, {}, {}});
   for (const HeldBuffer& held : buffers)
-    if (held.begin <= report.moment && report.moment < held.end)
+    if (held.is_alive(report.moment))
       alive.push_back({held.tensor, held.bytes, false, held.made_by, held.held_for});
-  std::stable_sort(alive.begin(), alive.end(),
-                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  std::ranges::stable_sort(alive, std::greater(), &MemoryReport::Held::bytes);
   return alive;
 }
 

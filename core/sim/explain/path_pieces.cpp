@@ -1,22 +1,27 @@
 #include "core/sim/explain/path_pieces.h"
 
 #include <algorithm>
-
-#include "core/sim/explain/causes.h"
-#include "core/sim/explain/critical_path.h"
+#include <span>
 
 namespace strato {
 namespace {
 
-Reason own_reason(TaskKind kind) {
-  if (kind == TaskKind::Compute || kind == TaskKind::Update) return Reason::Compute;
-  if (!is_communication(kind)) return Reason::Reshuffle;
-  return kind == TaskKind::Transfer ? Reason::Transfer : Reason::Collective;
-}
-
 bool is_collective(TaskKind kind) { return is_communication(kind) && kind != TaskKind::Transfer; }
 
-void append(std::vector<PathPiece>& pieces, PathPiece piece) {
+Reason own_reason(TaskKind kind) {
+  if (kind == TaskKind::Compute || kind == TaskKind::Update) return Reason::Compute;
+  if (kind == TaskKind::Transfer) return Reason::Transfer;
+  return is_collective(kind) ? Reason::Collective : Reason::Reshuffle;
+}
+
+bool is_stream(const Program& program, ResourceId resource) {
+  return resource.index() < 2 * program.cluster->device_count();
+}
+bool is_compute_stream(const Program& program, ResourceId resource) {
+  return is_stream(program, resource) && resource.index() % 2 == 0;
+}
+
+void append(std::vector<PathPiece>& pieces, const PathPiece& piece) {
   if (piece.begin >= piece.end) return;
   if (!pieces.empty() && pieces.back().reason == piece.reason && pieces.back().task == piece.task &&
       pieces.back().waiting == piece.waiting) {
@@ -28,8 +33,8 @@ void append(std::vector<PathPiece>& pieces, PathPiece piece) {
 
 // One step's run: its own time, what sharing added to it, and the part in which `next` waits for
 // it.
-void append_run(const Timeline& timeline, const Causes& causes, TaskId task, const ChainStep* next,
-                std::vector<PathPiece>& pieces) {
+void append_run(const Timeline& timeline, const Causes& causes, TaskId task,
+                const CriticalStep* next, std::vector<PathPiece>& pieces) {
   const Program& program = *timeline.program;
   const TaskTimes& times = timeline.tasks[task];
   Nanos waits_from = times.end;
@@ -39,12 +44,10 @@ void append_run(const Timeline& timeline, const Causes& causes, TaskId task, con
   append(pieces, {times.start, alone, own_reason(program.tasks[task].kind), task, {}});
   if (alone < waits_from)
     append(pieces, {alone, waits_from, Reason::LinkBusy, causes.sharer(task), task});
-  if (waits_from < times.end) {
-    const std::size_t held = next->held.index();
-    const bool device = held < 2 * program.cluster->device_count() && held % 2 == 0;
-    append(pieces, {waits_from, times.end, device ? Reason::DeviceBusy : Reason::LinkBusy, task,
-                    next->task});
-  }
+  if (waits_from < times.end)
+    append(pieces, {waits_from, times.end,
+                    is_compute_stream(program, next->held) ? Reason::DeviceBusy : Reason::LinkBusy,
+                    task, next->task});
 }
 
 // Finds when each member of a collective or sum had its part; a part that is sent first counts from
@@ -58,7 +61,7 @@ class MemberTimes {
     times_.clear();
     const Program& program = *timeline_.program;
     for (ResourceId resource : program.resources[id.index()])
-      if (is_collective(program.tasks[id].kind) && is_stream(resource))
+      if (is_collective(program.tasks[id].kind) && is_stream(program, resource))
         times_.push_back({resource.index() / 2, Nanos(0)});
     for (TaskId dependency : program.dependencies[id.index()]) add_part(id, dependency);
     if (times_.size() < 2) return Nanos::max();
@@ -73,9 +76,6 @@ class MemberTimes {
     std::size_t device;
     Nanos ready;
   };
-  bool is_stream(ResourceId resource) const {
-    return resource.index() < 2 * timeline_.program->cluster->device_count();
-  }
   void add_part(TaskId id, TaskId dependency) {
     const Program& program = *timeline_.program;
     const Task& part = program.tasks[dependency];
@@ -85,7 +85,8 @@ class MemberTimes {
       note(part.device.index(), sent ? times.ready : times.end, true);
     } else if (is_collective(part.kind)) {
       for (ResourceId resource : program.resources[dependency.index()])
-        if (is_stream(resource)) note(resource.index() / 2, timeline_.tasks[dependency].end, false);
+        if (is_stream(program, resource))
+          note(resource.index() / 2, timeline_.tasks[dependency].end, false);
     } else {
       const DeviceId at = part.target.valid() ? part.target : part.device;
       note(at.index(), timeline_.tasks[dependency].end, false);
@@ -110,12 +111,13 @@ struct Window {
 };
 
 // Disjoint, ascending. Where two overlap, the later collective has the time: it hides the earlier.
-std::vector<Window> straggler_windows(const Timeline& timeline, std::span<const ChainStep> chain) {
+std::vector<Window> straggler_windows(const Timeline& timeline,
+                                      std::span<const CriticalStep> chain) {
   MemberTimes members(timeline);
   std::vector<Window> windows;
   Nanos covered = Nanos::max();
   for (std::size_t i = chain.size(); i-- > 1;) {
-    const ChainStep& step = chain[i];
+    const CriticalStep& step = chain[i];
     const TaskKind kind = timeline.program->tasks[step.task].kind;
     if (step.why != CriticalStep::Why::Dependency) continue;
     if (!is_collective(kind) && kind != TaskKind::Sum) continue;
@@ -130,14 +132,14 @@ std::vector<Window> straggler_windows(const Timeline& timeline, std::span<const 
     windows.push_back({begin, end, step.task});
     covered = begin;
   }
-  std::reverse(windows.begin(), windows.end());
+  std::ranges::reverse(windows);
   return windows;
 }
 
-}  // namespace
-
+// The pieces from the first step's start to the last one's end, without a hole. Stragglers are
+// sought in front of every step.
 std::vector<PathPiece> pieces_of(const Timeline& timeline, const Causes& causes,
-                                 std::span<const ChainStep> chain) {
+                                 std::span<const CriticalStep> chain) {
   std::vector<PathPiece> plain, pieces;
   for (std::size_t i = 0; i < chain.size(); ++i)
     append_run(timeline, causes, chain[i].task, i + 1 < chain.size() ? &chain[i + 1] : nullptr,
@@ -164,6 +166,60 @@ std::vector<PathPiece> pieces_of(const Timeline& timeline, const Causes& causes,
   return pieces;
 }
 
+class GapFinder {
+ public:
+  explicit GapFinder(const Timeline& timeline)
+      : timeline_(timeline),
+        causes_(timeline),
+        last_(last_task(timeline)),
+        tasks_(timeline.program->cluster->device_count()) {
+    for (std::size_t i = 0; i < timeline.tasks.size(); ++i)
+      for (ResourceId resource : timeline.program->resources[i])
+        if (is_compute_stream(*timeline.program, resource))
+          tasks_[DeviceId(resource.index() / 2)].push_back(TaskId(i));
+    for (auto& tasks : tasks_)
+      std::ranges::sort(tasks, {}, [&](TaskId task) { return timeline.tasks[task].start; });
+  }
+
+  std::vector<Gap> of(DeviceId device) const {
+    std::vector<Gap> gaps;
+    Nanos idle_since;
+    for (TaskId next : tasks_[device]) {
+      if (timeline_.tasks[next].start > idle_since) explain(idle_since, next, gaps);
+      idle_since = timeline_.tasks[next].end;
+    }
+    if (idle_since < timeline_.step_time)
+      gaps.push_back({idle_since, timeline_.step_time, Reason::Straggler, {}, last_});
+    return gaps;
+  }
+
+ private:
+  // The path to `next`, as far as it falls into the gap, cut where the reason changes.
+  void explain(Nanos begin, TaskId next, std::vector<Gap>& gaps) const {
+    const Nanos end = timeline_.tasks[next].start;
+    Nanos longest;  // of the pieces of the last gap
+    for (const PathPiece& piece : pieces_of(timeline_, causes_, causes_.chain_to(next, begin))) {
+      const Nanos from = std::max(begin, piece.begin), to = std::min(end, piece.end);
+      if (from >= to) continue;
+      const bool goes_on =
+          !gaps.empty() && gaps.back().next == next && gaps.back().reason == piece.reason;
+      if (!goes_on) gaps.push_back({from, to, piece.reason, next, piece.task});
+      gaps.back().end = to;
+      if (!goes_on || to - from > longest) {
+        longest = to - from;
+        gaps.back().cause = piece.task;
+      }
+    }
+  }
+
+  const Timeline& timeline_;
+  Causes causes_;
+  TaskId last_;
+  IdVector<DeviceId, std::vector<TaskId>> tasks_;  // on the compute stream, in order
+};
+
+}  // namespace
+
 std::vector<PathPiece> path_pieces(const Timeline& timeline) {
   const Causes causes(timeline);
   return pieces_of(timeline, causes, causes.chain_to(last_task(timeline)));
@@ -180,6 +236,17 @@ std::string_view name_of(Reason reason) {
   constexpr std::array<std::string_view, kReasons> names = {
       "compute", "reshuffle", "transfer", "collective", "device busy", "link busy", "straggler"};
   return names[static_cast<std::size_t>(reason)];
+}
+
+std::vector<Gap> gaps(const Timeline& timeline, DeviceId device) {
+  return GapFinder(timeline).of(device);
+}
+
+IdVector<DeviceId, std::vector<Gap>> gaps(const Timeline& timeline) {
+  const GapFinder finder(timeline);
+  IdVector<DeviceId, std::vector<Gap>> all;
+  for (std::size_t d = 0; d < timeline.devices.size(); ++d) all.push_back(finder.of(DeviceId(d)));
+  return all;
 }
 
 }  // namespace strato

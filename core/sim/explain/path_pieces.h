@@ -1,14 +1,13 @@
-// Cuts the critical path into reasons, which add up to the step time. Pure functions of a
-// timeline; deterministic; safe from any thread.
+// Cuts the critical path into reasons, which add up to the step time, and says what each device
+// waits for. Pure functions of a timeline; deterministic; safe from any thread.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
-#include "core/sim/explain/causes.h"
+#include "core/sim/explain/critical_path.h"
 
 namespace strato {
 
@@ -41,9 +40,18 @@ std::vector<PathPiece> path_pieces(const Timeline& timeline);
 // Returns the part of the pieces' time that each reason costs.
 std::array<Nanos, kReasons> time_by_reason(const std::vector<PathPiece>& pieces);
 
-// Returns the pieces from the first step's start to the last one's end, without a hole. Stragglers
-// are sought in front of every step.
-std::vector<PathPiece> pieces_of(const Timeline& timeline, const Causes& causes,
-                                 std::span<const ChainStep> chain);
+// A stretch in which a compute stream runs nothing, and why the task after it did not start sooner:
+// the reason on the path to that task. An idle stretch is cut where the reason changes, so that
+// gaps and busy time add up to the step time.
+struct Gap {
+  Nanos begin, end;
+  Reason reason;  // Transfer, Collective, LinkBusy, Straggler; Compute, Reshuffle, DeviceBusy: of
+                  // another device; of the last gap (nothing follows): Straggler
+  TaskId next;    // invalid: none follows
+  TaskId cause;   // what held it up longest; of the last gap: the step's last task
+};
+std::vector<Gap> gaps(const Timeline& timeline, DeviceId device);
+IdVector<DeviceId, std::vector<Gap>> gaps(
+    const Timeline& timeline);  // of all devices, much cheaper
 
 }  // namespace strato

@@ -1,7 +1,5 @@
 // A strategy that is pruned from local improvement is never better, and a search with it goes on as
 // every other.
-#include "core/search/local/bound_pruning.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -9,6 +7,7 @@
 #include "core/base/random.h"
 #include "core/search/evaluate/actions.h"
 #include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/local/bound_use.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"

@@ -9,7 +9,6 @@
 #include "core/base/error.h"
 #include "core/schedule/list/placement.h"
 #include "core/search/constraints/bound_constraints.h"
-#include "core/search/constraints/constraints_json.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/portfolio/tree_search.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/search/proposers/space_proposer.h"
+#include "core/search/proposers/special_proposers.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {
@@ -102,20 +102,17 @@ TEST_F(IncumbentTest, is_finished_as_its_flags_say) {
 // Proposer by proposer: a small space, in the order of its bounds, until nothing can be better.
 TEST_F(IncumbentTest, a_small_space_is_proven_to_be_searched) {
   options_.finish = nullptr;
-  const Finishing plain(problem_, table_, options_);
-  Incumbent incumbent(plain, [](const Strategy&, const Score&) {});
-  const GrowingTree tree(problem_, table_, options_);
-  const KnownRewards rewards(*problem_.cluster, true);
-  BoundUse bounds(problem_, table_.legal_by_group(), true, false);
-  ASSERT_TRUE(bounds.is_small());
-  const auto list = [&] {
-    return std::make_unique<const SmallSpace>(problem_, table_.actions(), table_.legal_by_group());
-  };
-  SpaceProposer space(list, plain, tree, rewards, bounds, incumbent);
+  const auto prior = make_uniform_prior();
+  const PlannerOptions common;
+  RunningSearch search(problem_, *prior, common, options_, nullptr, {},
+                       [](const Strategy&, const Score&) {});
+  ASSERT_TRUE(search.bounds.is_small());
+  SpaceProposer space(search);
   EXPECT_TRUE(space.propose({4, 0, 0}).strategies.empty());  // no incumbent to beat
-  const auto all = list();
-  const Nanos third = all->bound(2);
-  incumbent.take({all->strategy(5), plain.all(false)}, taking(third.value + 1), Incumbent::Given);
+  const SmallSpace all(problem_, search.table.actions(), search.table.legal_by_group());
+  const Nanos third = all.bound(2);
+  search.incumbent.take({all.strategy(5), search.finishing.all(false)}, taking(third.value + 1),
+                        Incumbent::Given);
   std::size_t proposed = 0;
   for (int turn = 0; turn < 100 && !space.is_proven(); ++turn) {
     const Proposal proposal = space.propose({4, turn, 0});
@@ -129,7 +126,7 @@ TEST_F(IncumbentTest, a_small_space_is_proven_to_be_searched) {
   space.save(state);
   EXPECT_EQ(state.space_next, proposed);
   EXPECT_GE(proposed, 3U);
-  EXPECT_LT(proposed, all->size());
+  EXPECT_LT(proposed, all.size());
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/base/random.h"
 #include "core/io/file.h"
 #include "core/search/portfolio/tree_search.h"
-#include "core/search/tree/legacy_state.h"
 #include "core/search/tree/search_tree_io.h"
 #include "core/search/tree/steer.h"
 #include "tests/core/search/legacy_searches.h"

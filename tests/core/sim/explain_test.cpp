@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "core/sim/explain/error_bar.h"
-#include "core/sim/explain/gaps.h"
 #include "core/sim/explain/memory_report.h"
 #include "core/sim/explain/path_pieces.h"
 #include "core/sim/explain/what_if.h"

@@ -4,7 +4,6 @@
 #include <QSignalSpy>
 #include <random>
 
-#include "core/sim/explain/gaps.h"
 #include "core/sim/explain/path_pieces.h"
 #include "core/sim/explain/what_if.h"
 #include "tests/views/models/fixture.h"

@@ -6,7 +6,6 @@
 #include <QSortFilterProxyModel>
 #include <random>
 
-#include "core/sim/explain/gaps.h"
 #include "core/sim/explain/path_pieces.h"
 #include "tests/views/timeline/sample_timeline.h"
 #include "views/models/explanation.h"

@@ -5,7 +5,6 @@
 #include <QAbstractButton>
 #include <QTest>
 
-#include "core/sim/explain/gaps.h"
 #include "core/sim/explain/path_pieces.h"
 #include "tests/views/timeline/sample_timeline.h"
 #include "views/models/explanation.h"

@@ -10,7 +10,6 @@
 #include "core/plugin/api/plugin.h"
 #include "core/search/api/reporter.h"
 #include "core/search/constraints/constraints.h"
-#include "core/search/constraints/constraints_json.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/learned/autodist/search/race.h"
 #include "plugins/planners/learned/autodist/search/replication.h"
