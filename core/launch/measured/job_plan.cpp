@@ -12,7 +12,6 @@
 #include "core/program/lower/lower.h"
 #include "core/program/place/symmetry.h"
 #include "core/program/project/rank_programs.h"
-#include "core/program/project/rank_twin.h"
 #include "core/program/project/ring_order.h"
 #include "core/program/value/collective.h"
 #include "core/sim/timeline/execution_order.h"

@@ -72,11 +72,10 @@ class Learner {
 
   void take_op(const Task& task, Nanos time) {
     const Graph& graph = *program_.graph;
-    if (task.axis >= 0) return;
+    if (!program_.cuts_of(task).empty()) return;
     std::string& signature = signatures_[task.op.index()];
     if (signature.empty()) signature = op_signature(graph, task.op);
-    const std::int64_t samples =
-        follows_batch(graph, task.op) && task.samples > 0 ? task.samples : 1;
+    const std::int64_t samples = follows_batch(graph, task.op) ? program_.samples_of(task) : 1;
     profile_.ops.push_back(
         {signature, program_.cluster->gpu(task.device).name, {{samples, time, Nanos(0), 1}}});
   }

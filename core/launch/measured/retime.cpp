@@ -22,7 +22,7 @@ class CostOf {
     if (const auto kind = collective_of(task.kind))
       return cost_.collective(*kind, members_of(program_, id), task.bytes).duration;
     if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update) {
-      const std::int64_t samples = task.samples_of(program_.graph->batch());
+      const std::int64_t samples = program_.samples_of(task);
       return at_least_one(cost_.compute(task.op, gpu, std::max<std::int64_t>(samples, 1)));
     }
     return at_least_one(cost_.local_move(gpu, task.bytes));

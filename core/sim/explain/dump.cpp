@@ -1,6 +1,8 @@
 // The schedule as text, one JSON object a line: an independent checker reads it.
 #include "core/sim/explain/dump.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -33,14 +35,13 @@ class BufferNames {
   static std::string describe(const Program& program, const Buffer& buffer, const Task& writer) {
     const Tensor& tensor = program.graph->tensor(buffer.tensor);
     std::string name = tensor.name;
-    if (writer.axis >= 0) name += " " + strato::describe(program.ranges_of(writer));
-    if (tensor.batch.kind == BatchKind::Partial &&
-        writer.samples_of(program.graph->batch()) != program.graph->batch())
-      name += " partial";
-    if (writer.axis < 0 && writer.samples != program.graph->batch() &&
-        tensor.batch.kind != BatchKind::Whole)
-      name += "[" + std::to_string(writer.first_sample) + "," +
-              std::to_string(writer.first_sample + writer.samples) + ")";
+    const bool sliced = !program.cuts_of(writer).empty();
+    const AxisRange samples = program.range_of(writer);
+    const bool some = !sliced && samples.size() != program.graph->batch();
+    if (sliced) name += " " + strato::describe(program.cuts_of(writer));
+    if (some && tensor.batch.kind == BatchKind::Partial) name += " partial";
+    if (some && tensor.batch.kind != BatchKind::Whole)
+      name += fmt::format("[{},{})", samples.begin, samples.end);
     if (writer.kind == TaskKind::Transfer)
       name += " from " + program.cluster->device(writer.device).name;
     if (writer.kind == TaskKind::Sum) name += " sum";
