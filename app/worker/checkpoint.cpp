@@ -35,14 +35,14 @@ void write_own(const CheckpointRank& rank, const fs::path& folder) {
     if (!value.resident || !(is_kept(tensor) || is_under_way(tensor))) continue;
     const std::string elements = rank.execution.read(ValueId(i));
     put(out, value.tensor.value());
-    put(out, is_kept(tensor) ? value.piece : piece_under_way(rank, ValueId(i)));
+    put(out, is_kept(tensor) ? value.part : part_under_way(rank, ValueId(i)));
     put(out, elements.size());
     out += elements;
   }
   write_file(rank_file(folder, rank.rank), out);
 }
 
-// Puts the ranks' pieces together, one tensor at a time. They are the parts of one division of it:
+// Puts the ranks' parts together, one tensor at a time. They are the parts of one division of it:
 // equal, or apart. What overlaps others in another way does not count as there.
 class Merger {
  public:
@@ -54,9 +54,9 @@ class Merger {
     Taker taker(content, rank_file(folder_, rank).string());
     while (!taker.empty()) {
       const auto index = taker.take<std::int32_t>();
-      const auto piece = taker.take<Piece>();
+      const auto part = taker.take<Part>();
       const auto size = taker.take<std::size_t>();
-      add(TensorId(static_cast<std::size_t>(index)), piece, taker.take(size));
+      add(TensorId(static_cast<std::size_t>(index)), part, taker.take(size));
     }
   }
 
@@ -72,30 +72,30 @@ class Merger {
  private:
   struct Partial {
     std::string bytes;
-    std::vector<Piece> there;  // those that overlap no other
-    std::size_t count = 0;     // bytes of them
+    std::vector<Part> there;  // those that overlap no other
+    std::size_t count = 0;    // bytes of them
   };
 
-  void add(TensorId id, const Piece& piece, std::string_view elements) {
-    if (piece.form == Piece::Form::Partial) return write_term(id, piece, elements);
+  void add(TensorId id, const Part& part, std::string_view elements) {
+    if (part.is_partial_sum()) return write_term(id, part, elements);
     if (written_.contains(id)) return;
-    if (piece.form == Piece::Form::Whole) return write(id, elements);
+    if (part.is_whole()) return write(id, elements);
     const Tensor& tensor = graph_.tensor(id);
-    const SliceLayout slice(tensor, piece);
+    const SliceLayout slice(tensor, part);
     Partial& partial = partial_[id];
     partial.bytes.resize(static_cast<std::size_t>(tensor.bytes().value));
     slice.put(elements, partial.bytes);
-    const auto overlaps = [&](const Piece& other) { return overlap(other, piece); };
+    const auto overlaps = [&](const Part& other) { return overlap(other, part); };
     if (std::ranges::any_of(partial.there, overlaps)) return;
-    partial.there.push_back(piece);
+    partial.there.push_back(part);
     partial.count += slice.bytes();
     if (partial.count == partial.bytes.size()) write(id, std::string(std::move(partial.bytes)));
   }
 
   // Of a gradient that is under way.
-  void write_term(TensorId id, const Piece& piece, std::string_view elements) {
+  void write_term(TensorId id, const Part& part, std::string_view elements) {
     const Tensor& tensor = graph_.tensor(id);
-    writer_.add({name_under_way(tensor, piece), tensor.type, tensor.shape}, "under way",
+    writer_.add({name_under_way(tensor, part), tensor.type, tensor.shape}, "under way",
                 [elements](const PutPart& put) { put(elements); });
   }
 
@@ -133,15 +133,15 @@ std::map<std::string, fs::path> files_of(const TensorFolder& index) {
 }
 
 // What a rank holds of a tensor; only that is read of the file.
-std::string piece_of(const fs::path& path, const Tensor& tensor, const Piece& piece,
-                     const char* remedy) {
+std::string part_of(const fs::path& path, const Tensor& tensor, const Part& part,
+                    const char* remedy) {
   const NpyFile file(path);
   if (file.type() != tensor.type || file.shape() != tensor.shape) {
     throw InputError(path.string(), "", "is of another type or shape than the plan's tensor",
                      remedy);
   }
-  if (piece.form == Piece::Form::Whole) return std::string(file.elements());
-  return SliceLayout(tensor, piece).take(file.elements());
+  if (part.is_whole()) return std::string(file.elements());
+  return SliceLayout(tensor, part).take(file.elements());
 }
 
 // Fills what this rank holds of the tensors that `is_wanted`. `remedy`: for a folder of another
@@ -156,7 +156,7 @@ void fill(const CheckpointRank& rank, const fs::path& folder, const TensorFolder
     if (!value.resident || !is_wanted(tensor)) continue;
     const auto file = files.find(tensor.name);
     if (file != files.end()) {
-      rank.execution.write(ValueId(i), piece_of(file->second, tensor, value.piece, remedy));
+      rank.execution.write(ValueId(i), part_of(file->second, tensor, value.part, remedy));
     } else if (tensor.role != TensorRole::Constant) {
       throw InputError((folder / "index.json").string(), "", "has no tensor " + tensor.name,
                        remedy);

@@ -145,7 +145,7 @@ std::unique_ptr<Operation> Communicator::move_slice(std::size_t index, ValueId v
   const Instruction& what = program_.instructions[index];
   const bool sends = what.kind == InstructionKind::Send;
   const Tensor& tensor = graph_.tensor(program_.values[value].tensor);
-  const auto slice = std::make_shared<const SliceLayout>(tensor, what.piece);
+  const auto slice = std::make_shared<const SliceLayout>(tensor, what.part);
   const Bytespan whole = execution_.memory(value);
   const auto begin = [&](Bytespan bytes) {
     return on_transport([&] {
@@ -208,7 +208,7 @@ std::unique_ptr<Operation> Communicator::all_gather(std::size_t index) {
   const CutLayout layout =
       value.encoding != Encoding::None
           ? CutLayout(program_.cuts[index], whole.size())
-          : CutLayout(graph_.tensor(value.tensor), value.piece, program_.cuts[index], whole.size());
+          : CutLayout(graph_.tensor(value.tensor), value.part, program_.cuts[index], whole.size());
   if (layout.contiguous()) {
     std::vector<Bytespan> pieces;
     for (std::size_t i = 0; i < layout.count(); ++i) pieces.push_back(layout.part(whole, i));
@@ -234,7 +234,7 @@ std::unique_ptr<Operation> Communicator::reduce_scatter(std::size_t index) {
   const auto self = static_cast<std::size_t>(
       std::find(members.begin(), members.end(), program_.device) - members.begin());
   const Bytespan whole = execution_.memory(read), sum = execution_.memory(write);
-  const CutLayout layout(graph_.tensor(program_.values[write].tensor), program_.values[write].piece,
+  const CutLayout layout(graph_.tensor(program_.values[write].tensor), program_.values[write].part,
                          program_.cuts[index], whole.size());
   auto scratch = std::make_unique<Scratch>(layout, memory_);
   for (std::size_t i = 0; i < layout.count(); ++i) {

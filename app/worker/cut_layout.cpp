@@ -7,11 +7,11 @@
 namespace strato::worker {
 namespace {
 
-std::size_t runs_of(const Tensor& tensor, const Piece& piece) {
-  const bool samples = piece.form == Piece::Form::Samples;
-  CHECK(samples ? tensor.batch.kind == BatchKind::Batched : piece.form == Piece::Form::Slice,
+std::size_t runs_of(const Tensor& tensor, const Part& part) {
+  const bool samples = part.is_samples();
+  CHECK(samples ? tensor.batch.kind == BatchKind::Batched : part.is_slice(),
         "tensor " + tensor.name + " is not made of pieces");
-  const int axis = samples ? tensor.batch.axis : piece.axis;
+  const int axis = samples ? tensor.batch.axis : part.first().axis;
   std::int64_t runs = samples ? tensor.batch.blocks : 1;
   for (int before = 0; before < axis; ++before)
     runs *= tensor.shape[static_cast<std::size_t>(before)];
@@ -20,9 +20,9 @@ std::size_t runs_of(const Tensor& tensor, const Piece& piece) {
 
 }  // namespace
 
-CutLayout::CutLayout(const Tensor& tensor, const Piece& piece, std::span<const std::int32_t> cuts,
+CutLayout::CutLayout(const Tensor& tensor, const Part& part, std::span<const std::int32_t> cuts,
                      std::size_t bytes)
-    : cuts_(cuts), runs_(runs_of(tensor, piece)) {
+    : cuts_(cuts), runs_(runs_of(tensor, part)) {
   const auto units = static_cast<std::size_t>(cuts.back() - cuts.front());
   CHECK(runs_ * units != 0 && bytes % (runs_ * units) == 0,
         "tensor " + tensor.name + " is not divided evenly");
@@ -66,10 +66,9 @@ void CutLayout::put(std::span<const std::byte> in, std::size_t piece, std::span<
 
 // The rows of a block have the innermost range that is cut; the range cut before it, and the axes
 // between, count them.
-SliceLayout::SliceLayout(const Tensor& tensor, const Piece& slice) {
-  const std::vector<AxisRange> ranges = ranges_of(slice);
-  CHECK(slice.form == Piece::Form::Slice && !ranges.empty(),
-        "tensor " + tensor.name + " is not made of slices");
+SliceLayout::SliceLayout(const Tensor& tensor, const Part& slice) {
+  const auto ranges = slice.cuts();
+  CHECK(slice.is_slice(), "tensor " + tensor.name + " is not made of slices");
   const auto inner = static_cast<std::size_t>(ranges.back().axis);
   const auto outer =
       ranges.size() > 1 ? static_cast<std::size_t>(ranges[ranges.size() - 2].axis) : 0;

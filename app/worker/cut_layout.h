@@ -20,7 +20,7 @@ namespace strato::worker {
 class CutLayout {
  public:
   // `piece`: the form of one of the pieces, of samples or along an axis. `bytes`: of all together.
-  CutLayout(const Tensor& tensor, const Piece& piece, std::span<const std::int32_t> cuts,
+  CutLayout(const Tensor& tensor, const Part& part, std::span<const std::int32_t> cuts,
             std::size_t bytes);
 
   // Of records, which lie one after the other.
@@ -52,7 +52,7 @@ class CutLayout {
 // axis it is one block.
 class SliceLayout {
  public:
-  SliceLayout(const Tensor& tensor, const Piece& slice);
+  SliceLayout(const Tensor& tensor, const Part& slice);
 
   std::size_t bytes() const { return blocks_.size() * rows_ * width_; }
   bool contiguous() const { return blocks_.size() == 1 && rows_ == 1; }

@@ -23,12 +23,13 @@ void RankInputs::load(std::int64_t step, RankExecution& execution) const {
 
 std::string RankInputs::elements(const Held& held, std::int64_t step) const {
   const StagedInput& input = staged_.inputs[held.input];
-  const Piece& piece = program_.values[held.value].piece;
-  if (piece.form == Piece::Form::Samples)
-    return batch_of(input, graph_, staged_.samples, step, piece.begin, piece.end);
+  const Part& part = program_.values[held.value].part;
+  const AxisRange samples = part.first();
+  if (part.is_samples())
+    return batch_of(input, graph_, staged_.samples, step, samples.begin, samples.end);
   std::string whole = batch_of(input, graph_, staged_.samples, step, 0, graph_.batch());
-  if (piece.form != Piece::Form::Slice) return whole;
-  return SliceLayout(graph_.tensor(input.tensor), piece).take(whole);
+  if (!part.is_slice()) return whole;
+  return SliceLayout(graph_.tensor(input.tensor), part).take(whole);
 }
 
 }  // namespace strato::worker

@@ -29,7 +29,7 @@ bool is_updated_with(const RankProgram& program, ValueId value) {
 
 // The first sample of the term of this name; nothing: it is none of the tensor's.
 std::optional<std::int32_t> first_sample(const std::string& name, const Tensor& tensor) {
-  std::string start = name_under_way(tensor, {Piece::Form::Partial, -1, 0, 0});
+  std::string start = name_under_way(tensor, Part::partial_sum(0, 0));
   start.resize(start.rfind('[') + 1);
   if (!name.starts_with(start)) return std::nullopt;
   std::int32_t sample = 0;
@@ -77,9 +77,9 @@ class Filler {
       const Value& value = rank_.program.values[ValueId(i)];
       const Tensor& tensor = rank_.graph.tensor(value.tensor);
       if (!value.resident || !is_under_way(tensor)) continue;
-      const Piece piece = piece_under_way(rank_, ValueId(i));
+      const Part part = part_under_way(rank_, ValueId(i));
       std::string elements =
-          piece.form == Piece::Form::Partial ? terms_in(tensor, piece) : part_of_sum(tensor, piece);
+          part.is_partial_sum() ? terms_in(tensor, part.first()) : part_of_sum(tensor, part);
       if (elements.empty())
         elements.assign(static_cast<std::size_t>(bytes_of(rank_.graph, value).value), '\0');
       rank_.execution.write(ValueId(i), elements);
@@ -88,11 +88,11 @@ class Filler {
 
  private:
   // In the order of their samples.
-  std::string terms_in(const Tensor& tensor, const Piece& piece) const {
+  std::string terms_in(const Tensor& tensor, const AxisRange& samples) const {
     std::map<std::int32_t, fs::path> terms;
     for (const auto& [name, file] : files_) {
       const auto first = first_sample(name, tensor);
-      if (first && piece.begin <= *first && *first < piece.end) terms[*first] = file;
+      if (first && samples.begin <= *first && *first < samples.end) terms[*first] = file;
     }
     std::string sum;
     for (const auto& [first, file] : terms) {
@@ -105,14 +105,14 @@ class Filler {
     return sum;
   }
 
-  std::string part_of_sum(const Tensor& tensor, const Piece& piece) const {
+  std::string part_of_sum(const Tensor& tensor, const Part& part) const {
     const auto file = files_.find(name_under_way(tensor, {}));
     if (file == files_.end()) {
       refuse_older_parts(tensor);
       return "";
     }
     const std::string whole = elements_of(file->second, tensor);
-    return piece.form == Piece::Form::Whole ? whole : SliceLayout(tensor, piece).take(whole);
+    return part.is_whole() ? whole : SliceLayout(tensor, part).take(whole);
   }
 
   // Once each part of a sum was a file of its own.
@@ -133,14 +133,14 @@ class Filler {
 
 bool is_under_way(const Tensor& tensor) { return tensor.producer.valid(); }
 
-Piece piece_under_way(const CheckpointRank& rank, ValueId value) {
-  const Piece& piece = rank.program.values[value].piece;
-  if (piece.form != Piece::Form::Whole || is_updated_with(rank.program, value)) return piece;
-  return {Piece::Form::Partial, -1, 0, static_cast<std::int32_t>(rank.graph.batch())};
+Part part_under_way(const CheckpointRank& rank, ValueId value) {
+  const Part& part = rank.program.values[value].part;
+  if (!part.is_whole() || is_updated_with(rank.program, value)) return part;
+  return Part::partial_sum(0, static_cast<std::int32_t>(rank.graph.batch()));
 }
 
-std::string name_under_way(const Tensor& tensor, const Piece& piece) {
-  return tensor.name + ", " + describe(piece);
+std::string name_under_way(const Tensor& tensor, const Part& part) {
+  return tensor.name + ", " + describe(part);
 }
 
 void fill_under_way(const CheckpointRank& rank, const TensorFolder& index) {

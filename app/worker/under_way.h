@@ -18,9 +18,9 @@ namespace strato::worker {
 bool is_under_way(const Tensor& tensor);  // of a resident value
 
 // As what a value of it is written: a term as Partial, a sum as Whole or a Slice.
-Piece piece_under_way(const CheckpointRank& rank, ValueId value);
+Part part_under_way(const CheckpointRank& rank, ValueId value);
 // What a term, or a sum in one piece, is called in the checkpoint.
-std::string name_under_way(const Tensor& tensor, const Piece& piece);
+std::string name_under_way(const Tensor& tensor, const Part& part);
 
 // Fills what this rank keeps. Throws InputError when a file is of another model, a sum is in the
 // parts that older versions wrote, or terms have to be added that are of no type that is added here

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/program/place/symmetry.h"
 #include "core/program/project/rank_programs.h"
-#include "core/program/project/rank_twin.h"
 #include "core/program/rank/rank_program.h"
 #include "core/sim/timeline/execution_order.h"
 #include "tests/core/program/toy.h"

@@ -33,7 +33,6 @@ class Maker {
     Task task;
     task.op = OpId(0);
     task.device = any_device();
-    task.samples = 1;
     task.duration = Nanos(1 + below(options_.longest));
     task.priority = static_cast<std::int32_t>(below(options_.priorities)) - options_.priorities / 2;
     std::set<ResourceId> resources;

@@ -45,7 +45,7 @@ class RaceFinder {
       problem_ = "rank " + std::to_string(program_.rank) + " #" + std::to_string(instruction) +
                  " (" + std::string(name_of(at(instruction).kind)) + "), value " +
                  std::to_string(value) + " (" + tensor(value).name + " " +
-                 describe(program_.values[ValueId(value)].piece) + "): " + what;
+                 describe(program_.values[ValueId(value)].part) + "): " + what;
   }
 
   // ended_[i][j]: j is known to have ended when i starts.
@@ -111,9 +111,8 @@ class RaceFinder {
   }
   // Other slices of a parameter.
   bool are_apart(const Use& a, const Use& b) const {
-    const Piece &one = at(a.instruction).piece, &other = at(b.instruction).piece;
-    return one.form == Piece::Form::Slice && other.form == Piece::Form::Slice &&
-           !overlap(one, other);
+    const Part &one = at(a.instruction).part, &other = at(b.instruction).part;
+    return one.is_slice() && other.is_slice() && !overlap(one, other);
   }
   // Views of what is resident go without each other.
   bool own(std::size_t value, const Use& use) const {

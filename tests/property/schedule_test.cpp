@@ -84,11 +84,6 @@ void check_work(const Graph& graph, const DumpedSchedule& schedule) {
   }
 }
 
-// What a buffer holds, by the program's own account: sums over part of the batch, or the full sum.
-struct Held {
-  std::int32_t first = 0, samples = 0;
-};
-
 // The buffer that holds the tensor, or the tensor that it is a view of, among those that the task
 // reads.
 const BufferId* find_read(const Program& program, TaskId task, TensorId tensor) {
@@ -105,7 +100,8 @@ const BufferId* find_read(const Program& program, TaskId task, TensorId tensor) 
 // A shard adds to the partial sum of its own samples, a whole op reads the full sum: nothing is
 // counted twice.
 void check_sums(const Program& program) {
-  std::vector<Held> held(program.buffers.size());
+  // What a buffer holds, by the tasks' own account: sums over part of the batch, or the full sum.
+  std::vector<AxisRange> held(program.buffers.size());
   for (std::size_t i = 0; i < program.tasks.size(); ++i) {
     const Task& task = program.tasks[TaskId(i)];
     if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update)
@@ -114,14 +110,12 @@ void check_sums(const Program& program) {
           continue;
         const BufferId* read = find_read(program, TaskId(i), input);
         ASSERT_NE(read, nullptr) << program.task_name(TaskId(i));
-        EXPECT_EQ(held[read->index()].first, task.first_sample) << program.task_name(TaskId(i));
-        EXPECT_EQ(held[read->index()].samples, task.samples) << program.task_name(TaskId(i));
+        EXPECT_EQ(held[read->index()], program.range_of(task)) << program.task_name(TaskId(i));
       }
-    for (BufferId buffer : program.writes[i])
-      held[buffer.index()] = {task.first_sample, task.samples};
+    for (BufferId buffer : program.writes[i]) held[buffer.index()] = program.range_of(task);
     if (task.kind == TaskKind::AllReduce)  // in place
       for (BufferId buffer : program.reads[i])
-        if (program.writes[i].empty()) held[buffer.index()] = {0, task.samples};
+        if (program.writes[i].empty()) held[buffer.index()] = program.range_of(task);
   }
 }
 

@@ -65,9 +65,10 @@ class SplitChecker {
                   std::int64_t extent) {
     const Task& task = program_.tasks[id];
     const bool all_of_it = to - from == extent;  // the only part: the op is whole
-    EXPECT_EQ(task.axis, all_of_it ? -1 : axis.axis);
-    EXPECT_EQ(task.first_sample, from);
-    EXPECT_EQ(task.samples, all_of_it ? graph_.batch() : to - from);
+    const AxisRange range = program_.range_of(task);
+    EXPECT_EQ(range.axis, all_of_it ? -1 : axis.axis);
+    EXPECT_EQ(range.begin, from);
+    EXPECT_EQ(range.size(), all_of_it ? graph_.batch() : to - from);
     const Op& op = graph_.op(task.op);
     const GpuTypeId gpu = problem_.cluster->device(task.device).type;
     const std::int64_t all =
@@ -92,7 +93,7 @@ class SplitChecker {
   void check_whole(TaskId id) {
     const Task& task = program_.tasks[id];
     if (task.kind != TaskKind::Compute && task.kind != TaskKind::Update) return;
-    if (split_.contains(task.op) || task.samples != graph_.batch()) return;
+    if (split_.contains(task.op) || program_.range_of(task).size() != graph_.batch()) return;
     for (const TensorId input : graph_.op(task.op).inputs)
       if (input.valid()) expect_read(id, input, bytes_of(input));
   }
@@ -208,7 +209,7 @@ bool is_sum_of_shards(const Program& program, TensorId gradient) {
   if (graph.tensor(gradient).batch.kind != BatchKind::Partial) return false;
   for (const Task& task : program.tasks)
     if (task.op == graph.tensor(gradient).producer && task.kind == TaskKind::Compute)
-      return task.samples < graph.batch();
+      return program.samples_of(task) < graph.batch();
   return false;
 }
 

@@ -43,7 +43,8 @@ std::map<Key, TaskTimes> times_of(const Timeline& timeline, const Fold& fold) {
     const Task& task = timeline.program->tasks[TaskId(i)];
     if (!fold.keeps(task.device)) continue;
     // A tensor may be sent twice (partial sums), in the order of ids.
-    Key key{task.kind, task.op, task.tensor, task.device, task.target, task.first_sample};
+    Key key{task.kind,   task.op,     task.tensor,
+            task.device, task.target, timeline.program->range_of(task).begin};
     while (times.contains(key)) std::get<5>(key) += 1 << 20;
     times[key] = timeline.tasks[TaskId(i)];
   }

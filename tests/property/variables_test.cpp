@@ -50,7 +50,9 @@ class VariableChecker {
     const TensorId parameter = graph_.op(variable.update).inputs[0];
     const Tensor& tensor = graph_.tensor(parameter);
     const std::vector<const Task*>& tasks = updates_[variable.update];
-    if (std::ranges::none_of(tasks, [](const Task* task) { return task->axis >= 0; })) return;
+    if (std::ranges::none_of(tasks,
+                             [&](const Task* task) { return !program_.cuts_of(*task).empty(); }))
+      return;
     ++synchronised;
     std::set<DeviceId> keepers;  // of all of it
     for (const Resident& resident : program_.residents)
@@ -61,11 +63,11 @@ class VariableChecker {
 
   // `element`: counted row by row.
   bool covers(const Task& task, const Shape& shape, std::int64_t element) const {
-    if (task.axis < 0) return true;
+    if (program_.cuts_of(task).empty()) return true;
     std::vector<std::int64_t> at(shape.size());
     for (std::size_t axis = shape.size(); axis-- > 0; element /= shape[axis])
       at[axis] = element % shape[axis];
-    return std::ranges::all_of(program_.ranges_of(task), [&](const AxisRange& range) {
+    return std::ranges::all_of(program_.cuts_of(task), [&](const AxisRange& range) {
       const std::int64_t index = at[static_cast<std::size_t>(range.axis)];
       return range.begin <= index && index < range.end;
     });
@@ -79,14 +81,14 @@ class VariableChecker {
     std::size_t updates = 0;
     for (const Task* task : updates_[variable.update]) {
       if (!covers(*task, shape, element)) continue;
-      EXPECT_EQ(program_.ranges_of(*task).size(), divided_axes(variable).size());
+      EXPECT_EQ(program_.cuts_of(*task).size(), divided_axes(variable).size());
       EXPECT_TRUE(has.insert(task->device).second) << "an element is updated twice on a device";
       ++updates;
     }
     EXPECT_GE(updates, 1u);
     for (const Task& task : program_.tasks)
-      if (task.kind == TaskKind::Transfer && task.tensor == parameter && task.axis >= 0 &&
-          covers(task, shape, element)) {
+      if (task.kind == TaskKind::Transfer && task.tensor == parameter &&
+          !program_.cuts_of(task).empty() && covers(task, shape, element)) {
         EXPECT_EQ(task.encoding, Encoding::None) << "new values travel as they are";
         EXPECT_TRUE(has.contains(task.device)) << "what is sent is not there";
         EXPECT_TRUE(has.insert(task.target).second) << "a device gets a new value twice";

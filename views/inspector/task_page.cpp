@@ -119,18 +119,18 @@ void TaskPage::refresh() {
                                       false, estimated},
                                      {tr("From"), cost_source_text(cost), {}, false, estimated}});
   }
-  if (task.more_cuts >= 0) {
-    facts.push_back({tr("Slice"), text(describe(program.ranges_of(task))), {}});
-  } else if (task.axis >= 0) {
-    facts.push_back({tr("Slice"),
-                     tr("%1 to %2 of axis %3")
-                         .arg(task.first_sample)
-                         .arg(task.first_sample + task.samples)
-                         .arg(task.axis),
-                     {}});
-  } else if (task.samples > 0) {
+  const auto cuts = program.cuts_of(task);
+  if (cuts.size() > 1) {
+    facts.push_back({tr("Slice"), text(describe(cuts)), {}});
+  } else if (!cuts.empty()) {
     facts.push_back(
-        {tr("Samples"), tr("%1 of %2").arg(task.samples).arg(program.graph->batch()), {}});
+        {tr("Slice"),
+         tr("%1 to %2 of axis %3").arg(cuts[0].begin).arg(cuts[0].end).arg(cuts[0].axis),
+         {}});
+  } else {
+    facts.push_back({tr("Samples"),
+                     tr("%1 of %2").arg(program.samples_of(task)).arg(program.graph->batch()),
+                     {}});
   }
   if (task.bytes.value > 0) {
     facts.push_back({tr("Moves"), style::bytes(task.bytes), {}});

@@ -8,9 +8,8 @@ namespace strato {
 namespace {
 
 bool same_work(const Task& a, const Task& b) {
-  return a.kind == b.kind && a.axis == b.axis && a.op == b.op && a.tensor == b.tensor &&
-         a.device == b.device && a.target == b.target && a.first_sample == b.first_sample &&
-         a.samples == b.samples;
+  return a.kind == b.kind && a.op == b.op && a.tensor == b.tensor && a.device == b.device &&
+         a.target == b.target;
 }
 
 // Whatever they cost, and in whatever order they run.
@@ -20,7 +19,7 @@ bool same_tasks(const Program& a, const Program& b) {
   if (a.cluster != b.cluster && a.cluster->digest() != b.cluster->digest()) return false;
   for (std::size_t i = 0; i < a.tasks.size(); ++i)
     if (!same_work(a.tasks[TaskId(i)], b.tasks[TaskId(i)]) ||
-        a.more_cuts_of(a.tasks[TaskId(i)]) != b.more_cuts_of(b.tasks[TaskId(i)]))
+        a.part_of(a.tasks[TaskId(i)]) != b.part_of(b.tasks[TaskId(i)]))
       return false;
   return true;
 }

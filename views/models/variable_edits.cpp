@@ -122,7 +122,7 @@ QString part_words(const SyncPart& part, const Cluster& cluster) {
 
 QString part_range_words(const VariableSync& sync, const Graph& graph, std::size_t part) {
   QStringList words;
-  for (const AxisRange& range : part_ranges(sync, variable_at(graph, sync.update).shape, part))
+  for (const AxisRange& range : part_box(sync, variable_at(graph, sync.update).shape, part).cuts())
     words << VariableWords::tr("%1 to %2").arg(range.begin).arg(range.end - 1);
   return words.isEmpty() ? VariableWords::tr("all") : words.join(QStringLiteral(" × "));
 }

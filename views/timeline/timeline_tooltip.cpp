@@ -58,16 +58,16 @@ QString TimelineCanvas::describe(TaskId id) const {
   if (changes_) rows += change_lines(*changes_, task);
   if (times.start > times.ready)
     rows += line(tr("waited, ready"), style::time(times.start - times.ready));
-  if (task.more_cuts >= 0) {
-    rows += line(tr("slice"), text(strato::describe(program.ranges_of(task))));
-  } else if (task.axis >= 0) {
-    rows += line(tr("slice"), tr("%1 to %2 of axis %3")
-                                  .arg(task.first_sample)
-                                  .arg(task.first_sample + task.samples)
-                                  .arg(task.axis));
-  } else if (task.samples > 0) {
-    rows += line(tr("samples"),
-                 QStringLiteral("%1 of %2").arg(task.samples).arg(program.graph->batch()));
+  const auto cuts = program.cuts_of(task);
+  if (cuts.size() > 1) {
+    rows += line(tr("slice"), text(strato::describe(cuts)));
+  } else if (!cuts.empty()) {
+    rows += line(tr("slice"),
+                 tr("%1 to %2 of axis %3").arg(cuts[0].begin).arg(cuts[0].end).arg(cuts[0].axis));
+  } else {
+    rows +=
+        line(tr("samples"),
+             QStringLiteral("%1 of %2").arg(program.samples_of(task)).arg(program.graph->batch()));
   }
   if (task.bytes.value > 0) {
     rows += line(is_communication(task.kind) ? tr("moved") : tr("read and written"),

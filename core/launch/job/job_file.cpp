@@ -203,7 +203,7 @@ Json to_json(const StagedFile& file) {
 }
 
 StagedFile staged_file_from(const JsonView& view) {
-  return {static_cast<std::uintmax_t>(view.at("bytes").integer(0)), read_digest(view.at("digest"))};
+  return {static_cast<std::uintmax_t>(view.at("bytes").integer(0)), view.at("digest").digest()};
 }
 
 StagedGraph stage_graph(const fs::path& file, const Graph& graph) {
@@ -255,7 +255,7 @@ Json to_json(const StagedGraph& graph) {
 }
 
 StagedGraph staged_graph_from(const JsonView& view) {
-  return {staged_file_from(view), read_digest(view.at("graph"))};
+  return {staged_file_from(view), view.at("graph").digest()};
 }
 
 }  // namespace strato

@@ -73,11 +73,10 @@ class Learner {
 
   void take_op(const Task& task, Nanos time) {
     const Graph& graph = *program_.graph;
-    if (task.axis >= 0) return;
+    if (!program_.cuts_of(task).empty()) return;
     std::string& signature = signatures_[task.op.index()];
     if (signature.empty()) signature = op_signature(graph, task.op);
-    const std::int64_t samples =
-        follows_batch(graph, task.op) && task.samples > 0 ? task.samples : 1;
+    const std::int64_t samples = follows_batch(graph, task.op) ? program_.samples_of(task) : 1;
     profile_.ops.push_back(
         {signature, program_.cluster->gpu(task.device).name, {{samples, time, Nanos(0), 1}}});
   }
@@ -191,7 +190,7 @@ class CostOf {
     if (const auto kind = collective_of(task.kind))
       return cost_.collective(*kind, members_of(program_, id), task.bytes).duration;
     if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update) {
-      const std::int64_t samples = task.samples_of(program_.graph->batch());
+      const std::int64_t samples = program_.samples_of(task);
       return at_least_one(cost_.compute(task.op, gpu, std::max<std::int64_t>(samples, 1)));
     }
     return at_least_one(cost_.local_move(gpu, task.bytes));

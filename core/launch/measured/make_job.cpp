@@ -11,7 +11,6 @@
 #include "core/program/lower/lower.h"
 #include "core/program/place/symmetry.h"
 #include "core/program/project/rank_programs.h"
-#include "core/program/project/rank_twin.h"
 #include "core/program/project/ring_order.h"
 #include "core/program/rank/termination.h"
 #include "core/program/value/collective.h"

@@ -29,9 +29,9 @@ struct PlannedBy {
 std::optional<JobPlan> plan_of_job(const PlannedBy& by, const SimulateOptions& simulation);
 
 // The program of `device`, to the bit the one that it has among all. What devices with the same
-// tasks do is lowered once (core/program/project/rank_twin.h); where that is not known, all tasks
-// are, and only the device's own become a program. Throws InputError (file: `name`) when the plan
-// is read otherwise than when it was staged, or the device has no task.
+// tasks do is lowered once (core/program/project/rank_programs.h); where that is not known, all
+// tasks are, and only the device's own become a program. Throws InputError (file: `name`) when the
+// plan is read otherwise than when it was staged, or the device has no task.
 RankProgram lower_rank(const JobPlan& plan, std::shared_ptr<const Graph> graph, DeviceId device,
                        const std::string& name);
 

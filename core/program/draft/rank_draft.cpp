@@ -2,8 +2,36 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+
+#include "core/program/value/collective.h"
 
 namespace strato {
+namespace {
+
+std::vector<bool> devices_with_tasks(const Program& program) {
+  std::vector<bool> works(program.cluster->device_count());
+  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
+    const Task& task = program.tasks[TaskId(i)];
+    works[task.device.index()] = true;
+    if (task.target.valid()) works[task.target.index()] = true;
+    for (const DeviceId member : members_of(program, TaskId(i))) works[member.index()] = true;
+  }
+  return works;
+}
+
+}  // namespace
+
+void LastWriters::set(ValueId value, const Part* slice, Index writer) {
+  if (!slice) {
+    whole_[value] = writer;
+    slices_.erase(value);
+    return;
+  }
+  std::vector<SliceWriter>& slices = slices_[value];
+  std::erase_if(slices, [&](const SliceWriter& other) { return other.part == *slice; });
+  slices.push_back({*slice, writer});
+}
 
 ValueId RankDraft::make(const Value& value) {
   const ValueId id = values_.next_id();
@@ -12,11 +40,11 @@ ValueId RankDraft::make(const Value& value) {
   return id;
 }
 
-ValueId RankDraft::resident(TensorId tensor, const Piece& piece) {
+ValueId RankDraft::resident(TensorId tensor, const Part& part) {
   std::vector<ValueId>& known = residents_[tensor];
   for (const ValueId id : known)
-    if (values_[id].what.piece == piece) return id;
-  known.push_back(make({tensor, piece, true, Encoding::None, 0}));
+    if (values_[id].what.part == part) return id;
+  known.push_back(make({tensor, part, true, Encoding::None, 0}));
   return known.back();
 }
 
@@ -41,14 +69,14 @@ std::vector<ValueId> RankDraft::add_view(const View& view) {
   what.kind = InstructionKind::View;
   what.task = view.reader;
   what.op = view.op;
-  what.piece = view.piece;
+  what.part = view.part;
   const Index writer = writers_.of(view.base);
   const bool early =
       view.stream == Stream::Communication && !writers_.has_slices(view.base) &&
       (writer == LastWriters::kNone || instructions_[writer].stream == Stream::Compute);
   std::vector<ValueId> made;
   for (const TensorId output : graph_.op(view.op).outputs) {
-    made.push_back(make({output, view.piece, false, Encoding::None, 0}));
+    made.push_back(make({output, view.part, false, Encoding::None, 0}));
     values_[made.back()].base = root(view.base);
   }
   add_at(early ? place_after(writer) : next_place(),
@@ -58,18 +86,18 @@ std::vector<ValueId> RankDraft::add_view(const View& view) {
 
 void RankDraft::forget_views(ValueId base) { views_.erase(root(base)); }
 
-const Piece* RankDraft::used_slice(const Instruction& what, ValueId id) const {
+const Part* RankDraft::used_slice(const Instruction& what, ValueId id) const {
   const Known& known = values_[id];
   const bool can = what.kind == InstructionKind::Update || what.kind == InstructionKind::Send ||
                    what.kind == InstructionKind::Receive;
-  const bool does = can && what.piece.form == Piece::Form::Slice && known.what.resident &&
-                    known.what.piece.form == Piece::Form::Whole && !known.base.valid();
-  return does ? &what.piece : nullptr;
+  const bool does = can && what.part.is_slice() && known.what.resident &&
+                    known.what.part.is_whole() && !known.base.valid();
+  return does ? &what.part : nullptr;
 }
 
 // A view is made by its op, and changes with its base.
 void RankDraft::need_writers(Index reader, const Instruction& what, ValueId value) {
-  const Piece* slice = used_slice(what, value);
+  const Part* slice = used_slice(what, value);
   const auto wait = [&](Index writer) {
     if (writer != reader) need(reader, writer);
   };
@@ -139,6 +167,25 @@ RankProgram RankDraft::finish(int rank) && {
   for (Need& need : needs_) need = {now[need.later], now[need.earlier]};
   order_streams(program, std::move(needs_), base_of);
   return program;
+}
+
+RankDrafts::RankDrafts(const Program& program, DeviceId only) : only_(only) {
+  const std::vector<bool> works = devices_with_tasks(program);
+  for (std::size_t d = 0; d < works.size(); ++d) {
+    place_.push_back(drafts_.size());
+    if (!works[d]) continue;
+    if (wanted(DeviceId(d)))
+      drafts_.emplace_back(*program.graph, DeviceId(d));
+    else if (drafts_.empty())
+      ++first_rank_;
+  }
+}
+
+std::vector<RankProgram> RankDrafts::finish() && {
+  std::vector<RankProgram> ranks;
+  for (RankDraft& draft : drafts_)
+    ranks.push_back(std::move(draft).finish(first_rank_ + static_cast<int>(ranks.size())));
+  return ranks;
 }
 
 }  // namespace strato

@@ -1,5 +1,5 @@
-// One rank's program while it is built (internal to core/program): values, instructions in the
-// order of the tasks, and in the end what waits for what and where values are released.
+// The programs of ranks while they are built (internal to core/program): values, instructions in
+// the order of the tasks, and in the end what waits for what and where values are released.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,42 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/program/draft/last_writers.h"
 #include "core/program/draft/stream_order.h"
 #include "core/program/rank/rank_program.h"
 
 namespace strato {
+
+// Which instruction of a rank wrote a value last. Slices of a parameter that is whole on the
+// device are told apart, so that what happens to one slice does not wait for another.
+class LastWriters {
+ public:
+  using Index = std::uint32_t;               // of an instruction of a draft
+  static constexpr Index kNone = ~Index{0};  // it was there from the start
+
+  void add_value() { whole_.push_back(kNone); }
+  // The last one of all of the value; slices may have been written since.
+  Index of(ValueId value) const { return whole_[value]; }
+  bool has_slices(ValueId value) const { return slices_.contains(value); }
+  // Visits those that have to end before the value is used; of `slice`: before just that slice is.
+  template <class Visit>
+  void visit_before(ValueId value, const Part* slice, const Visit& visit) const {
+    if (whole_[value] != kNone) visit(whole_[value]);
+    if (slices_.empty()) return;
+    const auto slices = slices_.find(value);
+    if (slices == slices_.end()) return;
+    for (const SliceWriter& of : slices->second)
+      if (!slice || overlap(of.part, *slice)) visit(of.writer);
+  }
+  void set(ValueId value, const Part* slice, Index writer);
+
+ private:
+  struct SliceWriter {
+    Part part;
+    Index writer;
+  };
+  IdVector<ValueId, Index> whole_;
+  std::unordered_map<ValueId, std::vector<SliceWriter>> slices_;  // since then
+};
 
 class RankDraft {
  public:
@@ -21,12 +52,12 @@ class RankDraft {
 
   // A value that the next instruction writes.
   ValueId make(const Value& value);
-  // The same value for the same piece.
-  ValueId resident(TensorId tensor, const Piece& piece);
+  // The same value for the same part.
+  ValueId resident(TensorId tensor, const Part& part);
   struct View {
     OpId op;          // that makes no task
     TensorId output;  // of it
-    Piece piece;
+    Part part;
     ValueId base;  // its first input
     std::span<const ValueId> inputs;
     TaskId reader;  // the task that needs it, on this stream
@@ -72,7 +103,7 @@ class RankDraft {
   Place place_after(Index writer) const;
   // The slice of a parameter, or of its state, that is whole there and of which an instruction uses
   // just that; null: it uses all of the value.
-  const Piece* used_slice(const Instruction& what, ValueId id) const;
+  const Part* used_slice(const Instruction& what, ValueId id) const;
   void need_writers(Index reader, const Instruction& what, ValueId value);
   std::vector<ValueId> add_view(const View& view);
   void note_writer(Index index, const Entry& entry);
@@ -90,6 +121,25 @@ class RankDraft {
   Rows<DeviceId> members_;
   Rows<std::int32_t> cuts_;
   std::vector<Need> needs_;
+};
+
+// The drafts of all ranks of a program, or of one device's alone. A rank is a device that has a
+// task; ranks ascend by device.
+class RankDrafts {
+ public:
+  // `only`: the device whose program is wanted; invalid: all of them.
+  RankDrafts(const Program& program, DeviceId only);
+
+  bool wanted(DeviceId device) const { return !only_.valid() || device == only_; }
+  // Of a wanted device with a task.
+  RankDraft& of(DeviceId device) { return drafts_[place_[device.index()]]; }
+  std::vector<RankProgram> finish() &&;
+
+ private:
+  const DeviceId only_;
+  std::vector<std::size_t> place_;  // by device: in drafts_
+  std::vector<RankDraft> drafts_;
+  int first_rank_ = 0;  // of the first draft
 };
 
 }  // namespace strato

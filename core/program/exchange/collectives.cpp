@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/error.h"
+
 namespace strato {
 
 Collectives::Collected Collectives::collective(Collective kind, TaskKind task_kind, TensorId tensor,
@@ -64,7 +66,7 @@ void Collectives::reduce_scatter(TensorId tensor, const SliceRead& read) {
   const Layout& readers = placement_.layout(read.layout);
   Collected what = collective(Collective::ReduceScatter, TaskKind::ReduceScatter, tensor,
                               copies_.made(tensor).layout, tables_.tensors[tensor].bytes);
-  ExchangeTasks::set_range(what.task, readers.all_of(read.axis));
+  what.task.part = tasks_.axis(readers.all_of(read.axis));
   for (std::size_t i = 0; i < what.members.size(); ++i) {
     emitter_.read(copies_.of_shard(tensor, i));
     const AxisRange range = readers.range(i, read.axis);
@@ -80,13 +82,69 @@ void Collectives::all_gather_parts(TensorId parameter, std::span<const Instance>
   const LayoutId homes = copies_.owners(parameter);
   Collected what = collective(Collective::AllGather, TaskKind::AllGather, parameter, homes,
                               tables_.tensors[parameter].bytes);
-  ExchangeTasks::set_range(what.task,
-                           placement_.layout(homes).all_of(copies_.divided_axis(parameter)));
+  what.task.part = tasks_.axis(placement_.layout(homes).all_of(copies_.divided_axis(parameter)));
   for (const Instance& part : parts) emitter_.read(part);
   for (std::size_t i = 0; i < what.members.size(); ++i)
     add_total(what, parameter, i,
               emitter_.write(parameter, what.members[i].device, what.task.bytes, kWhole));
   emitter_.commit_collective(what.task, what.members, what.cost.links);
+}
+
+// ---- buckets
+
+// Will the whole tensor be asked for by its owners, all of them, and after the backward pass only?
+bool Collectives::is_fusible(TensorId tensor) {
+  const Copies::Made& made = copies_.made(tensor);
+  if (made.form != Copies::Form::Partials || made.root.valid() || made.copies >= 0 ||
+      made.no_collective)
+    return false;
+  const auto consumers = tables_.graph->consumers(tensor);
+  const bool reduce = !consumers.empty() && readers_.reduce_at_once(tensor, consumers.front()) &&
+                      !placement_.variables().find(consumers.front());
+  return reduce && readers_.are_owners(tensor) && readers_.allow_sum_in_place(tensor) &&
+         !readers_.are_scattered(tensor, readers_.slices_read_by(consumers.front(), tensor));
+}
+
+std::vector<TensorId> Collectives::fusible_gradients() {
+  std::vector<TensorId> gradients;
+  for (OpId op : tables_.early)
+    for (TensorId output : tables_.outputs(op))
+      if (is_fusible(output)) gradients.push_back(output);
+  // A view of a gradient is made when the gradient is.
+  const auto last = [&](TensorId tensor) {
+    const std::size_t shards = placement_.layout(copies_.made(tensor).layout).shards.size();
+    return copies_.of_shard(tensor, shards - 1).task;
+  };
+  std::ranges::stable_sort(gradients, {}, last);
+  return gradients;
+}
+
+void Collectives::fuse(Bytes limit) {
+  CHECK(limit > Bytes(0), "a bucket without room");
+  const auto layout_of = [&](TensorId gradient) -> const Layout& {
+    return placement_.layout(copies_.made(gradient).layout);
+  };
+  std::vector<Bucket> open;  // each has other members
+  for (const TensorId gradient : fusible_gradients()) {
+    const Bytes bytes = tables_.tensors[gradient].bytes;
+    auto bucket = std::ranges::find_if(open, [&](const Bucket& known) {
+      return have_same_devices(layout_of(known.gradients.front()), layout_of(gradient));
+    });
+    if (bucket == open.end()) bucket = open.insert(open.end(), Bucket());
+    if (!bucket->gradients.empty() && bucket->bytes + bytes > limit) reduce(*bucket);
+    bucket->gradients.push_back(gradient);
+    bucket->bytes += bytes;
+  }
+  for (Bucket& bucket : open) reduce(bucket);
+}
+
+// One AllReduce for all gradients of the bucket, which is empty afterwards.
+void Collectives::reduce(Bucket& bucket) {
+  if (bucket.gradients.size() == 1)
+    all_reduce(bucket.gradients.front());
+  else
+    all_reduce(bucket.gradients, bucket.bytes);
+  bucket = {};
 }
 
 }  // namespace strato

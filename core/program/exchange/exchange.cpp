@@ -21,8 +21,8 @@ Instance Exchange::input(OpId op, TensorId tensor, std::size_t index) {
   const bool part = layout.sharded && facts.kind == BatchKind::Batched;
   if (facts.source == Source::Parameter) return parameter(tensor, shard.device);
   if (facts.source == Source::Resident)
-    return part ? resident(tensor, shard.device, shard.begin, shard.end)
-                : resident(tensor, shard.device, 0, tables_.batch);
+    return resident(tensor, shard.device,
+                    part ? AxisRange{kBatchAxis, shard.begin, shard.end} : tasks_.all_samples());
   return part ? slice(tensor, shard.device, shard.begin, shard.end)
               : whole(op, tensor, shard.device);
 }
@@ -33,29 +33,31 @@ Instance Exchange::part_input(OpId op, TensorId tensor, std::size_t index, int a
   const Source source = tables_.tensors[tensor].source;
   if (axis < 0) {
     if (source == Source::Parameter) return parameter(tensor, device);
-    if (source == Source::Resident) return resident(tensor, device, 0, tables_.batch);
+    if (source == Source::Resident) return resident(tensor, device, tasks_.all_samples());
     return whole(op, tensor, device);
   }
   const AxisRange range = layout.range(index, axis);
-  if (source == Source::Resident) return slices_.resident(tensor, device, range);
+  if (source == Source::Resident) return resident(tensor, device, range);
   const PartId part = tasks_.part(tensor, range);
   if (const Instance* here = copies_.local(tensor, device, part)) return *here;
-  if (slices_.is_divided(tensor, axis)) return slices_.join(tensor, device, range);
+  if (is_divided(tensor, axis)) return join(tensor, device, range);
   if (const SliceRead read = readers_.slices_read_by(op, tensor);
       readers_.reduce_at_once(tensor, op) && readers_.are_scattered(tensor, read)) {
     collectives_.reduce_scatter(tensor, read);
     return *copies_.local(tensor, device, part);
   }
-  return slices_.bring(tensor, whole_near(op, tensor, device), device, range);
+  return bring(tensor, whole_near(op, tensor, device), device, range);
 }
 
-Instance Exchange::resident(TensorId tensor, DeviceId device, std::int32_t begin,
-                            std::int32_t end) {
+Instance Exchange::resident(TensorId tensor, DeviceId device, const AxisRange& range) {
   const TensorFacts& facts = tables_.tensors[tensor];
-  residents_.add(tensor, device, begin, end);
+  if (range.axis == kBatchAxis)
+    residents_.add(tensor, device, range.begin, range.end);
+  else
+    residents_.add_slice(tensor, device, range);
   Instance instance;
   instance.device = device;
-  instance.part = tasks_.samples(tensor, begin, end);
+  instance.part = tasks_.part(tensor, range);
   if (facts.source == Source::Parameter) instance.slot = facts.slot;
   return instance;
 }
@@ -69,14 +71,14 @@ Instance Exchange::parameter(TensorId tensor, DeviceId device) {
   const Layout& homes = placement_.homes(update);
   const bool stale = placement_.variables().is_stale(update);
   const bool at_home = homes.has(device) && !homes.is_split();
-  if (at_home && !stale) return resident(tensor, device, 0, tables_.batch);
+  if (at_home && !stale) return resident(tensor, device, tasks_.all_samples());
   if (const Instance* here = copies_.local(tensor, device, kWhole)) return *here;
   if (at_home)
-    return copies_.add(tensor, tasks_.split(tensor, resident(tensor, device, 0, tables_.batch),
+    return copies_.add(tensor, tasks_.split(tensor, resident(tensor, device, tasks_.all_samples()),
                                             tasks_.all_samples()));
   if (homes.is_split()) {
-    if (!readers_.are_keepers(tensor)) return slices_.gather(tensor, device);
-    slices_.gather_at_home(tensor);
+    if (!readers_.are_keepers(tensor)) return gather(tensor, device);
+    gather_at_home(tensor);
     return *copies_.local(tensor, device, kWhole);
   }
   const DeviceId home = copies_.nearest(tensor, placement_.homes_id(update), device);
@@ -85,7 +87,7 @@ Instance Exchange::parameter(TensorId tensor, DeviceId device) {
 
 Instance Exchange::slice(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
   const Form form = copies_.made(tensor).form;
-  if (form == Form::Parts && !copies_.local(tensor, device, kWhole)) slices_.gather(tensor, device);
+  if (form == Form::Parts && !copies_.local(tensor, device, kWhole)) gather(tensor, device);
   const AxisRange samples{kBatchAxis, begin, end};
   const Copies::Here here = copies_.find(tensor, device, tasks_.samples(tensor, begin, end));
   if (here.exact) return *here.exact;
@@ -128,7 +130,7 @@ Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
     const DeviceId source = copies_.nearest(tensor, made.layout, device);
     return transfer(tensor, Instance(*copies_.local(tensor, source, kWhole)), device);
   }
-  if (made.form == Form::Parts) return slices_.gather(tensor, device);
+  if (made.form == Form::Parts) return gather(tensor, device);
   if (made.form == Form::Partials && made.root.valid())
     return transfer(tensor, Instance(*copies_.local(tensor, made.root, kWhole)), device);
 
@@ -169,6 +171,75 @@ Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
   }
   copies_.made(tensor).root = root;
   return copies_.add(tensor, tasks_.sum(tensor, root, terms));
+}
+
+// ---- slices along other axes than the batch
+
+bool Exchange::is_divided(TensorId tensor, int axis) const {
+  return placement_.layout(copies_.owners(tensor)).is_split() &&
+         copies_.divided_axis(tensor) == axis;
+}
+
+Instance Exchange::gather(TensorId tensor, DeviceId device) {
+  const AxisRange all =
+      placement_.layout(copies_.owners(tensor)).all_of(copies_.divided_axis(tensor));
+  return copies_.add(tensor, tasks_.concat(tensor, device, pieces(tensor, device, all), all));
+}
+
+Instance Exchange::join(TensorId tensor, DeviceId device, const AxisRange& range) {
+  const std::vector<Instance> of = pieces(tensor, device, range);
+  return of.size() == 1 ? of[0] : copies_.add(tensor, tasks_.concat(tensor, device, of, range));
+}
+
+std::vector<Instance> Exchange::pieces(TensorId tensor, DeviceId device, const AxisRange& range) {
+  const Layout& owners = placement_.layout(copies_.owners(tensor));
+  std::vector<Instance> result;
+  for (std::size_t i = 0; i < owners.shards.size(); ++i) {
+    AxisRange overlap = owners.range(i, range.axis);
+    overlap.begin = std::max(overlap.begin, range.begin);
+    overlap.end = std::min(overlap.end, range.end);
+    if (overlap.begin < overlap.end) result.push_back(piece(tensor, i, device, overlap));
+  }
+  return result;
+}
+
+// Some of what one part holds.
+Instance Exchange::piece(TensorId tensor, std::size_t index, DeviceId device,
+                         const AxisRange& range) {
+  if (const Instance* here = copies_.local(tensor, device, tasks_.part(tensor, range)))
+    return *here;
+  const Instance from = part(tensor, index, range.axis);
+  const AxisRange own = placement_.layout(copies_.owners(tensor)).range(index, range.axis);
+  const Instance made = own == range ? from : cut(tensor, from, range);
+  return made.device == device ? made
+                               : copies_.add(tensor, tasks_.send(tensor, made, device, range));
+}
+
+Instance Exchange::part(TensorId tensor, std::size_t index, int axis) {
+  if (tables_.tensors[tensor].source != Source::Parameter) return copies_.of_shard(tensor, index);
+  const Layout& homes = placement_.layout(copies_.owners(tensor));
+  return resident(tensor, homes.shards[index].device, homes.range(index, axis));
+}
+
+// A Split where `from` is; it is not needed again on the same device.
+Instance Exchange::cut(TensorId tensor, const Instance& from, const AxisRange& range) {
+  if (const Instance* here = copies_.local(tensor, from.device, tasks_.part(tensor, range)))
+    return *here;
+  return copies_.add(tensor, tasks_.split(tensor, from, range));
+}
+
+Instance Exchange::bring(TensorId tensor, const Instance& whole, DeviceId device,
+                         const AxisRange& range) {
+  const Instance made = cut(tensor, whole, range);
+  return made.device == device ? made
+                               : copies_.add(tensor, tasks_.send(tensor, made, device, range));
+}
+
+void Exchange::gather_at_home(TensorId parameter) {
+  std::vector<Instance> parts;
+  for (std::size_t i = 0; i < placement_.layout(copies_.owners(parameter)).shards.size(); ++i)
+    parts.push_back(part(parameter, i, copies_.divided_axis(parameter)));
+  collectives_.all_gather_parts(parameter, parts);
 }
 
 }  // namespace strato

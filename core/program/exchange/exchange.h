@@ -11,7 +11,7 @@
 //   Transfers and a Concat; from partial sums by one AllReduce when exactly their owners need it
 //   and the makers' or the reader's group is ReplicateAllReduce, else by Transfers to the first
 //   device in need, a Sum there, and Transfers from there to others; with buckets, AllReduces are
-//   fused beforehand (see gradient_fusion.h);
+//   fused beforehand (Collectives::fuse);
 // - partial sums of which exactly their owners need just slices along one axis, each another one,
 //   are brought there by one ReduceScatter where they would be all-reduced otherwise; a parameter
 //   that is kept in parts and read whole by exactly the devices that keep them, by one AllGather at
@@ -20,7 +20,7 @@
 //   execution order: it is in nobody else's interest. What sends an updated parameter back has its
 //   update's;
 // - a part of an op that is split along another axis than the batch reads slices along its inputs'
-//   axes (slice_exchange.h): a Split where the tensor stands, then a Transfer; what such an op
+//   axes: a Split where the tensor stands, then a Transfer; what such an op
 //   makes stands in parts, which other readers gather by Transfers and a Concat, and a reader that
 //   is split along the same axis takes as they are;
 // - an AllReduce works in place, unless a partial sum that it would overwrite has another reader;
@@ -37,22 +37,13 @@
 #include "core/program/exchange/exchange_tasks.h"
 #include "core/program/exchange/readers.h"
 #include "core/program/exchange/residents.h"
-#include "core/program/exchange/slice_exchange.h"
 
 namespace strato {
 
-class Exchange {
+class Exchange : ExchangeBase {
  public:
-  Exchange(const Tables& tables, const Placement& placement, Copies& copies, Residents& residents,
-           ExchangeTasks& tasks, Readers& readers, Collectives& collectives, SliceExchange& slices)
-      : tables_(tables),
-        placement_(placement),
-        copies_(copies),
-        residents_(residents),
-        tasks_(tasks),
-        readers_(readers),
-        collectives_(collectives),
-        slices_(slices) {}
+  Exchange(const ExchangeBase& base, Collectives& collectives)
+      : ExchangeBase(base), collectives_(collectives) {}
 
   // What shard `index` of `op`'s layout reads of an input; adds the tasks that bring it there.
   Instance input(OpId op, TensorId tensor, std::size_t index);
@@ -66,19 +57,33 @@ class Exchange {
   Instance slice(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end);
   Instance pieces_of_slice(TensorId tensor, DeviceId device, const AxisRange& samples,
                            bool has_copies);
-  Instance resident(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end);
+  // From here on the device has the range of a tensor that no op produces.
+  Instance resident(TensorId tensor, DeviceId device, const AxisRange& range);
   Instance parameter(TensorId tensor, DeviceId device);
   Instance transfer(TensorId tensor, const Instance& from, DeviceId to);
   Instance sum_at(TensorId tensor, DeviceId root);
 
-  const Tables& tables_;
-  const Placement& placement_;
-  Copies& copies_;
-  Residents& residents_;
-  ExchangeTasks& tasks_;
-  Readers& readers_;
+  // Slices along other axes than the batch: what ops that are split so read and make (FastT 5.2,
+  // Algorithm 2, lines 16 to 30: a split node at a producer, a concatenation at a consumer). What
+  // is made in parts, or kept so, goes as it is to a reader that is split along the same axis; any
+  // other gathers it. Of what stands whole somewhere a slice is cut out there (Split), and sent.
+  //
+  // Is it made or kept in parts along this axis?
+  bool is_divided(TensorId tensor, int axis) const;
+  // All of what is made or kept in parts, by Transfers and a Concat; and a slice of it along the
+  // axis of the parts.
+  Instance gather(TensorId tensor, DeviceId device);
+  Instance join(TensorId tensor, DeviceId device, const AxisRange& range);
+  // A parameter that is kept in parts to all of it on all devices that keep it, by one AllGather.
+  void gather_at_home(TensorId parameter);
+  // The slice that is brought to the device from where the whole stands.
+  Instance bring(TensorId tensor, const Instance& whole, DeviceId device, const AxisRange& range);
+  std::vector<Instance> pieces(TensorId tensor, DeviceId device, const AxisRange& range);
+  Instance piece(TensorId tensor, std::size_t part, DeviceId device, const AxisRange& range);
+  Instance part(TensorId tensor, std::size_t part, int axis);
+  Instance cut(TensorId tensor, const Instance& from, const AxisRange& range);
+
   Collectives& collectives_;
-  SliceExchange& slices_;
 };
 
 }  // namespace strato

@@ -48,7 +48,7 @@ PartId ExchangeTasks::part(TensorId tensor, const AxisRange& range) {
   if (range.axis == kBatchAxis) return samples(tensor, range.begin, range.end);
   const Shape& shape = tables_.graph->tensor(tensor).shape;
   if (range.size() == shape[static_cast<std::size_t>(range.axis)]) return kWhole;
-  return emitter_.parts().find(Part::slice(range.axis, range.begin, range.end));
+  return emitter_.parts().find(Part().cut(range));
 }
 
 AxisRange ExchangeTasks::samples_of(const Instance& instance) const {
@@ -59,8 +59,8 @@ AxisRange ExchangeTasks::samples_of(const Instance& instance) const {
 Bytes ExchangeTasks::bytes_of(TensorId tensor, const AxisRange& range) const {
   if (range.axis == kBatchAxis)
     return slice_bytes(tables_.tensors[tensor], range.begin, range.end, tables_.batch);
-  const Part slice = Part::slice(range.axis, range.begin, range.end);
-  return std::max(Bytes(1), strato::bytes_of(tables_.graph->tensor(tensor), slice, tables_.batch));
+  return std::max(
+      Bytes(1), strato::bytes_of(tables_.graph->tensor(tensor), Part().cut(range), tables_.batch));
 }
 
 Task ExchangeTasks::communication(TaskKind kind, TensorId tensor) const {
@@ -68,16 +68,9 @@ Task ExchangeTasks::communication(TaskKind kind, TensorId tensor) const {
   task.kind = kind;
   task.op = tables_.tensors[tensor].op;
   task.tensor = tensor;
-  task.samples = tables_.batch;
   task.bytes = tables_.tensors[tensor].bytes;
   task.priority = priority(tensor);
   return task;
-}
-
-void ExchangeTasks::set_range(Task& task, const AxisRange& range) {
-  task.axis = range.axis;
-  task.first_sample = range.begin;
-  task.samples = range.size();
 }
 
 Nanos ExchangeTasks::move_time(DeviceId device, Bytes moved) const {
@@ -96,10 +89,10 @@ void ExchangeTasks::set_transfer(Task& task, DeviceId from, DeviceId to) const {
 // The task's `bytes` are set, and what it reads is told.
 Instance ExchangeTasks::made_here(Task& task, TensorId tensor, DeviceId device,
                                   const AxisRange& range) {
-  set_range(task, range);
+  const PartId made = part(tensor, range);
+  task.part = said(made, range);
   task.device = device;
   task.duration = move_time(device, task.bytes);
-  const PartId made = part(tensor, range);
   Instance instance{
       emitter_.write(tensor, device, bytes_of(tensor, range), made), {}, device, made};
   instance.task = emitter_.commit_compute(task);
@@ -131,11 +124,11 @@ Instance ExchangeTasks::sum(TensorId tensor, DeviceId device, std::span<const In
 Instance ExchangeTasks::send(TensorId tensor, const Instance& from, DeviceId to,
                              const AxisRange& range) {
   Task task = communication(TaskKind::Transfer, tensor);
-  set_range(task, range);
+  const PartId sent = part(tensor, range);
+  task.part = said(sent, range);
   task.bytes = bytes_of(tensor, range);
   set_transfer(task, from.device, to);
   emitter_.read(from);
-  const PartId sent = part(tensor, range);
   Instance instance{emitter_.write(tensor, to, task.bytes, sent), {}, to, sent};
   instance.task = emitter_.commit_transfer(task);
   return instance;

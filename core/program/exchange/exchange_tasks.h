@@ -46,13 +46,18 @@ class ExchangeTasks {
   // A parameter's new value, in place, from where it was updated.
   void send_home(TensorId parameter, OpId update, TaskId updated, DeviceId from, DeviceId home);
 
+  // The part that a task says which makes this one of the range: its own, or where that is all of
+  // an axis, the axis.
+  PartId said(PartId made, const AxisRange& range) {
+    return made == kWhole && range.axis != kBatchAxis ? axis(range) : made;
+  }
+  PartId axis(const AxisRange& all) { return emitter_.parts().find(Part().cut(all)); }
   // A task that moves all of the tensor; who makes it fills in where.
   Task communication(TaskKind kind, TensorId tensor) const;
   // Of the layout's devices, all of them.
   const CollectiveCost& collective_cost(Collective kind, LayoutId layout, Bytes bytes);
   Nanos move_time(DeviceId device, Bytes moved) const;
   void set_transfer(Task& task, DeviceId from, DeviceId to) const;  // as long as its bytes take
-  static void set_range(Task& task, const AxisRange& range);
 
  private:
   struct CollectiveKey {

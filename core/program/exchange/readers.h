@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "core/program/exchange/copies.h"
+#include "core/program/exchange/exchange_tasks.h"
+#include "core/program/exchange/residents.h"
 #include "core/program/place/placement.h"
 
 namespace strato {
@@ -66,6 +68,18 @@ class Readers {
   const Copies& copies_;
   IdVector<DeviceId, std::uint32_t> marked_;  // == mark_: in the set being built
   std::uint32_t mark_ = 0;
+};
+
+// What all exchanges work with: a base of those who bring tensors where they are needed. Of one
+// lowering, whose parts it refers to.
+struct ExchangeBase {
+  Tables& tables_;
+  Placement& placement_;
+  Emitter& emitter_;
+  Copies& copies_;
+  Residents& residents_;
+  ExchangeTasks& tasks_;
+  Readers& readers_;
 };
 
 }  // namespace strato

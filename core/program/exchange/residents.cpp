@@ -13,8 +13,7 @@ void Residents::start() {
 }
 
 void Residents::add_slice(TensorId tensor, DeviceId device, const AxisRange& range) {
-  const auto [at, fresh] =
-      slices_.try_emplace({device, tensor}, Part::slice(range.axis, range.begin, range.end));
+  const auto [at, fresh] = slices_.try_emplace({device, tensor}, Part().cut(range));
   if (fresh) return;
   Part& known = at->second;
   const AxisRange* same = known.along(range.axis);

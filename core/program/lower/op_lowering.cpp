@@ -15,11 +15,10 @@ OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const
       residents_(tables_, placement_),
       tasks_(tables_, placement_, emitter_),
       readers_(tables_, placement_, copies_),
-      collectives_(tables_, placement_, emitter_, copies_, tasks_, readers_),
-      slices_(tables_, placement_, copies_, residents_, tasks_, collectives_),
-      exchange_(tables_, placement_, copies_, residents_, tasks_, readers_, collectives_, slices_),
-      fusion_(tables_, placement_, copies_, readers_, collectives_),
-      variables_(tables_, placement_, emitter_, copies_, residents_, tasks_) {}
+      exchange_base_{tables_, placement_, emitter_, copies_, residents_, tasks_, readers_},
+      collectives_(exchange_base_),
+      exchange_(exchange_base_, collectives_),
+      variables_(exchange_base_) {}
 
 void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) {
   into.graph = tables_.graph;
@@ -30,7 +29,6 @@ void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) 
   into.writes.clear();
   into.reads.clear();
   into.buffers.clear();
-  into.more_cuts.clear();
   emitter_.start(into);
   copies_.start();
   residents_.start();
@@ -92,8 +90,7 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
     last = emitter_.next_task();
     write_outputs(op, s, last);
     task.device = shard.device;
-    task.first_sample = shard.begin;
-    task.samples = shard.end - shard.begin;
+    if (layout.sharded) task.part = emitter_.parts().samples(shard.begin, shard.end);
     task.duration = tables_.op_time(shard.costs, op);
     emitter_.commit_compute(task);
   }

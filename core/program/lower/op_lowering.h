@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/program/exchange/exchange.h"
-#include "core/program/exchange/gradient_fusion.h"
 #include "core/program/place/emitter.h"
 #include "core/program/place/placement.h"
 #include "core/program/value/tables.h"
@@ -35,8 +34,8 @@ class OpLowering {
   void start(Program& into, std::span<const std::int32_t> priorities);
   // `outputs_stay`: they are declared already, with the same layout.
   void lower(OpId op, bool outputs_stay = false);
-  // See GradientFusion.
-  void fuse_gradients(Bytes limit) { fusion_.fuse(limit); }
+  // See Collectives::fuse.
+  void fuse_gradients(Bytes limit) { collectives_.fuse(limit); }
 
   Tables& tables() { return tables_; }
   Placement& placement() { return placement_; }
@@ -73,10 +72,9 @@ class OpLowering {
   Residents residents_;
   ExchangeTasks tasks_;
   Readers readers_;
+  const ExchangeBase exchange_base_;
   Collectives collectives_;
-  SliceExchange slices_;
   Exchange exchange_;
-  GradientFusion fusion_;
   VariableExchange variables_;
   BlockObserver* observer_ = nullptr;
   Inputs inputs_;  // of the op being lowered: memory that is used again

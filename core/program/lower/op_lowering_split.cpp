@@ -27,7 +27,7 @@ void OpLowering::compute_part(OpId op, std::size_t part, std::span<const Instanc
   task.op = op;
   task.priority = tasks_.priority(op);
   task.device = shard.device;
-  ExchangeTasks::set_range(task, range);
+  task.part = tasks_.axis(range);
   const Nanos all = tables_.op_time(shard.costs, op);
   const GpuTypeId gpu = tables_.cluster->device(shard.device).type;
   task.duration = std::max(share_of(all, range, layout.cuts.back()),

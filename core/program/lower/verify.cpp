@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "core/base/error.h"
-#include "core/program/lower/verify_parts.h"
 #include "core/program/value/ascending.h"
 #include "core/program/value/collective.h"
 
@@ -66,15 +65,16 @@ class Verifier {
     const Task& task = program_.tasks[id];
     CHECK(task.duration > Nanos(0), at(id) + " takes no time");
     CHECK(device_exists(task.device), at(id) + " has no device");
-    CHECK(task.first_sample >= 0 && task.samples > 0 &&
-              (task.axis >= 0 || task.first_sample + task.samples <= program_.graph->batch()),
-          at(id) + " works outside the batch");
-    check_ranges(id, task);
     const bool computes = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
     CHECK(!computes || (task.op.valid() && task.op.index() < program_.graph->op_count()),
           at(id) + " has no op");
     CHECK(computes || (tensor_exists(task.tensor) && task.bytes > Bytes(0)),
           at(id) + " moves nothing");
+    CHECK(task.part.valid() && task.part.index() < program_.parts.size() &&
+              is_part_of(program_.part_of(task), divided(task), program_.graph->batch()),
+          at(id) + " works on a part that is not there");
+    CHECK(!task.keeps || (task.kind == TaskKind::Split && program_.writes[id.index()].empty()),
+          at(id) + " keeps what it makes, and makes it");
     const auto dependencies = program_.dependencies[id.index()];
     CHECK(ascending(dependencies), at(id) + ": dependencies not ascending");
     CHECK(dependencies.empty() || (dependencies.front().valid() && dependencies.back() < id),
@@ -87,22 +87,12 @@ class Verifier {
     if (task.kind == TaskKind::AllGather) check_gather(id, task);
   }
 
-  // Of what is cut along several axes.
-  void check_ranges(TaskId id, const Task& task) const {
-    if (task.more_cuts < 0) return;
-    CHECK(task.axis >= 0 && static_cast<std::size_t>(task.more_cuts) < program_.more_cuts.size(),
-          at(id) + " is cut along axes that are not there");
-    const bool updates = task.kind == TaskKind::Update;
-    const TensorId of = updates ? program_.graph->op(task.op).inputs.front() : task.tensor;
-    const Shape& shape = program_.graph->tensor(of).shape;
-    int last = -1;
-    for (const AxisRange& range : program_.ranges_of(task)) {
-      CHECK(range.axis > last && static_cast<std::size_t>(range.axis) < shape.size() &&
-                range.begin >= 0 && range.begin < range.end &&
-                range.end <= shape[static_cast<std::size_t>(range.axis)],
-            at(id) + " is cut where its tensor is not");
-      last = range.axis;
-    }
+  // What its part is a part of.
+  const Tensor& divided(const Task& task) const {
+    if (task.tensor.valid()) return program_.graph->tensor(task.tensor);
+    const Op& op = program_.graph->op(task.op);
+    const bool updates = task.kind == TaskKind::Update || op.outputs.empty();
+    return program_.graph->tensor(updates ? op.inputs.front() : op.outputs.front());
   }
 
   void check_resources(TaskId id, const Task& task) {
@@ -223,8 +213,9 @@ class Verifier {
             at(id) + " writes on another device");
       CHECK(!task.tensor.valid() || to.tensor == task.tensor, at(id) + " writes another tensor");
     }
-    if (task.kind == TaskKind::Split && writes.empty())
-      CHECK(resident_[place(task.tensor, task.device)], at(id) + " keeps nothing");
+    CHECK(task.kind != TaskKind::Split || task.keeps || writes.size() == 1,
+          at(id) + " makes nothing");
+    CHECK(!task.keeps || resident_[place(task.tensor, task.device)], at(id) + " keeps nothing");
     if (task.kind == TaskKind::Transfer && writes.empty())
       CHECK(resident_[place(task.tensor, task.target)], at(id) + " arrives nowhere");
   }

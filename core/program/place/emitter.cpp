@@ -29,18 +29,6 @@ void Emitter::overwrite(std::int32_t slot, DeviceId device) {
   }
 }
 
-void Emitter::set_cuts(Task& task, std::span<const AxisRange> ranges) {
-  task.axis = ranges.front().axis;
-  task.first_sample = ranges.front().begin;
-  task.samples = ranges.front().size();
-  if (ranges.size() == 1) return;
-  MoreCuts more;
-  std::ranges::copy(ranges.subspan(1), more.begin());
-  std::vector<MoreCuts>& known = program_->more_cuts;
-  if (known.empty() || known.back() != more) known.push_back(more);
-  task.more_cuts = static_cast<std::int32_t>(known.size() - 1);
-}
-
 BufferId Emitter::write_again() {
   const BufferId id = program_->writes[replaced_row_][replaced_writes_++];
   program_->writes.push(id);

@@ -47,9 +47,6 @@ class Emitter {
 
   PartIndex& parts() { return parts_; }
   const Program& program() const { return *program_; }
-  // A task of a part that is cut along several axes: sets its range of the first, and where those
-  // of the others are.
-  void set_cuts(Task& task, std::span<const AxisRange> ranges);
 
   void read(const Instance& instance) {
     depend(instance.task);

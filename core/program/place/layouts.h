@@ -45,8 +45,6 @@ struct Layout {
 
 bool have_same_devices(const Layout& a, const Layout& b);
 
-bool have_same_devices(const Layout& a, const Layout& b);
-
 class Layouts {
  public:
   explicit Layouts(Tables& tables);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/program/project/task_parts.h"
 #include "core/program/value/tables.h"
 
 namespace strato {
@@ -23,7 +22,7 @@ BufferValues::BufferValues(const Program& program, const ResidentParts& resident
       reduced_(program.buffers.size()) {}
 
 Part BufferValues::part_of(BufferId buffer) const {
-  const Part& written = program_.parts[program_.buffers[buffer].part];
+  const Part& written = program_.part_of(buffer);
   return reduced_[buffer] ? written.total() : written;
 }
 
@@ -37,13 +36,13 @@ Part BufferValues::partial_sum_of(const ProgramTask& at, BufferId buffer) const 
 std::int32_t BufferValues::record_count(BufferId buffer) const {
   if (!is_gathered(encoding_[buffer])) return 0;
   const Buffer& of = program_.buffers[buffer];
-  const Bytes slot = slot_bytes(graph_.tensor(of.tensor), piece_of(part_of(buffer)),
-                                encoding_[buffer], graph_.batch());
+  const Bytes slot =
+      slot_bytes(graph_.tensor(of.tensor), part_of(buffer), encoding_[buffer], graph_.batch());
   return static_cast<std::int32_t>(of.bytes.value / slot.value);
 }
 
 Value BufferValues::described(BufferId buffer) const {
-  return {program_.buffers[buffer].tensor, piece_of(part_of(buffer)), false, encoding_[buffer],
+  return {program_.buffers[buffer].tensor, part_of(buffer), false, encoding_[buffer],
           record_count(buffer)};
 }
 
@@ -84,14 +83,14 @@ ValueId BufferValues::find_resident(const Wanted& wanted) {
   if (!drafts_.wanted(device)) return kElsewhere;
   if (!residents_.has(tensor, device)) return {};
   if (residents_.standing_for(tensor, device, part) != part) return {};
-  return drafts_.of(device).resident(tensor, piece_of(part));
+  return drafts_.of(device).resident(tensor, part);
 }
 
 ValueId BufferValues::find_carried(const Wanted& wanted) {
   const auto& [tensor, part, device, stream] = wanted;
   const auto carried = residents_.carried(tensor, device);
   if (std::ranges::find(carried, part) == carried.end()) return {};
-  return drafts_.wanted(device) ? drafts_.of(device).resident(tensor, piece_of(part)) : kElsewhere;
+  return drafts_.wanted(device) ? drafts_.of(device).resident(tensor, part) : kElsewhere;
 }
 
 // A view is of its op's first input; others may only be known before the step.
@@ -115,7 +114,7 @@ ValueId BufferValues::find_view(const ProgramTask& at, OpId op, const Wanted& wa
       inputs.back() = find_resident({input, {}, wanted.device, wanted.stream});
   }
   return drafts_.of(wanted.device)
-      .view({op, wanted.tensor, piece_of(wanted.part), base, inputs, at.id, wanted.stream});
+      .view({op, wanted.tensor, wanted.part, base, inputs, at.id, wanted.stream});
 }
 
 ValueId BufferValues::find_bytes(const ProgramTask& at, const Wanted& wanted) {
@@ -124,8 +123,7 @@ ValueId BufferValues::find_bytes(const ProgramTask& at, const Wanted& wanted) {
   if (producer.valid() && graph_.op(producer).view && is_alias(graph_, producer)) {
     if (const ValueId read = find_read(at, wanted); read.valid()) return read;
     const TensorId input = graph_.op(producer).inputs.front();
-    const bool sliced = !wanted.part.is_partial_sum() && !wanted.part.cuts().empty();
-    if (input.valid() && !sliced &&
+    if (input.valid() && !wanted.part.is_slice() &&
         bytes_of(graph_.tensor(input), wanted.part, graph_.batch()) ==
             bytes_of(graph_.tensor(wanted.tensor), wanted.part, graph_.batch())) {
       Wanted base = wanted;

@@ -5,9 +5,9 @@
 // the device, or through ops that make no task (views).
 #pragma once
 
-#include "core/program/draft/rank_drafts.h"
-#include "core/program/project/program_task.h"
+#include "core/program/draft/rank_draft.h"
 #include "core/program/project/resident_parts.h"
+#include "core/program/value/program_task.h"
 
 namespace strato {
 

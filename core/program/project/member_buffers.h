@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/program/project/program_task.h"
+#include "core/program/value/program_task.h"
 
 namespace strato {
 

@@ -3,19 +3,9 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/program/project/task_parts.h"
+#include "core/graph/axes/split_axes.h"
 
 namespace strato {
-namespace {
-
-// Both are of one tensor; a partial sum is cut from one of the same samples.
-bool is_cut_from(const Part& part, const Part& whole) {
-  if (!whole.is_partial_sum()) return contains(whole, part);
-  return part.is_partial_sum() && *part.along(kBatchAxis) == *whole.along(kBatchAxis) &&
-         contains(whole.total(), part.total());
-}
-
-}  // namespace
 
 RankBuilder::RankBuilder(const Program& program, DeviceId only, bool folded)
     : program_(program),
@@ -63,6 +53,19 @@ void RankBuilder::add(TaskId task) {
 
 RankPrograms RankBuilder::finish() && { return {program_.graph, std::move(drafts_).finish()}; }
 
+Instruction RankBuilder::instruction(const ProgramTask& at, InstructionKind kind,
+                                     const Part& part) {
+  Instruction what;
+  what.kind = kind;
+  what.stream = is_communication(at.task().kind) ? Stream::Communication : Stream::Compute;
+  what.task = at.id;
+  if (kind == InstructionKind::Compute || kind == InstructionKind::Update) what.op = at.task().op;
+  what.part = part;
+  what.duration = at.task().duration;
+  what.bytes = at.task().bytes;
+  return what;
+}
+
 // The instruction waits for what its task waits for, as far as that is on the same device. What
 // does not communicate cannot wait for another one.
 void RankBuilder::emit(const ProgramTask& at, DeviceId device, const RankDraft::Entry& entry) {
@@ -99,6 +102,10 @@ void RankBuilder::compute(const ProgramTask& at) {
     for (const BufferId buffer : at.writes()) values_.bind(at, buffer);
     return;
   }
+  for (const AxisRange& cut : program_.cuts_of(at.task()))
+    at.expect(std::ranges::count(split_axes(*program_.graph, at.task().op), cut.axis,
+                                 &SplitAxis::axis) > 0,
+              op.inputs.front(), "its op has no such axis");
   const std::vector<Part> parts = input_parts(at);
   std::vector<ValueId> reads, writes;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -118,7 +125,9 @@ void RankBuilder::compute(const ProgramTask& at) {
   }
   const InstructionKind kind = update ? InstructionKind::Update : InstructionKind::Compute;
   emit(at, device,
-       {.what = at.instruction(kind, computed_part(at)), .reads = reads, .writes = writes});
+       {.what = instruction(at, kind, program_.part_of(at.task())),
+        .reads = reads,
+        .writes = writes});
 }
 
 // The part of its tensor that a Split reads: a buffer's, a gradient's that the step before left,
@@ -134,25 +143,25 @@ Part RankBuilder::split_source(const ProgramTask& at) const {
     const Op& producer = graph.op(graph.tensor(root).producer);
     root = *std::ranges::find_if(producer.inputs, [](TensorId input) { return input.valid(); });
   }
-  return residents_.standing_for(root, task.device,
-                                 task.axis >= 0 ? Part() : stated_part(at, task.tensor));
+  return residents_.standing_for(
+      root, task.device, program_.cuts_of(task).empty() ? stated_part(at, task.tensor) : Part());
 }
 
 void RankBuilder::split(const ProgramTask& at) {
   const auto& [tensor, device] = std::pair(at.task().tensor, at.task().device);
   const Part source = split_source(at);
-  const Part part = at.keeps() ? stated_part(at, tensor)
-                               : program_.parts[program_.buffers[at.writes().front()].part];
+  const Part part = stated_part(at, tensor);
+  const bool keeps = at.task().keeps;
   at.expect(is_cut_from(part, source), tensor, "what it is cut from is not there");
   ValueId from;
-  if (!at.keeps() && at.reads().empty())
+  if (!keeps && at.reads().empty())
     from = values_.find_carried({tensor, source, device, Stream::Compute});
   if (!from.valid()) from = values_.get(at, {tensor, source, device, Stream::Compute});
-  const ValueId to = at.keeps() ? values_.find_carried({tensor, part, device, Stream::Compute})
-                                : values_.bind(at, at.writes().front(), at.task().encoding);
+  const ValueId to = keeps ? values_.find_carried({tensor, part, device, Stream::Compute})
+                           : values_.bind(at, at.writes().front(), at.task().encoding);
   at.expect(to.valid(), tensor, "it is kept as something else");
   emit(at, device,
-       {.what = at.instruction(InstructionKind::Split, part),
+       {.what = instruction(at, InstructionKind::Split, part),
         .reads = {&from, 1},
         .writes = {&to, 1}});
 }
@@ -160,7 +169,7 @@ void RankBuilder::split(const ProgramTask& at) {
 // In their order along the task's axis; what no buffer holds is resident.
 std::vector<Part> RankBuilder::concat_parts(const ProgramTask& at, const Part& made) const {
   const TensorId tensor = at.task().tensor;
-  const int axis = at.task().axis;
+  const int axis = program_.range_of(at.task()).axis;
   const Graph& graph = *program_.graph;
   const auto range_of = [&](const Part& part) { return range_along(graph, tensor, part, axis); };
   std::vector<Part> read, parts;
@@ -168,9 +177,11 @@ std::vector<Part> RankBuilder::concat_parts(const ProgramTask& at, const Part& m
   std::ranges::sort(read, {}, [&](const Part& part) { return range_of(part).begin; });
   std::int32_t next = range_of(made).begin;
   const auto fill = [&](std::int32_t until) {
-    if (next < until)
-      parts.push_back(axis < 0 ? samples_part(graph, tensor, next, until)
-                               : slice_part(at, tensor, axis, next, until));
+    const AxisRange gap{static_cast<std::int8_t>(axis), next, until};
+    if (next >= until) return;
+    parts.push_back(axis < 0                  ? samples_part(graph, tensor, next, until)
+                    : gap == all_of(at, axis) ? Part()
+                                              : Part().cut(gap));
   };
   for (const Part& part : read) {
     at.expect(!part.is_partial_sum() && part.ranges().size() == 1 && part.along(axis) &&
@@ -188,13 +199,14 @@ std::vector<Part> RankBuilder::concat_parts(const ProgramTask& at, const Part& m
 void RankBuilder::concat(const ProgramTask& at) {
   if (at.task().encoding != Encoding::None) return decode(at);
   const auto& [tensor, device] = std::pair(at.task().tensor, at.task().device);
-  const Part made = program_.parts[program_.buffers[at.writes().front()].part];
+  const Part made = program_.part_of(at.writes().front());
   std::vector<ValueId> reads;
   for (const Part& part : concat_parts(at, made))
     reads.push_back(values_.get(at, {tensor, part, device, Stream::Compute}));
   const ValueId to = values_.bind(at, at.writes().front());
-  emit(at, device,
-       {.what = at.instruction(InstructionKind::Concat, made), .reads = reads, .writes = {&to, 1}});
+  emit(
+      at, device,
+      {.what = instruction(at, InstructionKind::Concat, made), .reads = reads, .writes = {&to, 1}});
 }
 
 // One message's content.
@@ -203,8 +215,8 @@ void RankBuilder::decode(const ProgramTask& at) {
   const bool sums = at.task().kind == TaskKind::Sum;
   const ValueId read = values_.value_of(from), to = values_.bind(at, at.writes().front());
   emit(at, at.task().device,
-       {.what = at.instruction(sums ? InstructionKind::Sum : InstructionKind::Concat,
-                               values_.part_of(from)),
+       {.what = instruction(at, sums ? InstructionKind::Sum : InstructionKind::Concat,
+                            values_.part_of(from)),
         .reads = {&read, 1},
         .writes = {&to, 1}});
 }
@@ -212,21 +224,21 @@ void RankBuilder::decode(const ProgramTask& at) {
 void RankBuilder::sum(const ProgramTask& at) {
   if (at.task().encoding != Encoding::None && at.reads().size() == 1) return decode(at);
   const auto& [tensor, device] = std::pair(at.task().tensor, at.task().device);
-  const Part sum = program_.parts[program_.buffers[at.writes().front()].part];
+  const Part sum = program_.part_of(at.writes().front());
   std::vector<Part> terms;
   for (const BufferId buffer : at.reads()) terms.push_back(values_.partial_sum_of(at, buffer));
-  std::ranges::sort(terms, {}, [](const Part& term) { return term.along(kBatchAxis)->begin; });
+  std::ranges::sort(terms, {}, [](const Part& term) { return term.first().begin; });
   std::vector<AxisRange> ranges;
   std::vector<ValueId> reads;
   for (const Part& term : terms) {
     at.expect(term.total() == terms.front().total(), tensor, "its terms are of other slices");
-    ranges.push_back(*term.along(kBatchAxis));
+    ranges.push_back(term.first());
     reads.push_back(values_.get(at, {tensor, term, device, Stream::Compute}));
   }
-  expect_tiles(at, tensor, ranges, range_along(*program_.graph, tensor, sum, kBatchAxis));
+  expect_all(at, ranges, range_along(*program_.graph, tensor, sum, kBatchAxis));
   const ValueId to = values_.bind(at, at.writes().front());
   emit(at, device,
-       {.what = at.instruction(InstructionKind::Sum, sum), .reads = reads, .writes = {&to, 1}});
+       {.what = instruction(at, InstructionKind::Sum, sum), .reads = reads, .writes = {&to, 1}});
 }
 
 }  // namespace strato

@@ -1,6 +1,6 @@
 // Projects the tasks of a program onto ranks, one task after the other (internal to core/program):
 // every rank that takes part in a task gets an instruction, on the values that stand for the
-// buffers there. The pieces are those that the program's buffers have.
+// buffers there. The parts are those that the program's buffers have.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/program/draft/rank_drafts.h"
+#include "core/program/draft/rank_draft.h"
 #include "core/program/project/buffer_values.h"
-#include "core/program/project/program_task.h"
 #include "core/program/project/resident_parts.h"
 #include "core/program/rank/rank_program.h"
+#include "core/program/value/program_task.h"
 
 namespace strato {
 
@@ -33,7 +33,18 @@ class RankBuilder {
     RankDraft::Index index;
   };
 
+  // The instruction that the task becomes on a rank.
+  static Instruction instruction(const ProgramTask& at, InstructionKind kind, const Part& part);
   void emit(const ProgramTask& at, DeviceId device, const RankDraft::Entry& entry);
+  // Throws InvariantError unless the ranges, in some order, follow each other from end to end.
+  void expect_all(const ProgramTask& at, const std::vector<AxisRange>& ranges,
+                  const AxisRange& whole) const {
+    at.expect(make_up(ranges, whole), at.task().tensor,
+              "its pieces overlap, leave a gap, or are not all of it");
+  }
+  AxisRange all_of(const ProgramTask& at, int axis) const {
+    return range_along(*program_.graph, at.task().tensor, {}, axis);
+  }
 
   void compute(const ProgramTask& at);
   ValueId gradient(const ProgramTask& at, const Part& part);

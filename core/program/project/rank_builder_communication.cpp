@@ -2,7 +2,6 @@
 
 #include "core/program/project/member_buffers.h"
 #include "core/program/project/rank_builder.h"
-#include "core/program/project/task_parts.h"
 #include "core/program/value/collective.h"
 
 namespace strato {
@@ -13,15 +12,14 @@ void RankBuilder::transfer(const ProgramTask& at) {
   const bool buffered = !at.reads().empty();
   const Part part = buffered ? values_.part_of(at.reads().front()) : stated_part(at, tensor);
   Part there = buffered ? part : residents_.standing_for(tensor, from, part);
-  const bool fits =
-      at.reads().size() <= 1 && (there == part || there.is_whole()) &&
-      (at.writes().empty() || part == program_.parts[program_.buffers[at.writes().front()].part]);
+  const bool fits = at.reads().size() <= 1 && (there == part || there.is_whole()) &&
+                    (at.writes().empty() || part == program_.part_of(at.writes().front()));
   if (!fits) at.fail(tensor, "\"" + describe(there) + "\" is there, not what is to be sent");
   const BufferValues::Wanted wanted{tensor, there, from, Stream::Communication};
   ValueId value = buffered ? ValueId() : values_.find_carried(wanted);
   if (!value.valid()) value = values_.find_bytes(at, wanted);
   at.expect(value.valid(), tensor, "what is to be sent is not there");
-  Instruction what = at.instruction(InstructionKind::Send, part);
+  Instruction what = instruction(at, InstructionKind::Send, part);
   what.peer = at.task().target;
   emit(at, from, {.what = what, .reads = {&value, 1}});
   receive(at, part);
@@ -38,7 +36,7 @@ void RankBuilder::receive(const ProgramTask& at, const Part& part) {
     value = values_.find_resident(
         {tensor, residents_.standing_for(tensor, target, part), target, Stream::Communication});
   at.expect(value.valid(), tensor, "it arrives nowhere");
-  Instruction what = at.instruction(InstructionKind::Receive, part);
+  Instruction what = instruction(at, InstructionKind::Receive, part);
   what.peer = at.task().device;
   emit(at, target, {.what = what, .writes = {&value, 1}});
 }
@@ -52,16 +50,14 @@ void RankBuilder::all_reduce(const ProgramTask& at) {
     std::vector<ValueId> reads, writes;
     ranges.resize(terms.of(member).size());
     for (const BufferId buffer : terms.of(member)) {
-      ranges[reads.size()].push_back(*values_.partial_sum_of(at, buffer).along(kBatchAxis));
+      ranges[reads.size()].push_back(values_.partial_sum_of(at, buffer).first());
       reads.push_back(values_.value_of(buffer));
     }
     for (const BufferId buffer : sums.of(member)) writes.push_back(values_.bind(at, buffer));
     at.expect(writes.empty() || writes.size() == reads.size(), at.task().tensor,
               "its sum has no place");
-    const Part made =
-        at.task().axis < 0 ? Part() : values_.part_of(terms.of(member).front()).total();
     emit(at, member,
-         {.what = at.instruction(InstructionKind::AllReduce, made),
+         {.what = instruction(at, InstructionKind::AllReduce, program_.part_of(at.task())),
           .reads = reads,
           .writes = writes,
           .members = members});
@@ -69,9 +65,7 @@ void RankBuilder::all_reduce(const ProgramTask& at) {
       for (const BufferId buffer : terms.of(member)) values_.reduce_in_place(buffer);
   }
   if (folded_) return;  // others have what is missing
-  for (const std::vector<AxisRange>& of : ranges)
-    expect_tiles(at, at.task().tensor, of,
-                 range_along(*program_.graph, at.task().tensor, {}, kBatchAxis));
+  for (const std::vector<AxisRange>& of : ranges) expect_all(at, of, all_of(at, kBatchAxis));
 }
 
 // By member. Input samples that are resident can be had anywhere: equal parts of them.
@@ -85,8 +79,9 @@ std::vector<Part> RankBuilder::gathered_parts(const ProgramTask& at,
   for (std::int64_t i = 0; i < count; ++i) {
     const DeviceId member = members[static_cast<std::size_t>(i)];
     const auto buffers = read.of(member);
-    const Part share =
-        at.task().axis < 0 ? samples_part(*program_.graph, tensor, cut(i), cut(i + 1)) : Part();
+    const Part share = program_.cuts_of(at.task()).empty()
+                           ? samples_part(*program_.graph, tensor, cut(i), cut(i + 1))
+                           : Part();
     parts.push_back(buffers.empty() ? residents_.standing_for(tensor, member, share)
                                     : values_.part_of(buffers.front()));
   }
@@ -96,7 +91,7 @@ std::vector<Part> RankBuilder::gathered_parts(const ProgramTask& at,
 void RankBuilder::all_gather(const ProgramTask& at) {
   if (at.task().encoding != Encoding::None) return gather_records(at);
   const TensorId tensor = at.task().tensor;
-  const int axis = at.task().axis;
+  const int axis = program_.range_of(at.task()).axis;
   const std::vector<DeviceId> members = members_of(program_, at.id);
   const MemberBuffers written(program_, at.writes());
   const std::vector<Part> parts = gathered_parts(at, members);
@@ -108,14 +103,13 @@ void RankBuilder::all_gather(const ProgramTask& at) {
         tensor, "a member's piece of it is of another kind or out of order");
     cuts.push_back(range->end);
   }
-  at.expect(cuts.back() == range_along(*program_.graph, tensor, {}, axis).end, tensor,
-            "its pieces are not all of it");
+  at.expect(cuts.back() == all_of(at, axis).end, tensor, "its pieces are not all of it");
   for (std::size_t i = 0; i < members.size(); ++i) {
     const ValueId from = values_.get(at, {tensor, parts[i], members[i], Stream::Communication});
     const ValueId to =
         values_.bind(at, written.one_of(at, members[i], "what is gathered has no place"));
     emit(at, members[i],
-         {.what = at.instruction(InstructionKind::AllGather, {}),
+         {.what = instruction(at, InstructionKind::AllGather, {}),
           .reads = {&from, 1},
           .writes = {&to, 1},
           .members = members,
@@ -134,17 +128,17 @@ void RankBuilder::gather_records(const ProgramTask& at) {
   for (const DeviceId member : members) {
     const BufferId from = read.one_of(at, member, kNotOne);
     at.expect(values_.encoding_of(from) == at.task().encoding, tensor, kNotOne);
-    terms.push_back(*values_.partial_sum_of(at, from).along(kBatchAxis));
+    terms.push_back(values_.partial_sum_of(at, from).first());
     cuts.push_back(cuts.back() + values_.record_count(from));
   }
-  expect_tiles(at, tensor, terms, range_along(*program_.graph, tensor, {}, kBatchAxis));
+  expect_all(at, terms, all_of(at, kBatchAxis));
   for (const DeviceId member : members) {
     const BufferId from = read.of(member).front();
     const ValueId value = values_.value_of(from);
     const ValueId to = values_.bind(at, written.one_of(at, member, "what is gathered has no place"),
                                     at.task().encoding);
     emit(at, member,
-         {.what = at.instruction(InstructionKind::AllGather, values_.part_of(from).total()),
+         {.what = instruction(at, InstructionKind::AllGather, values_.part_of(from).total()),
           .reads = {&value, 1},
           .writes = {&to, 1},
           .members = members,
@@ -154,7 +148,7 @@ void RankBuilder::gather_records(const ProgramTask& at) {
 
 void RankBuilder::reduce_scatter(const ProgramTask& at) {
   const TensorId tensor = at.task().tensor;
-  const int axis = at.task().axis;
+  const int axis = program_.range_of(at.task()).axis;
   const std::vector<DeviceId> members = members_of(program_, at.id);
   const MemberBuffers read(program_, at.reads()), written(program_, at.writes());
   constexpr const char* kNotOne = "a member has not one term and part";
@@ -163,23 +157,21 @@ void RankBuilder::reduce_scatter(const ProgramTask& at) {
   std::vector<std::int32_t> cuts = {0};
   std::vector<Part> parts;
   for (const DeviceId member : members) {
-    terms.push_back(
-        *values_.partial_sum_of(at, read.one_of(at, member, kNotOne)).along(kBatchAxis));
+    terms.push_back(values_.partial_sum_of(at, read.one_of(at, member, kNotOne)).first());
     const BufferId to = written.one_of(at, member, kNotOne);
-    parts.push_back(program_.parts[program_.buffers[to].part]);
+    parts.push_back(program_.part_of(to));
     const AxisRange* range = parts.back().along(axis);
     at.expect(range && range->begin == cuts.back(), tensor, "its parts are out of order");
     cuts.push_back(range->end);
   }
-  expect_tiles(at, tensor, terms, range_along(*program_.graph, tensor, {}, kBatchAxis));
-  at.expect(cuts.back() == range_along(*program_.graph, tensor, {}, axis).end, tensor,
-            "its parts are not all of it");
+  expect_all(at, terms, all_of(at, kBatchAxis));
+  at.expect(cuts.back() == all_of(at, axis).end, tensor, "its parts are not all of it");
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Part term = values_.part_of(read.of(members[i]).front());
     const ValueId from = values_.get(at, {tensor, term, members[i], Stream::Communication});
     const ValueId to = values_.bind(at, written.of(members[i]).front());
     emit(at, members[i],
-         {.what = at.instruction(InstructionKind::ReduceScatter, parts[i]),
+         {.what = instruction(at, InstructionKind::ReduceScatter, parts[i]),
           .reads = {&from, 1},
           .writes = {&to, 1},
           .members = members,

@@ -10,8 +10,11 @@
 #include <span>
 
 #include "core/program/rank/rank_program.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato {
+
+struct Fold;  // core/program/place/symmetry.h
 
 RankPrograms rank_programs(const Program& program, std::span<const TaskId> order);
 
@@ -20,5 +23,16 @@ RankPrograms rank_programs(const Program& program, std::span<const TaskId> order
 // number, because each names all members of its collectives. Nothing: the device has no task.
 std::optional<RankProgram> rank_program_of(const Program& program, std::span<const TaskId> order,
                                            DeviceId device);
+
+// The same out of a program in which twins are left out (symmetry.h): what the device has in that
+// of all devices, to the bit, without lowering those of others. The strategy travels, and each rank
+// lowers its own part (rank_programs_twin.cpp).
+//
+// `folded`: of this (complete) strategy, `order`: of its tasks, as rank_programs() wants it.
+// Nothing: the device has no task, or it is not known how its program follows from its twin's,
+// because there is other communication than AllReduces: ask rank_program_of() then.
+std::optional<RankProgram> rank_program_of_twin(const Program& folded,
+                                                std::span<const TaskId> order, const Fold& fold,
+                                                const Strategy& strategy, DeviceId device);
 
 }  // namespace strato

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/program/project/task_parts.h"
+#include "core/program/value/program_task.h"
 
 namespace strato {
 
@@ -26,7 +26,7 @@ void ResidentParts::list_slices() {
   for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
     const ProgramTask at{program_, TaskId(i)};
     const Task& task = at.task();
-    if (task.kind != TaskKind::Update || task.axis < 0) continue;
+    if (task.kind != TaskKind::Update || program_.cuts_of(task).empty()) continue;
     const TensorId parameter = at.op().inputs.front();
     const Resident* here = find(parameter, task.device);
     if (here && here->bytes >= program_.graph->tensor(parameter).bytes()) continue;
@@ -38,7 +38,7 @@ void ResidentParts::list_carried() {
   for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
     const ProgramTask at{program_, TaskId(i)};
     const Task& task = at.task();
-    if (!at.keeps()) continue;
+    if (!task.keeps) continue;
     at.expect(has(task.tensor, task.device), task.tensor, "it is kept nowhere");
     std::vector<Part>& parts = carried_[{task.device, task.tensor}];
     parts.push_back(stated_part(at, task.tensor));

@@ -6,7 +6,6 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/program/rank/rank_moves.h"
 
 namespace strato {
 namespace {

@@ -1,5 +1,6 @@
 #include "core/program/rank/rank_file.h"
 
+#include <array>
 #include <type_traits>
 #include <utility>
 
@@ -16,19 +17,38 @@ namespace {
 constexpr std::string_view kMagic = "STRATORP";
 constexpr ByteReader::Words kWords{"the rank's program", "stage the job again"};
 
-void write_piece(ByteWriter& out, const Piece& piece) {
-  out.number(piece.form).number(piece.axis).number(piece.begin).number(piece.end);
-  out.number(piece.from).number(piece.until);
-  std::uint8_t more = 0;
-  for (const AxisRange& range : piece.more) more += range.axis >= 0;
-  out.number(more);
-  for (std::size_t i = 0; i < more; ++i)
-    out.number(piece.more[i].axis).number(piece.more[i].begin).number(piece.more[i].end);
+// How a part is laid out: its form, the first axis that is cut, the first range, the range of that
+// axis where the first is of samples; then the ranges along further axes.
+struct PartLayout {
+  enum class Form : std::uint8_t { Whole, Samples, PartialSum, Slice } form = Form::Whole;
+  std::int8_t axis = kBatchAxis;
+  std::array<std::int32_t, 4> bounds{};
+  friend bool operator==(const PartLayout&, const PartLayout&) = default;
+};
+using Form = PartLayout::Form;
+
+PartLayout layout_of(const Part& part) {
+  const AxisRange first = part.first(), cut = part.cuts().empty() ? AxisRange() : part.cuts()[0];
+  const AxisRange after = part.is_slice() ? AxisRange() : cut;
+  const Form form = part.is_whole()         ? Form::Whole
+                    : part.is_slice()       ? Form::Slice
+                    : part.is_partial_sum() ? Form::PartialSum
+                                            : Form::Samples;
+  return {form, cut.axis, {first.begin, first.end, after.begin, after.end}};
+}
+
+void write_part(ByteWriter& out, const Part& part) {
+  const PartLayout layout = layout_of(part);
+  out.number(layout.form).number(layout.axis);
+  for (const std::int32_t bound : layout.bounds) out.number(bound);
+  const auto more = part.cuts().empty() ? part.cuts() : part.cuts().subspan(1);
+  out.number(static_cast<std::uint8_t>(more.size()));
+  for (const AxisRange& range : more) out.number(range.axis).number(range.begin).number(range.end);
 }
 
 void write_instruction(ByteWriter& out, const Instruction& what) {
   out.number(what.kind).number(what.stream).number(what.task.value()).number(what.op.value());
-  write_piece(out, what.piece);
+  write_part(out, what.part);
   out.number(what.peer.value()).number(what.duration.value).number(what.bytes.value);
 }
 
@@ -65,22 +85,27 @@ class RankReader {
     return value < 0 ? I() : I(static_cast<std::size_t>(value));
   }
 
-  Piece piece() {
-    Piece result;
-    result.form = in_.enumerated(Piece::Form::Slice);
-    result.axis = in_.number<std::int8_t>();
-    result.begin = in_.number<std::int32_t>();
-    result.end = in_.number<std::int32_t>();
-    result.from = in_.number<std::int32_t>();
-    result.until = in_.number<std::int32_t>();
+  Part part() {
+    PartLayout layout{in_.enumerated(Form::Slice), in_.number<std::int8_t>(), {}};
+    for (std::int32_t& bound : layout.bounds) bound = in_.number<std::int32_t>();
+    const auto [begin, end, from, until] = layout.bounds;
+    Part result;
+    if (layout.form == Form::Samples) result = Part::samples(begin, end);
+    if (layout.form == Form::PartialSum) result = Part::partial_sum(begin, end);
+    if (layout.form == Form::Slice) result = Part::slice(layout.axis, begin, end);
+    if (layout.form == Form::PartialSum && layout.axis >= 0)
+      result = result.cut({layout.axis, from, until});
+    if (layout_of(result) != layout) in_.damaged("a part is of no form");
     const auto more = in_.number<std::uint8_t>();
-    if (more > result.more.size()) in_.damaged("a piece is cut along too many axes");
+    if (more >= kMostCutAxes || (more > 0 && layout.axis == kBatchAxis))
+      in_.damaged("a part is cut along too many axes");
     for (std::size_t i = 0; i < more; ++i) {
-      AxisRange& range = result.more[i];
-      range.axis = in_.number<std::int8_t>();
+      AxisRange range{in_.number<std::int8_t>(), 0, 0};
       range.begin = in_.number<std::int32_t>();
       range.end = in_.number<std::int32_t>();
-      if (range.axis < 0) in_.damaged("a piece is cut along no axis");
+      if (range.axis <= result.cuts().back().axis)
+        in_.damaged("a part is cut along axes out of order");
+      result = result.cut(range);
     }
     return result;
   }
@@ -88,7 +113,7 @@ class RankReader {
   Value value() {
     Value result;
     result.tensor = id<TensorId>();
-    result.piece = piece();
+    result.part = part();
     const auto resident = in_.number<std::uint8_t>();
     if (resident > 1) in_.damaged("a value is out of range");
     result.resident = resident == 1;
@@ -114,7 +139,7 @@ class RankReader {
     what.stream = in_.enumerated(Stream::Communication);
     what.task = id<TaskId>();
     what.op = id<OpId>();
-    what.piece = piece();
+    what.part = part();
     what.peer = id<DeviceId>();
     what.duration = Nanos(in_.number<std::int64_t>());
     what.bytes = Bytes(in_.number<std::int64_t>());
@@ -137,7 +162,7 @@ std::string write_rank_program(const RankProgram& program) {
   body.number(static_cast<std::int32_t>(program.rank)).number(program.device.value());
   body.number(static_cast<std::uint32_t>(program.values.size()));
   for (const Value& value : program.values) {
-    write_piece(body.number(value.tensor.value()), value.piece);
+    write_part(body.number(value.tensor.value()), value.part);
     body.number(static_cast<std::uint8_t>(value.resident));
     body.number(value.encoding).number(value.record_count);
   }

@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/program/value/program.h"
@@ -25,44 +26,16 @@ namespace strato {
 
 using ValueId = Id<struct ValueTag>;  // of one rank
 
-// How much of its tensor a value holds.
-struct Piece {
-  enum class Form : std::uint8_t {
-    Whole,
-    Samples,  // [begin, end) of the batch
-    Partial,  // the sum over samples [begin, end) only; the ranks' values add up
-    Slice,    // [begin, end) along `axis`, of every sample, and just `more` along other axes
-  } form = Form::Whole;
-  std::int8_t axis = -1;
-  std::int32_t begin = 0, end = 0;
-  std::int32_t from = 0,
-               until = 0;  // of Partial with an axis: just [from, until) along it, and `more`
-  MoreCuts more{};         // of what has an axis
-  friend bool operator==(const Piece&, const Piece&) = default;
-};
-Piece piece_of(const Part& part);
-// "whole", "samples [0,8)", "axis 1 [0,32)", "axes 0,1 [0,4)x[0,8)"
-std::string describe(const Piece& piece);
-
-// Just which ranges it holds, ascending by axis; none: all of every axis but the batch.
-std::vector<AxisRange> ranges_of(const Piece& piece);
-// Have they elements in common? Of slices of one tensor, or partial sums of the same samples.
-bool overlap(const Piece& a, const Piece& b);
-
-// The shape of a piece of a tensor of a graph with this batch, and what it takes without padding.
-Shape shape_of(const Tensor& tensor, const Piece& piece, std::int64_t batch);
-Bytes bytes_of(const Tensor& tensor, const Piece& piece, std::int64_t batch);
-
 struct Value {
   TensorId tensor;
-  Piece piece;  // as it is first written: an AllReduce in place makes a partial sum the whole one
+  Part part;  // as it is first written: an AllReduce in place makes a partial sum the total
   // Lives from step to step: a parameter, its state, a constant, an input (which is loaded anew
   // before each step), a gradient that is kept for the next step (zeros before the first).
   bool resident = false;
   // Half: elements of 16 bits. SparseRows, TopK: `record_count` records, each a number (64 bits: of
-  // a row of the piece along axis 0, or of an element of the piece) and that row's or element's
+  // a row of the part along axis 0, or of an element of the part) and that row's or element's
   // bytes; unused ones are zero. LowRank: `record_count` records, each a column and a row, whose
-  // products add up to the piece. Other values hold their piece as it is.
+  // products add up to the part. Other values hold their part as it is.
   Encoding encoding = Encoding::None;
   std::int32_t record_count = 0;
 };
@@ -72,25 +45,25 @@ DataType type_of(const Graph& graph, const Value& value);
 Shape shape_of(const Graph& graph, const Value& value);  // of records: their bytes, one axis
 Bytes bytes_of(const Graph& graph, const Value& value);
 // Of one record of an encoding that has them.
-Bytes slot_bytes(const Tensor& tensor, const Piece& piece, Encoding encoding, std::int64_t batch);
+Bytes slot_bytes(const Tensor& tensor, const Part& part, Encoding encoding, std::int64_t batch);
 
 enum class InstructionKind : std::uint8_t {
   Compute,  // op on reads (the op's inputs in order; invalid: omitted) -> writes (its outputs)
   View,     // the same of an op that makes no task: writes share the memory of reads[0];
             // other inputs are invalid where nothing of them is needed
   Update,   // in place on parameter and state
-  Split,    // writes[0] is the part `piece` of reads[0], encoded as it is; a resident value is
-            // overwritten in place
-  Concat,   // writes[0] is made of all reads, in the order of their begins; of one: decoded
-  Sum,      // writes[0] is the sum of the reads, which are decoded; one read of records: of these
-  // Of a resident parameter that is whole there perhaps just the slice `piece`.
+  Split,   // writes[0] is the instruction's part of reads[0], encoded as it is; a resident value is
+           // overwritten in place
+  Concat,  // writes[0] is made of all reads, in the order of their begins; of one: decoded
+  Sum,     // writes[0] is the sum of the reads, which are decoded; one read of records: of these
+  // Of a resident parameter that is whole there perhaps just a slice, the instruction's part.
   Send,       // reads[0] to `peer`; perhaps under the name of the tensor that it is a view of
   Receive,    // writes[0] from `peer`; a resident value is overwritten in place
   AllReduce,  // sums each of the reads over the members; in place when there are no writes, else
               // one read into one write
   AllGather,  // writes[0] is made of the members' reads[0], in their order; `cuts` says how
               // (of records: in them)
-  ReduceScatter,  // writes[0] is this member's piece of the sum of the members' reads[0]; `cuts`
+  ReduceScatter,  // writes[0] is this member's part of the sum of the members' reads[0]; `cuts`
 };
 std::string_view name_of(InstructionKind kind);  // "compute", "all-reduce", ...
 
@@ -101,8 +74,8 @@ struct Instruction {
   Stream stream = Stream::Compute;
   TaskId task;  // of the program; of a view: the task that needs it first
   OpId op;      // of Compute, View, Update
-  Piece piece;  // of an op: the samples or the slice that it works on; else what is made: of a Send
-                // what is sent, of an AllGather the piece that is put together, of a ReduceScatter
+  Part part;    // of an op: the samples or the slice that it works on; else what is made: of a Send
+                // what is sent, of an AllGather the part that is put together, of a ReduceScatter
                 // this member's
   DeviceId peer;   // of Send and Receive
   Nanos duration;  // as simulated: what the replay engine takes; of a view: 0
@@ -125,8 +98,8 @@ struct RankProgram {
   // stream, and of communication also of its own.
   Rows<std::uint32_t> waits;
   Rows<DeviceId> members;  // row = instruction; of collectives, ascending or in a ring's order
-  // row = instruction; of AllGather and ReduceScatter, one more than members: member i's piece is
-  // [cuts[i], cuts[i + 1]), of the batch, or along the axis of that piece.
+  // row = instruction; of AllGather and ReduceScatter, one more than members: member i's part is
+  // [cuts[i], cuts[i + 1]), of the batch, or along the axis of that part.
   Rows<std::int32_t> cuts;
 };
 
@@ -141,8 +114,14 @@ struct RankPrograms {
 Bytes moved_bytes(const Graph& graph, const Instruction& transfer, const Value& value);
 // Does it move just a slice of a value that is whole?
 inline bool moves_slice(const Instruction& transfer, const Value& value) {
-  return transfer.piece.form == Piece::Form::Slice && value.piece.form == Piece::Form::Whole;
+  return transfer.part.is_slice() && value.part.is_whole();
 }
+
+// Tensors and bytes of what an instruction that several ranks take part in brings in; of a receive,
+// of what comes; of an all-gather, of all that comes together. The same on both sides of a
+// transfer, and on all members: a view's bytes may travel as its base's, which is named here.
+std::vector<std::pair<TensorId, Bytes>> moved_by(const Graph& graph, const RankProgram& program,
+                                                 std::size_t instruction);
 
 // The digest of rank programs from their graph's and those of their write_rank_program()
 // (rank_file.h), by rank.

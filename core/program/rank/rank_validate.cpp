@@ -1,12 +1,43 @@
 #include "core/program/rank/rank_validate.h"
 
-#include "core/program/rank/instruction_check.h"
-#include "core/program/rank/value_check.h"
+#include <algorithm>
+
+#include "core/strategy/value/variable_check.h"
 
 namespace strato {
 namespace {
 
 using Kind = InstructionKind;
+
+// An update adds it.
+bool is_gradient(const Graph& graph, TensorId id) {
+  return std::ranges::any_of(graph.consumers(id), [&](OpId reader) {
+    const Op& op = graph.op(reader);
+    return op.phase == Phase::Update && op.inputs.size() > 1 && op.inputs[1] == id;
+  });
+}
+
+// Its tensor is in range of the graph, its part and encoding are possible for that.
+void check_value(const Value& value, const Graph& graph, const RankRefusal& refusal) {
+  refusal.expect(value.tensor.valid() && value.tensor.index() < graph.tensor_count(), "values",
+                 "a tensor is out of range");
+  const Tensor& tensor = graph.tensor(value.tensor);
+  const Part& part = value.part;
+  const bool some_samples = part.along(kBatchAxis) && !part.is_partial_sum();
+  refusal.expect(
+      is_part_of(part, tensor, graph.batch()) &&
+          (!some_samples || (part.is_samples() && tensor.batch.kind == BatchKind::Batched)),
+      "values", "a part is not one of its tensor");
+  const bool records = is_gathered(value.encoding);
+  refusal.expect(value.record_count >= 0 && (value.record_count > 0) == records &&
+                     (value.encoding == Encoding::None || !value.resident) &&
+                     value.encoding != Encoding::SufficientFactors &&
+                     (value.encoding != Encoding::SparseRows || !tensor.shape.empty()) &&
+                     (value.encoding != Encoding::LowRank || is_matrix(tensor)),
+                 "values", "an encoding is not one of its tensor");
+  refusal.expect(!value.resident || !tensor.producer.valid() || is_gradient(graph, value.tensor),
+                 "values", "a tensor is not resident");
+}
 
 // Values are written once, before they are read, and not used after their release.
 class LifetimeCheck {

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "core/base/error.h"
-#include "core/program/rank/rank_moves.h"
 
 namespace strato {
 namespace {

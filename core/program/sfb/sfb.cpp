@@ -11,8 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"
-#include "core/program/sfb/sfb_integer.h"
-#include "core/program/sfb/sfb_min_cut.h"
+#include "core/program/sfb/sfb_solve.h"
 #include "core/program/sfb/weights.h"
 
 namespace strato {

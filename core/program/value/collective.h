@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/cost/value/cost_model.h"
@@ -23,5 +24,13 @@ std::vector<TensorId> tensors_of(const Program& program, TaskId task);
 
 // How many gradients one AllReduce sums up: 1 unless it is of a bucket.
 std::size_t gradient_count(const Program& program, TaskId task);
+
+// A ring whose members stand in an order that somebody chose (AutoDist 2.2: reduction sequence);
+// cost models know the cheapest order only, for members in ascending order. AllReduce: 2(n-1)
+// steps, in each of which every member sends an n-th of the tensor to the next one; AllGather
+// (bytes: of the result): n-1 steps. A step takes as long as its longest transfer, where a link
+// that several of them cross shares its bandwidth. `sequence`: at least two members.
+CollectiveCost ordered_ring(const Cluster& cluster, const CostModel& cost, Collective kind,
+                            std::span<const DeviceId> sequence, Bytes bytes);
 
 }  // namespace strato

@@ -14,8 +14,17 @@ namespace strato {
 class PartIndex {
  public:
   // From here on ids are of this program, which has no part yet but the whole.
-  void start(Program& program);
-  PartId find(const Part& part);
+  void start(Program& program) {
+    program_ = &program;
+    program.parts.assign(1, Part());
+    ids_ = {{Part(), kWhole}};
+    recent_.fill(Recent());
+  }
+  PartId find(const Part& part) {
+    const auto [at, fresh] = ids_.try_emplace(part, program_->parts.next_id());
+    if (fresh) program_->parts.push_back(part);
+    return at->second;
+  }
   PartId samples(std::int32_t begin, std::int32_t end) { return recent(begin, end, false); }
   PartId partial_sum(std::int32_t begin, std::int32_t end) { return recent(begin, end, true); }
 

@@ -1,36 +1,19 @@
 #include "core/program/value/program.h"
 
+#include <fmt/format.h>
+
+#include <array>
+
 #include "core/base/quantity_text.h"
 #include "core/program/value/collective.h"
 
 namespace strato {
 
 std::string_view name_of(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::Compute:
-      return "Compute";
-    case TaskKind::Split:
-      return "Split";
-    case TaskKind::Concat:
-      return "Concat";
-    case TaskKind::Sum:
-      return "Sum";
-    case TaskKind::Transfer:
-      return "Transfer";
-    case TaskKind::AllReduce:
-      return "AllReduce";
-    case TaskKind::AllGather:
-      return "AllGather";
-    case TaskKind::ReduceScatter:
-      return "ReduceScatter";
-    case TaskKind::Reduce:
-      return "Reduce";
-    case TaskKind::Broadcast:
-      return "Broadcast";
-    case TaskKind::Update:
-      return "Update";
-  }
-  return "Compute";
+  constexpr std::array<std::string_view, 11> kNames = {
+      "Compute",   "Split",         "Concat", "Sum",       "Transfer", "AllReduce",
+      "AllGather", "ReduceScatter", "Reduce", "Broadcast", "Update"};
+  return kNames.at(static_cast<std::size_t>(kind));
 }
 
 std::size_t Program::resource_count() const {
@@ -44,30 +27,32 @@ std::string Program::resource_name(ResourceId resource) const {
          (resource.index() % 2 == 0 ? " compute" : " comm");
 }
 
-std::vector<AxisRange> Program::ranges_of(const Task& task) const {
-  std::vector<AxisRange> ranges{{task.axis, task.first_sample, task.first_sample + task.samples}};
-  for (const AxisRange& range : more_cuts_of(task))
-    if (range.axis >= 0) ranges.push_back(range);
-  return ranges;
+AxisRange Program::range_of(const Task& task) const {
+  if (!cuts_of(task).empty()) return cuts_of(task).front();
+  const AxisRange* samples = part_of(task).along(kBatchAxis);
+  return samples ? *samples : AxisRange{kBatchAxis, 0, static_cast<std::int32_t>(graph->batch())};
+}
+
+std::int64_t Program::samples_of(const Task& task) const {
+  return cuts_of(task).empty() ? range_of(task).size() : graph->batch();
 }
 
 std::string Program::task_name(TaskId id) const {
   const Task& task = tasks[id];
   if (const std::size_t gradients = gradient_count(*this, id); gradients > 1)
-    return "AllReduce " + std::to_string(gradients) + " gradients (" + bytes_text(task.bytes) + ")";
+    return fmt::format("AllReduce {} gradients ({})", gradients, bytes_text(task.bytes));
   const bool is_op = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
-  const bool keeps = task.kind == TaskKind::Split && writes[id.index()].empty();
   std::string name = is_op ? graph->op(task.op).name
-                           : std::string(keeps ? "Keep" : name_of(task.kind)) + " " +
+                           : std::string(task.keeps ? "Keep" : name_of(task.kind)) + " " +
                                  graph->tensor(task.tensor).name;
   if (task.device.valid() && (!is_communication(task.kind) || task.target.valid()))
     name += " @" + cluster->device(task.device).name;
   if (task.target.valid()) name += ">" + cluster->device(task.target).name;
-  if (task.axis >= 0) return name + " " + describe(ranges_of(task));
-  if (task.samples != graph->batch())
-    name += " [" + std::to_string(task.first_sample) + "," +
-            std::to_string(task.first_sample + task.samples) + ")";
-  return name;
+  if (!cuts_of(task).empty()) return name + " " + describe(cuts_of(task));
+  const AxisRange samples = range_of(task);
+  return samples.size() == graph->batch()
+             ? name
+             : name + fmt::format(" [{},{})", samples.begin, samples.end);
 }
 
 }  // namespace strato

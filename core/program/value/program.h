@@ -10,7 +10,6 @@
 //   buffers:   one part of a tensor on one device
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -51,33 +50,24 @@ inline bool is_communication(TaskKind kind) {
          kind != TaskKind::Sum && kind != TaskKind::Update;
 }
 
-// The ranges beyond the first of what is cut along several axes, ascending by axis after the
-// first's; those that are not there have no axis, and come last.
-using MoreCuts = std::array<AxisRange, kMostCutAxes - 1>;
-
 struct Task {
   TaskKind kind = TaskKind::Compute;
-  // What first_sample and samples count: -1 samples of the batch, else elements along this axis, of
-  // the tensor, or of the first output of an op that is split (of an update: its parameter).
-  std::int8_t axis = -1;
+  // Of a Split: what it makes stays for the step that follows, and is in no buffer.
+  bool keeps = false;
   Encoding encoding =
       Encoding::None;  // of what is sent; of a Split: it encodes, of a Sum or Concat: decodes
   OpId op;             // the op computed, or whose output is moved
   TensorId tensor;     // the tensor moved or reshuffled; invalid for Compute and Update
   DeviceId device;     // where it runs; a transfer's source; a collective's first member
   DeviceId target;     // a transfer's destination; invalid otherwise
-  std::int32_t first_sample = 0,
-               samples = 0;   // the slice that it works on, of the batch or along `axis`
+  // Of an op its part of the index space: samples, or a slice of its first output (of an update: of
+  // its parameter). Of other tasks the part of the tensor that they make; what puts slices together
+  // or scatters them names their axis, also where it has all of that.
+  PartId part = kWhole;
   Bytes bytes;                // moved by communication, read + written by a local reshuffle
   Nanos duration;             // from the cost model that it was lowered with
   Nanos latency;              // of communication: the part of the duration that needs no bandwidth
   std::int32_t priority = 0;  // smaller runs first
-  // Of a part of a variable that is divided along several axes: `axis` is the first of them, and
-  // this the place of the others' ranges in Program::more_cuts; -1: there are none.
-  std::int32_t more_cuts = -1;
-
-  // A part of a split op has the whole batch.
-  std::int64_t samples_of(std::int64_t batch) const { return axis < 0 ? samples : batch; }
 };
 
 struct Buffer {
@@ -89,9 +79,9 @@ struct Buffer {
 };
 
 // Bytes that live through the whole step: parameters, optimizer state, constants, the input batch,
-// and gradients that are kept from step to step (VariableSync::staleness): a Split that writes no
-// buffer keeps what it reads, and a Split, Transfer or Update of a gradient that reads none has
-// what the step before kept.
+// and gradients that are kept from step to step (VariableSync::staleness): a Split that reads one
+// keeps it (Task::keeps), and a Split, Transfer or Update of a gradient that reads none has what
+// the step before kept.
 struct Resident {
   TensorId tensor;
   DeviceId device;
@@ -136,13 +126,15 @@ struct Program {
   IdVector<BufferId, Buffer> buffers;
   IdVector<PartId, Part> parts{Part()};  // each one once; the first is the whole
   std::vector<Resident> residents;       // ascending by (device, tensor), unique
-  std::vector<MoreCuts> more_cuts;
 
-  MoreCuts more_cuts_of(const Task& task) const {
-    return task.more_cuts < 0 ? MoreCuts() : more_cuts[static_cast<std::size_t>(task.more_cuts)];
-  }
-  // Of a task with an axis, ascending.
-  std::vector<AxisRange> ranges_of(const Task& task) const;
+  const Part& part_of(const Task& task) const { return parts[task.part]; }
+  const Part& part_of(BufferId buffer) const { return parts[buffers[buffer].part]; }  // as written
+  // The axes other than the batch along which the task is divided.
+  std::span<const AxisRange> cuts_of(const Task& task) const { return part_of(task).cuts(); }
+  // The first of these, or else the task's samples.
+  AxisRange range_of(const Task& task) const;
+  // How many samples the task works on: a slice has the whole batch.
+  std::int64_t samples_of(const Task& task) const;
   std::size_t resource_count() const;
   ResourceId compute_stream(DeviceId device) const { return ResourceId(2 * device.index()); }
   ResourceId communication_stream(DeviceId device) const {

@@ -6,7 +6,6 @@ namespace strato {
 
 SyncedPart SyncTasks::part_of(const VariableSync& variable, std::size_t index) const {
   const Op& op = tables_.graph->op(variable.update);
-  const Tensor& parameter = tables_.graph->tensor(op.inputs[0]);
   SyncedPart part;
   part.update = variable.update;
   part.parameter = op.inputs[0];
@@ -14,22 +13,21 @@ SyncedPart SyncTasks::part_of(const VariableSync& variable, std::size_t index) c
   part.sync = &variable.parts[index];
   part.index = index;
   part.staleness = variable.staleness;
-  part.ranges = part_ranges(variable, parameter.shape, index);
-  part.shape = part_shape(parameter, part.ranges);
+  part.box = part_box(variable, tables_.graph->tensor(part.parameter).shape, index);
   part.bytes = part.is_cut() ? bytes_of(part, part.gradient) : tables_.tensors[part.gradient].bytes;
   return part;
 }
 
 PartId SyncTasks::part(const SyncedPart& part, const AxisRange& samples) {
-  Part there;
-  if (samples.size() != tables_.batch) there = Part::partial_sum(samples.begin, samples.end);
-  for (const AxisRange& range : part.ranges) there = there.cut(range);
-  return emitter_.parts().find(there);
+  if (samples.size() == tables_.batch) return emitter_.parts().find(part.box);
+  Part term = Part::partial_sum(samples.begin, samples.end);
+  for (const AxisRange& range : part.box.cuts()) term = term.cut(range);
+  return emitter_.parts().find(term);
 }
 
 Bytes SyncTasks::bytes_of(const SyncedPart& part, TensorId tensor) const {
-  const std::int64_t element = size_of(tables_.graph->tensor(tensor).type);
-  return Bytes(std::max<std::int64_t>(1, part.shape.elements * element));
+  return std::max(Bytes(1),
+                  strato::bytes_of(tables_.graph->tensor(tensor), part.box, tables_.batch));
 }
 
 Bytes SyncTasks::bytes_of(const SyncedPart& part, const GradientTerm& term) const {
@@ -43,15 +41,10 @@ Task SyncTasks::task_of(TaskKind kind, const SyncedPart& part, DeviceId device) 
   task.op = tables_.tensors[part.gradient].op;
   task.tensor = part.gradient;
   task.device = device;
-  task.samples = tables_.batch;
+  task.part = emitter_.parts().find(part.box);
   task.bytes = part.bytes;
   task.priority = tasks_.priority(part.update);
-  if (part.is_cut()) emitter_.set_cuts(task, part.ranges);
   return task;
-}
-
-void SyncTasks::set_samples(Task& task, const SyncedPart& part, const AxisRange& samples) const {
-  if (!part.is_cut()) ExchangeTasks::set_range(task, samples);
 }
 
 // Of a stale variable: what stood in the place of this gradient when the step began, in no buffer.
@@ -89,15 +82,15 @@ GradientTerm SyncTasks::split(const SyncedPart& what, const Instance& from, Enco
   const AxisRange samples = tasks_.samples_of(from);
   const Bytes made = encoding == Encoding::None
                          ? what.bytes
-                         : encoded_bytes(*tables_.graph, what.update, what.sync->encoding,
-                                         what.shape, samples.size());
+                         : encoded_bytes(*tables_.graph, what.update, what.sync->encoding, what.box,
+                                         samples.size());
   Task task = task_of(TaskKind::Split, what, from.device);
-  set_samples(task, what, samples);
+  task.part = part(what, samples);
   task.encoding = encoding;
   task.bytes = (encoding == Encoding::LowRank ? what.bytes * kProducts : what.bytes) + made;
   task.duration = tasks_.move_time(from.device, task.bytes);
   emitter_.read(from);
-  GradientTerm term{{{}, {}, from.device, part(what, samples)}, encoding};
+  GradientTerm term{{{}, {}, from.device, task.part}, encoding};
   term.at.buffer = emitter_.write(what.gradient, from.device, made, term.at.part);
   term.at.task = emitter_.commit_compute(task);
   term.at.exclusive = true;
@@ -112,14 +105,14 @@ GradientTerm SyncTasks::add_up(const SyncedPart& what, DeviceId device,
   const AxisRange samples{kBatchAxis, tasks_.samples_of(terms.front().at).begin,
                           tasks_.samples_of(terms.back().at).end};
   Task task = task_of(several ? TaskKind::Sum : TaskKind::Concat, what, device);
-  set_samples(task, what, samples);
+  task.part = part(what, samples);
   for (const GradientTerm& term : terms) {
     emitter_.read(term.at);
     task.bytes += bytes_of(what, term);
     if (term.encoding != Encoding::None) task.encoding = term.encoding;
   }
   task.duration = tasks_.move_time(device, task.bytes);
-  GradientTerm sum{{{}, {}, device, part(what, samples)}, Encoding::None};
+  GradientTerm sum{{{}, {}, device, task.part}, Encoding::None};
   sum.at.buffer = emitter_.write(what.gradient, device, what.bytes, sum.at.part);
   sum.at.task = emitter_.commit_compute(task);
   sum.at.exclusive = true;
@@ -128,7 +121,7 @@ GradientTerm SyncTasks::add_up(const SyncedPart& what, DeviceId device,
 
 GradientTerm SyncTasks::send(const SyncedPart& part, const GradientTerm& term, DeviceId to) {
   Task task = task_of(TaskKind::Transfer, part, term.at.device);
-  set_samples(task, part, tasks_.samples_of(term.at));
+  task.part = term.at.part;
   task.encoding = term.encoding;
   task.bytes = bytes_of(part, term);
   tasks_.set_transfer(task, term.at.device, to);
@@ -136,7 +129,7 @@ GradientTerm SyncTasks::send(const SyncedPart& part, const GradientTerm& term, D
   GradientTerm sent = term;
   sent.at.device = to;
   sent.at.slot = -1;
-  sent.at.buffer = emitter_.write(part.gradient, to, task.bytes, term.at.part);
+  sent.at.buffer = emitter_.write(part.gradient, to, task.bytes, task.part);
   sent.at.task = emitter_.commit_transfer(task);
   return sent;
 }
@@ -150,9 +143,11 @@ TaskId SyncTasks::update(const SyncedPart& part, DeviceId device, const Gradient
   task.bytes = Bytes(0);
   task.duration = all;
   if (part.is_cut()) {
-    const std::int64_t elements =
-        std::max<std::int64_t>(1, tables_.graph->tensor(part.parameter).elements());
-    const auto scaled = static_cast<__int128>(all.value) * part.shape.elements + elements - 1;
+    const Tensor& parameter = tables_.graph->tensor(part.parameter);
+    const std::int64_t elements = std::max<std::int64_t>(1, parameter.elements());
+    const auto scaled =
+        static_cast<__int128>(all.value) * elements_of(parameter, part.box, tables_.batch) +
+        elements - 1;
     task.duration = std::max(Nanos(static_cast<std::int64_t>(scaled / elements)),
                              std::min(all, tables_.cost->local_move(gpu, Bytes(1))));
   }
@@ -181,7 +176,7 @@ Instance SyncTasks::send_value(const SyncedPart& what, const Instance& from, Dev
   task.tensor = what.parameter;
   tasks_.set_transfer(task, from.device, to);
   emitter_.read(from);
-  Instance sent{{}, {}, to, part(what, tasks_.all_samples())};
+  Instance sent{{}, {}, to, task.part};
   if (placement_.homes(what.update).has(to))
     emitter_.overwrite(tables_.tensors[what.parameter].slot, to);
   else
@@ -192,7 +187,8 @@ Instance SyncTasks::send_value(const SyncedPart& what, const Instance& from, Dev
 
 void SyncTasks::keep(const SyncedPart& part, const Instance& made, Bytes bytes) {
   Task task = task_of(TaskKind::Split, part, made.device);
-  set_samples(task, part, tasks_.samples_of(made));
+  task.keeps = true;
+  task.part = made.part;
   task.bytes = 2 * bytes;
   task.duration = tasks_.move_time(made.device, task.bytes);
   emitter_.read(made);

@@ -6,9 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/program/exchange/copies.h"
-#include "core/program/exchange/exchange_tasks.h"
-#include "core/program/exchange/residents.h"
+#include "core/program/exchange/readers.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {
@@ -20,10 +18,9 @@ struct SyncedPart {
   const SyncPart* sync = nullptr;
   std::size_t index = 0;  // in its variable
   int staleness = 0;
-  std::vector<AxisRange> ranges;  // none: all of the variable
-  PartShape shape;
+  Part box;     // of the variable
   Bytes bytes;  // of its gradient, as it is
-  bool is_cut() const { return !ranges.empty(); }
+  bool is_cut() const { return !box.is_whole(); }
 };
 
 // A term or sum of a part's gradient on a device.
@@ -32,16 +29,9 @@ struct GradientTerm {
   Encoding encoding = Encoding::None;  // as it is there
 };
 
-class SyncTasks {
+class SyncTasks : ExchangeBase {
  public:
-  SyncTasks(Tables& tables, Placement& placement, Emitter& emitter, const Copies& copies,
-            Residents& residents, ExchangeTasks& tasks)
-      : tables_(tables),
-        placement_(placement),
-        emitter_(emitter),
-        copies_(copies),
-        residents_(residents),
-        tasks_(tasks) {}
+  explicit SyncTasks(const ExchangeBase& base) : ExchangeBase(base) {}
 
   SyncedPart part_of(const VariableSync& variable, std::size_t index) const;
   std::span<const Shard> replicas(const SyncedPart& part) const {
@@ -73,15 +63,7 @@ class SyncTasks {
  private:
   GradientTerm partial(const SyncedPart& part, std::size_t replica) const;
   GradientTerm split(const SyncedPart& part, const Instance& from, Encoding encoding);
-  void set_samples(Task& task, const SyncedPart& part, const AxisRange& samples) const;
   void keep_state(const SyncedPart& part, TensorId tensor, DeviceId device);
-
-  Tables& tables_;
-  Placement& placement_;
-  Emitter& emitter_;
-  const Copies& copies_;
-  Residents& residents_;
-  ExchangeTasks& tasks_;
 };
 
 }  // namespace strato

@@ -32,23 +32,18 @@
 // with no axis. Not thread safe.
 #pragma once
 
+#include <map>
+#include <utility>
+#include <vector>
+
 #include "core/program/variable/sync_tasks.h"
-#include "core/program/variable/variable_reduction.h"
-#include "core/program/variable/variable_server.h"
 
 namespace strato {
 
-class VariableExchange {
+class VariableExchange : ExchangeBase {
  public:
-  VariableExchange(Tables& tables, Placement& placement, Emitter& emitter, const Copies& copies,
-                   Residents& residents, ExchangeTasks& tasks)
-      : placement_(placement),
-        emitter_(emitter),
-        copies_(copies),
-        sync_(tables, placement, emitter, copies, residents, tasks),
-        reduction_(tables, placement, emitter, tasks, sync_),
-        server_(*tables.cluster, emitter, sync_) {}
-  void start() { reduction_.start(); }
+  explicit VariableExchange(const ExchangeBase& base) : ExchangeBase(base), sync_(base) {}
+  void start() { reduced_.clear(); }
 
   // All tasks of an update op for which SyncedVariables knows an entry, its own included.
   // Call it when every gradient is made.
@@ -57,12 +52,23 @@ class VariableExchange {
  private:
   void keep_gradients(const SyncedPart& first, TaskId since);
 
-  const Placement& placement_;
-  Emitter& emitter_;
-  const Copies& copies_;
+  void reduce(const SyncedPart& part);
+  std::vector<SyncedPart> merged_with(const SyncedPart& part) const;
+  void all_reduce(std::span<const SyncedPart> parts);
+  void all_gather(const SyncedPart& part);
+  void commit(Task& task, Collective kind, const SyncedPart& part);
+
+  // Where a replica sends its term, and has the new value from. In the server's machine that is the
+  // server.
+  DeviceId station_of(const SyncedPart& part, DeviceId replica) const;
+  GradientTerm collect(const SyncedPart& part, DeviceId station);
+  std::vector<GradientTerm> terms_at_server(const SyncedPart& part);
+  void serve(const SyncedPart& part);
+  void send_back(const SyncedPart& part, TaskId updated);
+
   SyncTasks sync_;
-  VariableReduction reduction_;
-  VariableServer server_;
+  // Of the parts of merge groups that are reduced, until each is updated: by replica.
+  std::map<std::pair<OpId, std::size_t>, std::vector<GradientTerm>> reduced_;
 };
 
 }  // namespace strato

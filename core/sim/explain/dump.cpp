@@ -17,11 +17,13 @@ std::string name_of(const Program& program, const Buffer& buffer, const Task& wr
   const Tensor& tensor = program.graph->tensor(buffer.tensor);
   const std::int64_t batch = program.graph->batch();
   std::string name = tensor.name;
-  if (writer.axis >= 0) name += " " + describe(program.ranges_of(writer));
-  if (tensor.batch.kind == BatchKind::Partial && writer.samples_of(batch) != batch)
-    name += " partial";
-  if (writer.axis < 0 && writer.samples != batch && tensor.batch.kind != BatchKind::Whole)
-    name += fmt::format("[{},{})", writer.first_sample, writer.first_sample + writer.samples);
+  const bool sliced = !program.cuts_of(writer).empty();
+  const AxisRange samples = program.range_of(writer);
+  const bool some = !sliced && samples.size() != batch;
+  if (sliced) name += " " + describe(program.cuts_of(writer));
+  if (some && tensor.batch.kind == BatchKind::Partial) name += " partial";
+  if (some && tensor.batch.kind != BatchKind::Whole)
+    name += fmt::format("[{},{})", samples.begin, samples.end);
   if (writer.kind == TaskKind::Transfer)
     name += " from " + program.cluster->device(writer.device).name;
   if (writer.kind == TaskKind::Sum) name += " sum";

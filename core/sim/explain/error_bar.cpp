@@ -25,8 +25,8 @@ ErrorKey key_of(const Program& program, const Task& task, CostSource source) {
 
 Estimate explain_op(const Program& program, const Task& task, const CostModel& cost) {
   const GpuTypeId gpu = program.cluster->device(task.device).type;
-  Estimate estimate = cost.explain_compute(task.op, gpu, task.samples_of(program.graph->batch()));
-  if (task.axis < 0) return estimate;
+  Estimate estimate = cost.explain_compute(task.op, gpu, program.samples_of(task));
+  if (program.cuts_of(task).empty()) return estimate;
   estimate.time = task.duration;
   estimate.detail += estimate.detail.empty() ? "a slice of the op" : "; a slice of the op";
   return estimate;

@@ -65,7 +65,7 @@ class Advisor {
     std::int64_t samples = 0;
     for (const Task& task : program_.tasks)
       if (task.kind == TaskKind::Compute && task.device == report_.device)
-        samples = std::max(samples, task.samples_of(program_.graph->batch()));
+        samples = std::max(samples, program_.samples_of(task));
     Bytes growing;
     for (const HeldBuffer& held : held_)
       if (grows(held)) growing += held.bytes;

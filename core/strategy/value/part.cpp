@@ -87,11 +87,25 @@ bool contains(const Part& outer, const Part& inner) {
   });
 }
 
+bool is_cut_from(const Part& part, const Part& whole) {
+  if (!whole.is_partial_sum() || !part.is_partial_sum()) return contains(whole, part);
+  return part.first() == whole.first() && contains(whole.total(), part.total());
+}
+
+bool is_part_of(const Part& part, const Tensor& tensor, std::int64_t batch) {
+  return std::ranges::all_of(part.ranges(), [&](const AxisRange& range) {
+    const auto axis = static_cast<std::size_t>(range.axis);
+    const bool samples = range.axis == kBatchAxis;
+    return (samples || (range.axis >= 0 && axis < tensor.shape.size())) && range.begin >= 0 &&
+           range.begin < range.end && range.end <= (samples ? batch : tensor.shape[axis]);
+  });
+}
+
 // A partial sum has the shape of the total.
 Shape shape_of(const Tensor& tensor, const Part& part, std::int64_t batch) {
   Shape shape = tensor.shape;
   const AxisRange* samples = part.along(kBatchAxis);
-  if (samples && tensor.batch.kind == BatchKind::Batched) {
+  if (samples && !part.is_partial_sum() && tensor.batch.kind == BatchKind::Batched) {
     std::int64_t& extent = shape[static_cast<std::size_t>(tensor.batch.axis)];
     extent = extent / batch * samples->size();
   }
@@ -100,10 +114,14 @@ Shape shape_of(const Tensor& tensor, const Part& part, std::int64_t batch) {
   return shape;
 }
 
-Bytes bytes_of(const Tensor& tensor, const Part& part, std::int64_t batch) {
+std::int64_t elements_of(const Tensor& tensor, const Part& part, std::int64_t batch) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape_of(tensor, part, batch)) elements *= extent;
-  return Bytes(elements * size_of(tensor.type));
+  return elements;
+}
+
+Bytes bytes_of(const Tensor& tensor, const Part& part, std::int64_t batch) {
+  return Bytes(elements_of(tensor, part, batch) * size_of(tensor.type));
 }
 
 std::string describe(std::span<const AxisRange> ranges) {

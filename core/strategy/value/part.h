@@ -46,6 +46,12 @@ class Part {
 
   bool is_whole() const { return count_ == 0; }
   bool is_partial_sum() const { return partial_sum_; }
+  bool is_slice() const { return count_ > 0 && ranges_[0].axis != kBatchAxis; }  // of every sample
+  // Just some samples of the batch, with all of every other axis.
+  bool is_samples() const { return count_ == 1 && !is_slice() && !partial_sum_; }
+  // The samples, where it has not all of them; else the range of the first axis that is cut. Of
+  // the whole: of the batch, and empty.
+  AxisRange first() const { return ranges_[0]; }
   // Ascending by axis, the batch first.
   std::span<const AxisRange> ranges() const { return {ranges_.data(), count_}; }
   // The same without the batch.
@@ -68,9 +74,15 @@ struct PartHash {
 bool overlap(const Part& a, const Part& b);
 // Has the outer part all elements of the inner one? A partial sum is in none but itself.
 bool contains(const Part& outer, const Part& inner);
+// Can the part be cut out of what holds the other one? A partial sum comes from one of the same
+// samples.
+bool is_cut_from(const Part& part, const Part& whole);
+// Do the ranges lie within a tensor of a graph with this batch, and is none of them empty?
+bool is_part_of(const Part& part, const Tensor& tensor, std::int64_t batch);
 
 // The shape of a part of a tensor of a graph with this batch, and what it takes without padding.
 Shape shape_of(const Tensor& tensor, const Part& part, std::int64_t batch);
+std::int64_t elements_of(const Tensor& tensor, const Part& part, std::int64_t batch);
 Bytes bytes_of(const Tensor& tensor, const Part& part, std::int64_t batch);
 
 // "axis 1 [0,32)", "axes 0,1 [0,4)x[8,16)"

@@ -46,20 +46,9 @@ bool is_matrix(const Tensor& variable);
 // A message of a part of a variable's gradient, over some samples of the batch, takes the
 // following. Sparse rows: as many rows as these samples look up, or all; each with its number (8
 // bytes). Top-k: a hundredth of the elements, at least one, each with its place (8 bytes). Half: 2
-// bytes an element. Sufficient factors: what the products read, of these samples. Low rank:
-// encoded_rank() pairs of a column and a row.
-constexpr std::int64_t kLowRank = 4;
-struct PartShape {
-  std::int64_t elements = 0, rows = 1;  // rows: along axis 0
-};
-PartShape part_shape(const Tensor& variable, std::span<const AxisRange> part);  // none: all of it
-std::int64_t encoded_rows(const Graph& graph, OpId update, const PartShape& part,
-                          std::int64_t samples);       // of SparseRows
-std::int64_t encoded_elements(const PartShape& part);  // of TopK
-// Returns the rank that a low-rank message has: kLowRank, or less where there are fewer rows or
-// columns.
-std::int64_t encoded_rank(std::int64_t rows, std::int64_t columns);
-Bytes encoded_bytes(const Graph& graph, OpId update, Encoding encoding, const PartShape& part,
+// bytes an element. Sufficient factors: what the products read, of these samples. Low rank: pairs
+// of a column and a row, four or as many as there are rows or columns.
+Bytes encoded_bytes(const Graph& graph, OpId update, Encoding encoding, const Part& part,
                     std::int64_t samples);
 
 // Tells whether training with it means what it means on one device: no lossy encoding, no

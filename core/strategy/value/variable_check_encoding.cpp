@@ -91,6 +91,15 @@ std::int64_t factor_bytes(const Graph& graph, OpId update, std::int64_t samples)
   return static_cast<std::int64_t>((bytes * samples + graph.batch() - 1) / graph.batch());
 }
 
+// The rows that a message of sparse rows has, of so many of a part.
+std::int64_t encoded_rows(const Graph& graph, OpId update, std::int64_t rows,
+                          std::int64_t samples) {
+  const LookedUp all = look_ups(graph, update);
+  const auto of_batch = static_cast<__int128>(all.by_batch) * samples + graph.batch() - 1;
+  const std::int64_t touched = static_cast<std::int64_t>(of_batch / graph.batch()) + all.fixed;
+  return std::clamp<std::int64_t>(touched, 1, std::max<std::int64_t>(1, rows));
+}
+
 }  // namespace
 
 TensorId parameter_of(const Graph& graph, OpId update) {
@@ -118,50 +127,28 @@ bool is_matrix(const Tensor& variable) {
   return is_floating(variable.type) && variable.shape.size() >= 2;
 }
 
-PartShape part_shape(const Tensor& variable, std::span<const AxisRange> part) {
-  PartShape shape{variable.elements(), variable.shape.empty() ? 1 : variable.shape[0]};
-  for (const AxisRange& range : part) {
-    const std::int64_t extent = variable.shape[static_cast<std::size_t>(range.axis)];
-    shape.elements = shape.elements / std::max<std::int64_t>(1, extent) * (range.end - range.begin);
-    if (range.axis == 0) shape.rows = range.end - range.begin;
-  }
-  return shape;
-}
-
-std::int64_t encoded_rows(const Graph& graph, OpId update, const PartShape& part,
-                          std::int64_t samples) {
-  const LookedUp all = look_ups(graph, update);
-  const auto of_batch = static_cast<__int128>(all.by_batch) * samples + graph.batch() - 1;
-  const std::int64_t rows = static_cast<std::int64_t>(of_batch / graph.batch()) + all.fixed;
-  return std::clamp<std::int64_t>(rows, 1, std::max<std::int64_t>(1, part.rows));
-}
-
-std::int64_t encoded_elements(const PartShape& part) {
-  return std::max<std::int64_t>(1, (part.elements + 99) / 100);
-}
-
-std::int64_t encoded_rank(std::int64_t rows, std::int64_t columns) {
-  return std::max<std::int64_t>(1, std::min({kLowRank, rows, columns}));
-}
-
-Bytes encoded_bytes(const Graph& graph, OpId update, Encoding encoding, const PartShape& part,
+Bytes encoded_bytes(const Graph& graph, OpId update, Encoding encoding, const Part& part,
                     std::int64_t samples) {
   constexpr std::int64_t kNumber = 8;  // bytes of a row's number or an element's place
+  constexpr std::int64_t kLowRank = 4;
   const Tensor& variable = graph.tensor(graph.op(update).inputs[0]);
   const std::int64_t element = size_of(variable.type);
-  std::int64_t bytes = part.elements * element;
+  const Shape shape = shape_of(variable, part, graph.batch());
+  const std::int64_t elements = elements_of(variable, part, graph.batch());
+  const std::int64_t rows = shape.empty() ? 1 : shape[0];
+  const std::int64_t columns = elements / std::max<std::int64_t>(1, rows);
+  std::int64_t bytes = elements * element;
   if (encoding == Encoding::SparseRows) {
-    const std::int64_t row = part.elements / std::max<std::int64_t>(1, part.rows) * element;
-    bytes = encoded_rows(graph, update, part, samples) * (row + kNumber);
+    bytes = encoded_rows(graph, update, rows, samples) * (columns * element + kNumber);
   } else if (encoding == Encoding::TopK) {
-    bytes = encoded_elements(part) * (element + kNumber);
+    bytes = std::max<std::int64_t>(1, (elements + 99) / 100) * (element + kNumber);
   } else if (encoding == Encoding::Half) {
-    bytes = part.elements * 2;
+    bytes = elements * 2;
   } else if (encoding == Encoding::SufficientFactors) {
     bytes = factor_bytes(graph, update, samples);
   } else if (encoding == Encoding::LowRank) {
-    const std::int64_t columns = part.elements / std::max<std::int64_t>(1, part.rows);
-    bytes = encoded_rank(part.rows, columns) * (part.rows + columns) * element;
+    const std::int64_t rank = std::max<std::int64_t>(1, std::min({kLowRank, rows, columns}));
+    bytes = rank * (rows + columns) * element;
   }
   return Bytes(std::max<std::int64_t>(1, bytes));
 }

@@ -69,9 +69,8 @@ void divide(VariableSync& variable, std::vector<std::int32_t> partition) {
 }
 
 // Larger parts first.
-std::vector<AxisRange> part_ranges(const VariableSync& variable, const Shape& shape,
-                                   std::size_t index) {
-  std::vector<AxisRange> ranges;
+Part part_box(const VariableSync& variable, const Shape& shape, std::size_t index) {
+  Part box;
   auto rest = static_cast<std::int64_t>(index);
   const std::vector<AxisParts> axes = divided_axes(variable);
   for (auto at = axes.rbegin(); at != axes.rend(); ++at) {
@@ -81,10 +80,9 @@ std::vector<AxisRange> part_ranges(const VariableSync& variable, const Shape& sh
     const auto begin = [&](std::int64_t i) {
       return static_cast<std::int32_t>(extent / at->parts * i + std::min(i, extent % at->parts));
     };
-    ranges.push_back({static_cast<std::int8_t>(at->axis), begin(part), begin(part + 1)});
+    box = box.cut({static_cast<std::int8_t>(at->axis), begin(part), begin(part + 1)});
   }
-  std::ranges::reverse(ranges);
-  return ranges;
+  return box;
 }
 
 void add_to(Hasher& hasher, const VariableSync& variable) {

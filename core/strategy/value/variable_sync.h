@@ -107,9 +107,8 @@ std::vector<AxisParts> divided_axes(const VariableSync& variable);  // ascending
 // they are more than 2^20, or an element is below one.
 void divide(VariableSync& variable, std::vector<std::int32_t> partition);
 
-// Returns the range of part `index` of a valid variable of this shape, along each divided axis.
-std::vector<AxisRange> part_ranges(const VariableSync& variable, const Shape& shape,
-                                   std::size_t index);
+// Returns part `index` of a valid variable of this shape: its range along each divided axis.
+Part part_box(const VariableSync& variable, const Shape& shape, std::size_t index);
 
 void add_to(Hasher& hasher, const VariableSync& variable);
 

@@ -172,9 +172,9 @@ class Traces {
     Bytes bytes = task.bytes;
     if (task.op.valid() && (task.kind == TaskKind::Compute || task.kind == TaskKind::Update)) {
       const Op& op = program_.graph->op(task.op);
-      double part =
-          static_cast<double>(task.samples) / static_cast<double>(program_.graph->batch());
-      if (task.axis >= 0) part = part_of_split(op, task);
+      double part = static_cast<double>(program_.samples_of(task)) /
+                    static_cast<double>(program_.graph->batch());
+      if (!program_.cuts_of(task).empty()) part = part_of_split(op, task);
       flops = op.work.flops * part;
       const double moved = static_cast<double>(op.work.batch_bytes.value) * part;
       bytes = Bytes(static_cast<std::int64_t>(moved)) + op.work.fixed_bytes;
@@ -188,7 +188,7 @@ class Traces {
     const TensorId whole = op.outputs.empty() ? op.inputs[0] : op.outputs[0];
     const Shape& shape = program_.graph->tensor(whole).shape;
     double part = 1;
-    for (const AxisRange& range : program_.ranges_of(task))
+    for (const AxisRange& range : program_.cuts_of(task))
       part *= static_cast<double>(range.end - range.begin) /
               static_cast<double>(shape[static_cast<std::size_t>(range.axis)]);
     return part;

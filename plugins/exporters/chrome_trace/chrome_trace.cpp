@@ -67,14 +67,14 @@ class TimelineTrace {
           fmt::format(R"(,"tensor":{})", trace::quoted(program_.graph->tensor(task.tensor).name));
     }
     if (task.bytes > Bytes(0)) text += fmt::format(R"(,"bytes":{})", task.bytes.value);
-    if (task.axis >= 0) {
-      text += fmt::format(R"(,"axis":{},"first":{},"extent":{})", int{task.axis}, task.first_sample,
-                          task.samples);
-      if (task.more_cuts >= 0)
-        text += fmt::format(R"(,"part":"{}")", describe(program_.ranges_of(task)));
-    } else if (task.samples > 0) {
-      text += fmt::format(R"(,"samples":{},"first_sample":{})", task.samples, task.first_sample);
-    }
+    const auto cuts = program_.cuts_of(task);
+    const AxisRange range = program_.range_of(task);
+    if (cuts.empty())
+      text += fmt::format(R"(,"samples":{},"first_sample":{})", range.size(), range.begin);
+    else
+      text += fmt::format(R"(,"axis":{},"first":{},"extent":{})", int{range.axis}, range.begin,
+                          range.size());
+    if (cuts.size() > 1) text += fmt::format(R"(,"part":"{}")", describe(cuts));
     return text + fmt::format(R"(,"priority":{},"waited_ns":{}}})", task.priority,
                               (timeline_.tasks[id].start - timeline_.tasks[id].ready).value);
   }

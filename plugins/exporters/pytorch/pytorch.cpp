@@ -20,22 +20,14 @@
 namespace strato::pytorch_export {
 namespace {
 
-const char* word_of(Piece::Form form) {
-  switch (form) {
-    case Piece::Form::Whole:
-      return "whole";
-    case Piece::Form::Samples:
-      return "samples";
-    case Piece::Form::Partial:
-      return "partial";
-    case Piece::Form::Slice:
-      return "slice";
-  }
-  return "whole";
-}
-
-Json piece_json(const Piece& piece) {
-  return {word_of(piece.form), int{piece.axis}, piece.begin, piece.end};
+// How much of its tensor a value holds: in a word, and of that the first range.
+Json part_json(const Part& part) {
+  const char* word = part.is_whole()         ? "whole"
+                     : part.is_slice()       ? "slice"
+                     : part.is_partial_sum() ? "partial"
+                                             : "samples";
+  const AxisRange range = part.first();
+  return {word, int{range.axis}, range.begin, range.end};
 }
 
 // The op whose first output is the loss that is reported; invalid: none.
@@ -110,7 +102,7 @@ class Folder {
   void count_losses() {
     for (const RankProgram& rank : programs_.ranks) {
       visit_losses(rank, [&](const Instruction& instruction, ValueId) {
-        ++computed_[{instruction.piece.begin, instruction.piece.end}];
+        ++computed_[{instruction.part.first().begin, instruction.part.first().end}];
       });
     }
   }
@@ -120,7 +112,8 @@ class Folder {
   Json loss_of(const RankProgram& rank) const {
     Json json{-1, 0};
     visit_losses(rank, [&](const Instruction& instruction, ValueId value) {
-      const int times = computed_.at({instruction.piece.begin, instruction.piece.end});
+      const AxisRange range = instruction.part.first();
+      const int times = computed_.at({range.begin, range.end});
       json = {value.value(), 1.0 / times};
     });
     return json;
@@ -144,9 +137,9 @@ class Folder {
     std::set<std::pair<int, int>> seen;
     for (const RankProgram& rank : programs_.ranks) {
       for (const ValueId id : trained ? updated(rank, parameter) : held(rank, parameter)) {
-        const Piece& piece = rank.values[id].piece;
-        if (seen.insert({piece.begin, piece.end}).second) {
-          owners.push_back({rank.rank, id.value(), piece_json(piece)});
+        const Part& part = rank.values[id].part;
+        if (seen.insert({part.first().begin, part.first().end}).second) {
+          owners.push_back({rank.rank, id.value(), part_json(part)});
         }
       }
     }
@@ -166,7 +159,7 @@ class Folder {
   static std::vector<ValueId> held(const RankProgram& rank, TensorId parameter) {
     for (std::size_t i = 0; i < rank.values.size(); ++i) {
       const Value& value = rank.values[ValueId(i)];
-      const bool whole = value.piece.form == Piece::Form::Whole;
+      const bool whole = value.part.is_whole();
       if (value.tensor == parameter && value.resident && whole) return {ValueId(i)};
     }
     return {};
@@ -180,7 +173,7 @@ class Folder {
     for (std::size_t i = 0; i < rank.values.size(); ++i) {
       const Value& value = rank.values[ValueId(i)];
       Json row{value.tensor.value()};
-      for (const Json& part : piece_json(value.piece)) row.push_back(part);
+      for (const Json& part : part_json(value.part)) row.push_back(part);
       row.push_back(value.resident ? 1 : 0);
       text += json_text(row) + (i + 1 < rank.values.size() ? ",\n" : "\n");
     }
@@ -203,7 +196,7 @@ class Folder {
     for (const Value& value : rank.values)
       if (value.encoding != Encoding::None ||
           (value.resident && graph_.tensor(value.tensor).producer.valid()) ||
-          (value.piece.form == Piece::Form::Partial && value.piece.axis >= 0))
+          (value.part.is_partial_sum() && !value.part.cuts().empty()))
         refuse(value.tensor);
     for (std::size_t i = 0; i < rank.instructions.size(); ++i)
       for (const auto* rows : {&rank.reads, &rank.writes})
@@ -220,7 +213,7 @@ class Folder {
       json["op"] = instruction.op.value();
       json["name"] = graph_.op(instruction.op).name;
     }
-    json["piece"] = piece_json(instruction.piece);
+    json["piece"] = part_json(instruction.part);
     json["reads"] = numbers_of(rank.reads[i]);
     json["writes"] = numbers_of(rank.writes[i]);
     json["waits"] = std::vector<std::uint32_t>(rank.waits[i].begin(), rank.waits[i].end());

@@ -119,14 +119,15 @@ class Placed {
   // [0,4)x[8,16)".
   Json parts_of(const std::vector<TaskId>& tasks) const {
     Json parts = Json::array();
-    for (const TaskId id : tasks) parts.push_back(describe(program_.ranges_of(program_.tasks[id])));
+    for (const TaskId id : tasks) parts.push_back(describe(program_.cuts_of(program_.tasks[id])));
     return parts;
   }
 
   Json node(OpId op) const {
     Json json;
     const std::vector<TaskId>& tasks = tasks_of_[placed_as(op)];
-    const bool split = !tasks_of_[op].empty() && program_.tasks[tasks[0]].axis >= 0;
+    const bool split =
+        !tasks_of_[op].empty() && !program_.cuts_of(program_.tasks[tasks[0]]).empty();
     if (!split && !is_split(op)) json["mode"] = mode_of(op);
     json["devices"] = Json::array();
     Json ranges = Json::array();
@@ -134,12 +135,14 @@ class Placed {
     for (const TaskId id : tasks) {
       const Task& task = program_.tasks[id];
       json["devices"].push_back(name_of_device(task.device));
-      ranges.push_back({task.first_sample, task.first_sample + task.samples});
-      shares = shares || task.samples < graph_.batch();
+      const AxisRange range = program_.range_of(task);
+      ranges.push_back({range.begin, range.end});
+      shares = shares || range.size() < graph_.batch();
     }
     if (split) {
-      json["split"] = {{"axis", program_.tasks[tasks[0]].axis}, {"slices", ranges}};
-      if (program_.tasks[tasks[0]].more_cuts >= 0) json["split"] = {{"parts", parts_of(tasks)}};
+      const auto cuts = program_.cuts_of(program_.tasks[tasks[0]]);
+      json["split"] = {{"axis", cuts.front().axis}, {"slices", ranges}};
+      if (cuts.size() > 1) json["split"] = {{"parts", parts_of(tasks)}};
     } else if (shares && graph_.op(op).phase != Phase::Update) {
       json["samples"] = ranges;
     }

@@ -45,7 +45,7 @@ struct Holder {
 
 HandProgram with_columns(int rank, std::int32_t begin, std::int32_t end) {
   HandProgram hand(rank, 2);
-  hand.piece(1, {Piece::Form::Slice, 1, begin, end});
+  hand.part(1, Part::slice(1, begin, end));
   return hand;
 }
 
@@ -81,7 +81,7 @@ TEST(Checkpoint, SlicesOfRanksBecomeWholeAndAnotherPlanResumes) {
 HandProgram with_box(int rank) {
   const std::int32_t row = rank / 2, column = rank % 2 * 3;
   HandProgram hand(rank, 2);
-  hand.piece(1, {Piece::Form::Slice, 0, row, row + 1, 0, 0, {{{1, column, column + 3}}}});
+  hand.part(1, Part::slice(0, row, row + 1).cut({1, column, column + 3}));
   return hand;
 }
 
@@ -126,7 +126,7 @@ TEST(Checkpoint, ABoxThatIsNowhereIsAnError) {
   TemporaryFolder folder;
   Hub hub(1);
   HandProgram hand(0, 2);
-  hand.piece(1, {Piece::Form::Slice, 0, 0, 2, 0, 0, {{{1, 0, 3}}}});
+  hand.part(1, Part::slice(0, 0, 2).cut({1, 0, 3}));
   Holder half(graph, hand, hub);
   half.fill(0, 1);
   half.fill(1, 1);
@@ -141,7 +141,7 @@ TEST(Checkpoint, WhatIsUnderWayIsEachRanksOwn) {
   Hub hub(2);
   const auto keeps = [](int rank, std::int32_t begin, std::int32_t end) {
     HandProgram hand(rank, 3);
-    hand.piece(2, {Piece::Form::Partial, -1, begin, end});
+    hand.part(2, Part::partial_sum(begin, end));
     return hand;
   };
   Holder a(graph, keeps(0, 0, 3), hub), b(graph, keeps(1, 3, 4), hub);
@@ -173,16 +173,13 @@ struct Kept {
 
   static HandProgram of_term(int rank, const Range& samples) {
     HandProgram hand(rank, 3);
-    hand.piece(2, samples == Range{0, 4}
-                      ? Piece{}
-                      : Piece{Piece::Form::Partial, -1, samples.first, samples.second});
+    hand.part(2,
+              samples == Range{0, 4} ? Part() : Part::partial_sum(samples.first, samples.second));
     return hand;
   }
   static HandProgram of_sum(int rank, const Range& columns) {  // an update reads it
     HandProgram hand(rank, 3);
-    hand.piece(2, columns == Range{0, 6}
-                      ? Piece{}
-                      : Piece{Piece::Form::Slice, 1, columns.first, columns.second});
+    hand.part(2, columns == Range{0, 6} ? Part() : Part::slice(1, columns.first, columns.second));
     hand.update({.reads = {0, 2}});
     return hand;
   }

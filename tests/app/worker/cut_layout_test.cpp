@@ -10,7 +10,7 @@
 namespace strato::worker {
 namespace {
 
-bool is_in(const std::vector<AxisRange>& ranges, const Shape& shape, std::size_t index) {
+bool is_in(std::span<const AxisRange> ranges, const Shape& shape, std::size_t index) {
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     const auto at = static_cast<std::int64_t>(index % static_cast<std::size_t>(shape[axis]));
     index /= static_cast<std::size_t>(shape[axis]);
@@ -28,20 +28,17 @@ struct RandomSlice {
     };
     tensor.type = DataType::U8;
     for (std::int64_t rank = 1 + below(5); rank > 0; --rank) tensor.shape.push_back(1 + below(5));
-    std::vector<AxisRange> ranges;
     for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
-      if (below(2) == 0 || ranges.size() == kMostCutAxes) continue;
+      if (below(2) == 0 || part.cuts().size() == kMostCutAxes) continue;
       const std::int64_t begin = below(tensor.shape[axis]);
       const std::int64_t end = begin + 1 + below(tensor.shape[axis] - begin);
-      ranges.push_back({static_cast<std::int8_t>(axis), static_cast<std::int32_t>(begin),
-                        static_cast<std::int32_t>(end)});
+      part = part.cut({static_cast<std::int8_t>(axis), static_cast<std::int32_t>(begin),
+                       static_cast<std::int32_t>(end)});
     }
-    if (ranges.empty()) ranges.push_back({0, 0, static_cast<std::int32_t>(tensor.shape[0])});
-    piece = {Piece::Form::Slice, ranges[0].axis, ranges[0].begin, ranges[0].end};
-    std::copy(ranges.begin() + 1, ranges.end(), piece.more.begin());
+    if (part.is_whole()) part = Part::slice(0, 0, static_cast<std::int32_t>(tensor.shape[0]));
   }
   Tensor tensor;
-  Piece piece;
+  Part part;
 };
 
 TEST(SliceLayout, IsTheElementsWithinItsRanges) {
@@ -49,14 +46,14 @@ TEST(SliceLayout, IsTheElementsWithinItsRanges) {
   std::size_t gaps = 0;
   for (int round = 0; round < 2000; ++round) {
     const RandomSlice slice(random);
-    const SliceLayout layout(slice.tensor, slice.piece);
+    const SliceLayout layout(slice.tensor, slice.part);
     std::string whole(static_cast<std::size_t>(slice.tensor.bytes().value), '\0');
     for (char& each : whole) each = static_cast<char>(random() % 256);
     std::string expected;
     for (std::size_t i = 0; i < whole.size(); ++i)
-      if (is_in(ranges_of(slice.piece), slice.tensor.shape, i)) expected += whole[i];
-    ASSERT_EQ(layout.bytes(), expected.size()) << describe(slice.piece);
-    ASSERT_EQ(layout.take(whole), expected) << describe(slice.piece);
+      if (is_in(slice.part.cuts(), slice.tensor.shape, i)) expected += whole[i];
+    ASSERT_EQ(layout.bytes(), expected.size()) << describe(slice.part);
+    ASSERT_EQ(layout.take(whole), expected) << describe(slice.part);
     gaps += !layout.contiguous();
     if (layout.contiguous()) {
       const auto part = layout.part(std::as_writable_bytes(std::span(whole)));
@@ -68,7 +65,7 @@ TEST(SliceLayout, IsTheElementsWithinItsRanges) {
     layout.put(expected, changed);
     ASSERT_EQ(layout.take(changed), expected);
     for (std::size_t i = 0; i < whole.size(); ++i)
-      ASSERT_EQ(changed[i] != whole[i], is_in(ranges_of(slice.piece), slice.tensor.shape, i));
+      ASSERT_EQ(changed[i] != whole[i], is_in(slice.part.cuts(), slice.tensor.shape, i));
   }
   EXPECT_GT(gaps, 500u);
 }

@@ -43,10 +43,10 @@ struct HandRows {
 
 class HandProgram {
  public:
-  HandProgram(int rank, std::size_t values, Piece piece = {}) {
+  HandProgram(int rank, std::size_t values, const Part& part = {}) {
     program_.rank = rank;
     program_.device = DeviceId(static_cast<std::size_t>(rank));
-    for (std::size_t i = 0; i < values; ++i) program_.values.push_back({TensorId(i), piece, true});
+    for (std::size_t i = 0; i < values; ++i) program_.values.push_back({TensorId(i), part, true});
   }
   HandProgram& compute(const HandRows& rows = {}) {
     Instruction what;
@@ -72,9 +72,7 @@ class HandProgram {
     what.task = TaskId(tag);
     return add(what, rows);
   }
-  void piece(std::size_t value, const Piece& piece) {
-    program_.values[ValueId(value)].piece = piece;
-  }
+  void part(std::size_t value, const Part& part) { program_.values[ValueId(value)].part = part; }
   const RankProgram& program() const { return program_; }
 
  private:

@@ -42,9 +42,9 @@ class RankInputsTest : public ::testing::Test {
     const BoundInputs bound = bind_inputs(graph_, {{"x", {folder_ / "x.npy", nullptr, 0}}});
     stage_inputs(folder_.path(), graph_, bound, check_inputs(graph_, bound));
   }
-  std::vector<float> loaded(const Piece& piece, std::int64_t step) {
+  std::vector<float> loaded(const Part& part, std::int64_t step) {
     RankProgram program;
-    program.values.push_back({TensorId(0), piece, true});
+    program.values.push_back({TensorId(0), part, true});
     FakeExecution execution(graph_, program);
     RankInputs(folder_.path(), graph_, program).load(step, execution);
     const auto values = execution.floats(0);
@@ -63,7 +63,7 @@ class RankInputsTest : public ::testing::Test {
 };
 
 TEST_F(RankInputsTest, ARankTakesItsSamplesOfEachStepsBatch) {
-  const Piece shard{Piece::Form::Samples, -1, 1, 3};
+  const Part shard = Part::samples(1, 3);
   EXPECT_EQ(loaded({}, 1), samples({0, 1, 2, 3}));
   EXPECT_EQ(loaded({}, 2), samples({4, 5, 0, 1}));
   EXPECT_EQ(loaded(shard, 1), samples({1, 2}));
@@ -72,7 +72,7 @@ TEST_F(RankInputsTest, ARankTakesItsSamplesOfEachStepsBatch) {
 }
 
 TEST_F(RankInputsTest, ASliceIsCutOutOfTheWholeBatch) {
-  const std::vector<float> part = loaded({Piece::Form::Slice, 2, 1, 3}, 1);
+  const std::vector<float> part = loaded(Part::slice(2, 1, 3), 1);
   ASSERT_EQ(part.size(), 16u);
   EXPECT_EQ(std::vector<float>(part.begin(), part.begin() + 4), (std::vector<float>{1, 2, 4, 5}));
   EXPECT_EQ(part.back(), 23);

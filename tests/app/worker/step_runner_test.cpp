@@ -187,7 +187,7 @@ TEST(StepRunner, AllReduceInPlaceAndIntoAnother) {
   }
 }
 
-Piece columns(std::int32_t begin, std::int32_t end) { return {Piece::Form::Slice, 1, begin, end}; }
+Part columns(std::int32_t begin, std::int32_t end) { return Part::slice(1, begin, end); }
 
 // Uneven pieces along the second axis: they have gaps in the whole.
 TEST(StepRunner, AllGatherAndReduceScatterOfPiecesWithGaps) {
@@ -195,8 +195,8 @@ TEST(StepRunner, AllGatherAndReduceScatterOfPiecesWithGaps) {
   Hub hub(2);
   const auto program = [](int rank) {
     HandProgram hand(rank, 3);
-    hand.piece(0, rank == 0 ? columns(0, 2) : columns(2, 6));
-    hand.piece(2, rank == 0 ? columns(0, 2) : columns(2, 6));
+    hand.part(0, rank == 0 ? columns(0, 2) : columns(2, 6));
+    hand.part(2, rank == 0 ? columns(0, 2) : columns(2, 6));
     hand.collective(InstructionKind::AllGather, 1,
                     {.reads = {0}, .writes = {1}, .members = {0, 1}, .cuts = {0, 2, 6}});
     hand.collective(

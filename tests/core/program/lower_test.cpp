@@ -241,8 +241,8 @@ TEST(Lower, AnOpWhosePartialInputsComeFromOtherShardsRunsWhole) {
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
   strategy.groups[bench.group("neg")] = Bench::decision(Mode::ReplicateAllReduce, {0, 1}, {3, 1});
   const auto program = bench.lower(strategy);
-  EXPECT_EQ(program->tasks[find(*program, "neg @m0:0")].samples, 4);
-  EXPECT_EQ(program->tasks[find(*program, "neg @m0:1")].samples, 4);
+  EXPECT_EQ(program->samples_of(program->tasks[find(*program, "neg @m0:0")]), 4);
+  EXPECT_EQ(program->samples_of(program->tasks[find(*program, "neg @m0:1")]), 4);
   EXPECT_EQ(count(*program, TaskKind::AllReduce), 1u);
 }
 
@@ -324,10 +324,11 @@ TEST(Duplicated, SufficientFactorsAreGatheredInsteadOfTheGradientBeingReduced) {
   for (const char* device : {" @m0:0", " @m0:1"}) {
     const std::string at = device;
     const TaskId gradient = find(*program, "gw" + at);
-    EXPECT_EQ(program->tasks[gradient].samples, D * B);
+    EXPECT_EQ(program->samples_of(program->tasks[gradient]), D * B);
     EXPECT_EQ(program->tasks[gradient].duration, Nanos(10 * D * B));
     EXPECT_TRUE(depends(*program, find(*program, "u" + at), gradient));
-    EXPECT_EQ(program->tasks[find(*program, "dense" + at)].samples, B) << "still in shards";
+    EXPECT_EQ(program->samples_of(program->tasks[find(*program, "dense" + at)]), B)
+        << "still in shards";
   }
 }
 
@@ -417,7 +418,12 @@ TEST(Verify, CatchesBrokenPrograms) {
   EXPECT_NO_THROW(verify(*program));
   broken([](Program& p) { p.tasks[TaskId(0)].duration = Nanos(0); });
   broken([](Program& p) { p.tasks[TaskId(0)].device = DeviceId(1); });
-  broken([](Program& p) { p.tasks[TaskId(0)].samples = 5; });
+  broken([](Program& p) {
+    p.parts.push_back(Part::samples(0, 5));
+    p.tasks[TaskId(0)].part = PartId(p.parts.size() - 1);
+  });
+  broken([](Program& p) { p.tasks[TaskId(0)].part = PartId(p.parts.size()); });
+  broken([](Program& p) { p.tasks[TaskId(0)].keeps = true; });
   broken([](Program& p) { p.buffers[BufferId(0)].bytes = Bytes(0); });
   broken([](Program& p) { p.buffers[BufferId(0)].device = DeviceId(1); });
   broken([](Program& p) {

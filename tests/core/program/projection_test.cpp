@@ -2,12 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/program/draft/last_writers.h"
-#include "core/program/draft/rank_drafts.h"
+#include "core/program/draft/rank_draft.h"
 #include "core/program/draft/stream_order.h"
 #include "core/program/project/member_buffers.h"
 #include "core/program/project/resident_parts.h"
-#include "core/program/project/task_parts.h"
+#include "core/program/value/program_task.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {
@@ -15,9 +14,9 @@ namespace {
 
 using Indices = std::vector<LastWriters::Index>;
 
-Piece slice(std::int32_t begin, std::int32_t end) { return piece_of(Part::slice(0, begin, end)); }
+Part slice(std::int32_t begin, std::int32_t end) { return Part::slice(0, begin, end); }
 
-Indices before(const LastWriters& writers, ValueId value, const Piece* slice) {
+Indices before(const LastWriters& writers, ValueId value, const Part* slice) {
   Indices found;
   writers.visit_before(value, slice, [&](LastWriters::Index writer) { found.push_back(writer); });
   return found;
@@ -27,7 +26,7 @@ TEST(LastWriters, TellSlicesApart) {
   LastWriters writers;
   for (int i = 0; i < 2; ++i) writers.add_value();
   const ValueId value(1);
-  const Piece low = slice(0, 4), high = slice(4, 8), middle = slice(3, 5);
+  const Part low = slice(0, 4), high = slice(4, 8), middle = slice(3, 5);
   EXPECT_EQ(before(writers, value, nullptr), Indices());
   writers.set(value, nullptr, 1);
   writers.set(value, &low, 2);
@@ -101,14 +100,13 @@ TEST(TaskParts, OfAnUnevenShareAndWhatItReads) {
   const auto program = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}, {1, 2}));
   const ProgramTask at{*program, toy::find(*program, "gw1 @", 1)};
   ASSERT_TRUE(at.id.valid());
-  EXPECT_EQ(computed_part(at), Part::samples(2, 6));
+  EXPECT_EQ(program->part_of(at.task()), Part::samples(2, 6));
   for (const Part& part : input_parts(at)) EXPECT_EQ(part, Part::samples(2, 6));
   EXPECT_EQ(program->parts[program->buffers[at.writes().front()].part], Part::partial_sum(2, 6));
   const AxisRange all{kBatchAxis, 0, 6};
-  EXPECT_NO_THROW(
-      expect_tiles(at, at.op().outputs[0], {{kBatchAxis, 2, 6}, {kBatchAxis, 0, 2}}, all));
-  EXPECT_THROW(expect_tiles(at, at.op().outputs[0], {{kBatchAxis, 2, 6}}, all), InvariantError);
-  EXPECT_THROW(expect_tiles(at, at.op().outputs[0], {{kBatchAxis, 0, 2}}, all), InvariantError);
+  EXPECT_TRUE(make_up({{kBatchAxis, 2, 6}, {kBatchAxis, 0, 2}}, all));
+  EXPECT_FALSE(make_up({{kBatchAxis, 2, 6}}, all));
+  EXPECT_FALSE(make_up({{kBatchAxis, 0, 2}}, all));
 }
 
 TEST(ResidentParts, OfADeviceWithoutSlicesAreWhole) {

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "core/graph/train/training_graph.h"
+#include "core/program/place/symmetry.h"
 #include "core/program/project/rank_programs.h"
-#include "core/program/project/rank_twin.h"
 #include "core/program/rank/rank_file.h"
 #include "core/program/rank/rank_program.h"
 #include "core/sim/timeline/execution_order.h"

@@ -61,9 +61,9 @@ TEST(RankProgram, OfUnevenDataParallelism) {
              "compute gw1 samples [2,6) <7 <0 >8 -7", "all-reduce gw1:0 whole with m0:0 <8 |6",
              "update u2 whole <3 <6 |5 -6", "update u1 whole <1 <8 |7 -8"}));
   const RankProgram& rank = ranks.ranks[1];
-  EXPECT_EQ(describe(rank.values[ValueId(6)].piece), "the sum over samples [2,6)");
+  EXPECT_EQ(describe(rank.values[ValueId(6)].part), "the sum over samples [2,6)");
   EXPECT_TRUE(rank.values[ValueId(0)].resident);
-  EXPECT_EQ(describe(rank.values[ValueId(0)].piece), "samples [2,6)");
+  EXPECT_EQ(describe(rank.values[ValueId(0)].part), "samples [2,6)");
 }
 
 // The new value of w2 arrives where the old one is, after gx2 has read that.
@@ -212,12 +212,12 @@ TEST(RankProgram, SlicesOfOneParameterDoNotWaitForEachOther) {
     for (const RankProgram& rank : ranks.ranks) {
       std::size_t halves = 0;
       for (std::size_t i = 0; i < rank.instructions.size(); ++i) {
-        const Piece& piece = rank.instructions[i].piece;
-        if (piece.form != Piece::Form::Slice) continue;
+        const Part& part = rank.instructions[i].part;
+        if (!part.is_slice()) continue;
         ++halves;
         for (const std::uint32_t wait : rank.waits[i]) {
-          const Piece& other = rank.instructions[wait].piece;
-          EXPECT_TRUE(other.form != Piece::Form::Slice || other == piece)
+          const Part& other = rank.instructions[wait].part;
+          EXPECT_TRUE(!other.is_slice() || other == part)
               << "rank " << rank.rank << ": " << i << " waits for " << wait;
         }
       }

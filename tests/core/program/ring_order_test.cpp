@@ -78,7 +78,7 @@ struct Rings {
       if (rank.instructions[i].kind != InstructionKind::AllReduce) continue;
       for (const ValueId read : rank.reads[i]) {
         const Value& value = rank.values[read];
-        if (value.tensor == gradient && value.piece.from == begin)
+        if (value.tensor == gradient && value.part.cuts().front().begin == begin)
           return {rank.members[i].begin(), rank.members[i].end()};
       }
     }

@@ -70,9 +70,7 @@ class Scatter : public testing::Test {
       if (task.kind != kind) continue;
       EXPECT_EQ(task.bytes, Bytes(kBytes));
       EXPECT_EQ(task.duration, Nanos(100 + kBytes));
-      EXPECT_EQ(task.axis, axis);
-      EXPECT_EQ(task.first_sample, 0);
-      EXPECT_EQ(task.samples, extent);
+      EXPECT_EQ(program.range_of(task), (AxisRange{static_cast<std::int8_t>(axis), 0, extent}));
     }
   }
   static std::vector<Bytes> sizes(const Program& program, std::span<const BufferId> buffers) {

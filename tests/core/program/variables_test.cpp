@@ -1,6 +1,9 @@
 // Variables with an entry of their own: closed forms, counts of tasks and bytes, memory.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
+#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/cost/analytic/analytic_cost_model.h"
 #include "core/graph/train/training_graph.h"
@@ -10,7 +13,6 @@
 #include "core/program/rank/rank_program.h"
 #include "core/program/rank/termination.h"
 #include "core/program/value/collective.h"
-#include "core/program/value/ordered_ring.h"
 #include "core/strategy/value/variable_check.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
@@ -256,7 +258,7 @@ TEST_F(ThreeVariables, MessagesHaveThePriorityOfTheirUpdate) {
   const auto program = bench.lower(strategy);
   const auto priority = [&](OpId op) { return strategy.priorities[op.index()]; };
   for (const Task& task : program->tasks) {
-    if (task.axis < 0) continue;
+    if (program->cuts_of(task).empty()) continue;
     EXPECT_EQ(task.priority, priority(update(1)));
   }
   const TaskId merged = find(*program, "AllReduce 2 gradients");
@@ -347,8 +349,7 @@ TEST_F(Products, FactorsAreBroadcastAsDuplicatedOps) {
     Bytes gathered;
     for (const Task& task : found->tasks)
       if (task.kind == TaskKind::AllGather) gathered += task.bytes;
-    const PartShape whole = part_shape(graph->tensor(graph->op(updates["v"]).inputs[0]), {});
-    EXPECT_EQ(gathered, encoded_bytes(*graph, updates["v"], Encoding::SufficientFactors, whole, 8));
+    EXPECT_EQ(gathered, encoded_bytes(*graph, updates["v"], Encoding::SufficientFactors, {}, 8));
     EXPECT_EQ(gathered, Bytes(8 * 30 * 4));
     EXPECT_EQ(count(*found, TaskKind::Update), mode == Mode::ReplicatePs ? 3u + 2u : 9u);
     EXPECT_EQ(count(*bench->lower(bench->everywhere(mode, {0, 1, 3})), TaskKind::Transfer),
@@ -436,35 +437,63 @@ TEST_F(Table, RanksWithPartsAlongTwoAxesAreReadAsWritten) {
     const std::string bytes = write_rank_program(rank);
     EXPECT_EQ(write_rank_program(read_rank_program(bytes, *graph, "rank")), bytes);
     for (std::size_t i = 0; i < rank.values.size(); ++i)
-      for (const AxisRange wrong :
-           {AxisRange{0, 0, 2}, {2, 0, 2}, {1, 3, 9}, {1, 2, 2}, {1, -1, 2}}) {
-        if (rank.values[ValueId(i)].piece.axis < 0) continue;
+      for (const AxisRange wrong : {AxisRange{2, 0, 2}, {1, 3, 9}, {1, 2, 2}, {1, -1, 2}}) {
+        if (rank.values[ValueId(i)].part.cuts().empty()) continue;
         RankProgram other = rank;
-        other.values[ValueId(i)].piece.more[0] = wrong;
+        Part& part = other.values[ValueId(i)].part;
+        part = part.without(1).cut(wrong);
         refused(other);
       }
     for (std::size_t i = 0; i < rank.instructions.size(); ++i) {
       if (rank.instructions[i].kind != InstructionKind::Update) continue;
       RankProgram other = rank;
-      other.instructions[i].piece.more[0] = {3, 0, 2};
+      other.instructions[i].part = other.instructions[i].part.without(1).cut({3, 0, 2});
       refused(other);
     }
   }
   EXPECT_GT(forged, 50u);
 }
 
-TEST(Pieces, OfSeveralAxes) {
+// The axes of a part are told in their order: a file that has one of them twice is refused.
+TEST_F(Table, ARankWithAnAxisTwiceIsRefused) {
+  const auto program = lower({server(3), reduction(), server(3), server(0)}, 0, {2, 2});
+  std::vector<TaskId> order;
+  for (std::size_t i = 0; i < program->tasks.size(); ++i) order.push_back(TaskId(i));
+  const RankPrograms ranks = rank_programs(*program, order);
+  constexpr std::size_t kHead = 8 + 4 + 16, kFirstValue = kHead + 4 + 4 + 4;
+  // From a value's tensor: 4 bytes; its part's form and axis, four bounds and a count, 1 + 1 + 16 +
+  // 1; then each further axis and its bounds; and three figures, 6 bytes.
+  std::string bytes = write_rank_program(ranks.ranks[0]);
+  std::size_t at = kFirstValue, forged = 0;
+  for (const Value& value : ranks.ranks[0].values) {
+    const std::size_t more = std::max<std::size_t>(value.part.cuts().size(), 1) - 1;
+    if (more > 0 && ++forged == 1) bytes[at + 4 + 19] = 0;
+    at += 4 + 19 + more * 9 + 6;
+  }
+  ASSERT_GE(forged, 1u);
+  const Digest check = digest_of(bytes.substr(kHead));
+  std::memcpy(bytes.data() + 12, &check.high, 8);
+  std::memcpy(bytes.data() + 20, &check.low, 8);
+  try {
+    read_rank_program(bytes, *graph, "rank");
+    FAIL() << "it is read";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("out of order"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Parts, OfSeveralAxes) {
   const auto box = [](int begin, int end, int other, int until) {
-    return Piece{Piece::Form::Slice, 0, begin, end, 0, 0, {{{2, other, until}}}};
+    return Part::slice(0, begin, end).cut({2, other, until});
   };
   EXPECT_EQ(describe(box(0, 4, 8, 16)), "axes 0,2 [0,4)x[8,16)");
-  EXPECT_EQ(describe(Piece{Piece::Form::Partial, 0, 2, 6, 0, 4, {{{2, 8, 16}}}}),
+  EXPECT_EQ(describe(Part::partial_sum(2, 6).cut({0, 0, 4}).cut({2, 8, 16})),
             "the sum over samples [2,6) of axes 0,2 [0,4)x[8,16)");
   EXPECT_TRUE(overlap(box(0, 4, 8, 16), box(3, 5, 15, 20)));
   EXPECT_FALSE(overlap(box(0, 4, 8, 16), box(3, 5, 16, 20)));
   EXPECT_FALSE(overlap(box(0, 4, 8, 16), box(4, 5, 8, 16)));
-  EXPECT_TRUE(overlap(box(0, 4, 8, 16), Piece{Piece::Form::Slice, 1, 0, 1}));
-  EXPECT_TRUE(overlap(box(0, 4, 8, 16), Piece()));
+  EXPECT_TRUE(overlap(box(0, 4, 8, 16), Part::slice(1, 0, 1)));
+  EXPECT_TRUE(overlap(box(0, 4, 8, 16), Part()));
 }
 
 TEST_F(Table, OptimizerStateStandsWhereItsSliceIsUpdated) {

@@ -17,17 +17,17 @@ inline void expect_same(const Program& a, const Program& b) {
   for (std::size_t i = 0; i < a.tasks.size(); ++i) {
     const Task &s = a.tasks[TaskId(i)], &t = b.tasks[TaskId(i)];
     ASSERT_TRUE(s.kind == t.kind && s.op == t.op && s.tensor == t.tensor && s.device == t.device &&
-                s.target == t.target && s.first_sample == t.first_sample &&
-                s.samples == t.samples && s.bytes == t.bytes && s.duration == t.duration &&
-                s.latency == t.latency && s.priority == t.priority)
+                s.target == t.target && a.part_of(s) == b.part_of(t) && s.bytes == t.bytes &&
+                s.duration == t.duration && s.latency == t.latency && s.priority == t.priority)
         << b.task_name(TaskId(i));
     ASSERT_TRUE(same_row(a.dependencies[i], b.dependencies[i])) << b.task_name(TaskId(i));
     ASSERT_TRUE(same_row(a.resources[i], b.resources[i])) << b.task_name(TaskId(i));
     ASSERT_TRUE(same_row(a.writes[i], b.writes[i])) << b.task_name(TaskId(i));
     ASSERT_TRUE(same_row(a.reads[i], b.reads[i])) << b.task_name(TaskId(i));
   }
-  ASSERT_TRUE(std::ranges::equal(a.buffers, b.buffers, [](const Buffer& s, const Buffer& t) {
-    return s.tensor == t.tensor && s.device == t.device && s.bytes == t.bytes;
+  ASSERT_TRUE(std::ranges::equal(a.buffers, b.buffers, [&](const Buffer& s, const Buffer& t) {
+    return s.tensor == t.tensor && s.device == t.device && s.bytes == t.bytes &&
+           a.parts[s.part] == b.parts[t.part];
   }));
   ASSERT_TRUE(
       std::ranges::equal(a.residents, b.residents, [](const Resident& s, const Resident& t) {

@@ -84,7 +84,6 @@ class HandMade {
     task.op = OpId(0);
     task.tensor = TensorId(0);
     task.device = DeviceId(0);
-    task.samples = 1;
     task.duration = Nanos(duration);
     task.latency = Nanos(extra.latency);
     task.priority = extra.priority;

@@ -132,7 +132,7 @@ TEST(Divide, MakesThePartsOfAPartition) {
   EXPECT_EQ(variable.parts.size(), 6u);
   EXPECT_EQ(variable.partition, (std::vector<std::int32_t>{2, 1, 3}));
   const auto part = [&](std::size_t index) {
-    return describe(part_ranges(variable, {5, 9, 7}, index));
+    return describe(part_box(variable, {5, 9, 7}, index));
   };
   EXPECT_EQ(part(0), "axes 0,2 [0,3)x[0,3)");
   EXPECT_EQ(part(1), "axes 0,2 [0,3)x[3,5)");
@@ -140,10 +140,10 @@ TEST(Divide, MakesThePartsOfAPartition) {
   EXPECT_EQ(describe_division(variable), "6 parts, 2x3 along axes 0 and 2");
   divide(variable, {1, 4, 1});
   EXPECT_EQ(variable, (VariableSync{OpId(0), 1, std::vector<SyncPart>(4)}));
-  EXPECT_EQ(describe(part_ranges(variable, {5, 9, 7}, 0)), "axis 1 [0,3)");
+  EXPECT_EQ(describe(part_box(variable, {5, 9, 7}, 0)), "axis 1 [0,3)");
   divide(variable, {});
   EXPECT_EQ(variable, (VariableSync{OpId(0), 0, {SyncPart()}}));
-  EXPECT_TRUE(part_ranges(variable, {}, 0).empty());
+  EXPECT_TRUE(part_box(variable, {}, 0).is_whole());
   EXPECT_THROW(divide(variable, {1 << 20, 1 << 20, 1 << 20, 1 << 20}), InputError);
   EXPECT_THROW(divide(variable, {2, 0}), InputError);
 }
@@ -299,13 +299,8 @@ TEST_F(Variables, StalenessIsOfServersAndNotBelowZero) {
 }
 
 TEST_F(Variables, EncodedBytes) {
-  const Tensor& table = graph->tensor(graph->op(w).inputs[0]);
-  const auto slice = [](const Tensor& of, int axis, int begin, int end) {
-    return part_shape(of, std::vector<AxisRange>{{static_cast<std::int8_t>(axis), begin, end}});
-  };
-  const PartShape whole = part_shape(table, {}), half = slice(table, 1, 0, 3);
-  const PartShape few = slice(table, 0, 0, 10);
-  const auto bytes = [&](Encoding encoding, const PartShape& part, std::int64_t samples) {
+  const Part whole, half = Part::slice(1, 0, 3), few = Part::slice(0, 0, 10);
+  const auto bytes = [&](Encoding encoding, const Part& part, std::int64_t samples) {
     return encoded_bytes(*graph, w, encoding, part, samples).value;
   };
   EXPECT_EQ(bytes(Encoding::None, whole, 8), 100 * 6 * 4);
@@ -319,17 +314,15 @@ TEST_F(Variables, EncodedBytes) {
   EXPECT_EQ(bytes(Encoding::TopK, few, 8), 1 * (4 + 8));
   EXPECT_EQ(bytes(Encoding::LowRank, whole, 8), 4 * (100 + 6) * 4);
   EXPECT_EQ(bytes(Encoding::LowRank, half, 1), 3 * (100 + 3) * 4);  // no more than columns
-  EXPECT_EQ(bytes(Encoding::LowRank, slice(table, 0, 0, 2), 1), 2 * (2 + 6) * 4);
-  const PartShape corner = part_shape(table, std::vector<AxisRange>{{0, 0, 50}, {1, 2, 4}});
+  EXPECT_EQ(bytes(Encoding::LowRank, Part::slice(0, 0, 2), 1), 2 * (2 + 6) * 4);
+  const Part corner = Part::slice(0, 0, 50).cut({1, 2, 4});
   EXPECT_EQ(bytes(Encoding::None, corner, 8), 50 * 2 * 4);
   EXPECT_EQ(bytes(Encoding::SparseRows, corner, 3), 12 * (2 * 4 + 8));
   EXPECT_EQ(bytes(Encoding::LowRank, corner, 1), 2 * (50 + 2) * 4);
   // What v meets: 4 places of 6 numbers, and of 10 gradients, of each sample.
-  const PartShape all{60, 6};
-  EXPECT_EQ(encoded_bytes(*graph, v, Encoding::SufficientFactors, all, 8).value, 8 * 4 * 16 * 4);
-  EXPECT_EQ(encoded_bytes(*graph, v, Encoding::SufficientFactors, all, 3).value, 3 * 4 * 16 * 4);
-  const PartShape places = part_shape(graph->tensor(graph->op(p).inputs[0]), {});
-  EXPECT_EQ(encoded_bytes(*graph, p, Encoding::SparseRows, places, 1).value, 4 * (6 * 4 + 8));
+  EXPECT_EQ(encoded_bytes(*graph, v, Encoding::SufficientFactors, whole, 8).value, 8 * 4 * 16 * 4);
+  EXPECT_EQ(encoded_bytes(*graph, v, Encoding::SufficientFactors, whole, 3).value, 3 * 4 * 16 * 4);
+  EXPECT_EQ(encoded_bytes(*graph, p, Encoding::SparseRows, whole, 1).value, 4 * (6 * 4 + 8));
 }
 
 TEST_F(Variables, RoundTripInStrategyFiles) {

@@ -246,7 +246,7 @@ TEST_F(VariableEdits, PartsAreEditedOneByOne) {
   std::int64_t next = 0;
   const Shape& shape = problem().graph->tensor(parameter_of(*problem().graph, update)).shape;
   for (std::size_t i = 0; i < 3; ++i) {
-    const AxisRange range = part_ranges(*sync_of(strategy, update), shape, i).at(0);
+    const AxisRange range = part_box(*sync_of(strategy, update), shape, i).first();
     EXPECT_EQ(range.begin, next);
     EXPECT_LT(range.begin, range.end);
     next = range.end;

@@ -66,7 +66,6 @@ inline std::shared_ptr<const Timeline> random_timeline(std::shared_ptr<const Gra
     Task task;
     task.op = OpId(below(graph->op_count()));
     task.device = DeviceId(below(devices));
-    task.samples = 4;
     task.duration = Nanos(static_cast<std::int64_t>(200 + below(20'000)));
     const std::size_t pick = below(10);
     std::vector<ResourceId> resources;

@@ -36,7 +36,7 @@ const Tensor& divided(const Graph& graph, const Op& op) {
 // twice may be cut in two ways.
 class PartTables {
  public:
-  PartTables(const Graph& graph, OpId id, const Piece& part) : graph_(graph) {
+  PartTables(const Graph& graph, OpId id, const AxisRange& part) : graph_(graph) {
     const Op& op = graph.op(id);
     axis_ = {part.axis, part.begin, part.end,
              divided(graph, op).shape[static_cast<std::size_t>(part.axis)]};
@@ -117,19 +117,21 @@ class PartTables {
 
 }  // namespace
 
-std::vector<Piece> part_inputs(const Graph& graph, OpId op, const Piece& part) {
-  std::vector<Piece> pieces;
-  for (const int axis : split_along(graph, op, part.axis).inputs) {
-    pieces.push_back(axis < 0 ? Piece{}
-                              : Piece{Piece::Form::Slice, static_cast<std::int8_t>(axis),
-                                      part.begin, part.end, 0, 0, part.more});
+// Inputs of what is cut along several axes are cut alike along the others.
+std::vector<Part> part_inputs(const Graph& graph, OpId op, const Part& part) {
+  std::vector<Part> parts;
+  AxisRange range = part.first();
+  const Part others = part.without(range.axis);
+  for (const int axis : split_along(graph, op, range.axis).inputs) {
+    range.axis = static_cast<std::int8_t>(axis);
+    parts.push_back(axis < 0 ? Part() : others.cut(range));
   }
-  return pieces;
+  return parts;
 }
 
 // Just updates are cut along several axes, and they go by what they are given, whatever its shape.
-Kernel make_part_kernel(const Graph& graph, OpId op, const Piece& part) {
-  return PartTables(graph, op, part).kernel();
+Kernel make_part_kernel(const Graph& graph, OpId op, const Part& part) {
+  return PartTables(graph, op, part.first()).kernel();
 }
 
 }  // namespace strato::torch_engine

@@ -10,11 +10,11 @@
 
 namespace strato::torch_engine {
 
-// Returns the piece of each input that the part needs; invalid inputs get Whole.
-std::vector<Piece> part_inputs(const Graph& graph, OpId op, const Piece& part);
+// Returns the part of each input that this part needs; invalid inputs get the whole.
+std::vector<Part> part_inputs(const Graph& graph, OpId op, const Part& part);
 
 // `part`: the slice that it makes of the first output (of an update: of its parameter). Throws
 // InputError naming the op when it cannot be computed in such parts.
-Kernel make_part_kernel(const Graph& graph, OpId op, const Piece& part);
+Kernel make_part_kernel(const Graph& graph, OpId op, const Part& part);
 
 }  // namespace strato::torch_engine

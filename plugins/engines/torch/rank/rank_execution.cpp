@@ -16,18 +16,17 @@
 namespace strato::torch_engine {
 namespace {
 
-using Form = Piece::Form;
-
 bool runs_op(InstructionKind kind) {
   return kind == InstructionKind::Compute || kind == InstructionKind::View ||
          kind == InstructionKind::Update;
 }
 
-Shard shard_of(const Piece& piece, const Shard& whole) {
+Shard shard_of(const Part& part, const Shard& whole) {
   Shard shard = whole;
-  if (piece.form != Form::Samples && piece.form != Form::Partial) return shard;
-  shard.first_sample = piece.begin;
-  shard.samples = piece.end - piece.begin;
+  const AxisRange* samples = part.along(kBatchAxis);
+  if (samples == nullptr) return shard;
+  shard.first_sample = samples->begin;
+  shard.samples = samples->size();
   return shard;
 }
 
@@ -85,48 +84,44 @@ class TorchRankExecution final : public RankExecution {
   // An instruction that runs an op's kernel.
   struct Step {
     Kernel kernel;
-    std::vector<Piece> needs;  // by read: of the value's piece
+    std::vector<Part> needs;  // by read: of the value's part
     bool checked = false;
   };
 
   void prepare(std::size_t i) {
     const Instruction& instruction = program_->instructions[i];
-    const Piece& piece = instruction.piece;
+    const Part& part = instruction.part;
     const OpId op = instruction.op;
     Step& step = steps_[i];
     const std::span<const ValueId> reads = program_->reads[i];
-    if (piece.form == Form::Slice) {
-      step.kernel = make_part_kernel(*graph_, op, piece);
-      step.needs = part_inputs(*graph_, op, piece);
+    if (part.is_slice()) {
+      step.kernel = make_part_kernel(*graph_, op, part);
+      step.needs = part_inputs(*graph_, op, part);
       step.needs.resize(reads.size());
     } else {
       step.kernel = make_kernel(*graph_, op);
-      for (const ValueId id : reads) step.needs.push_back(need_of(id, piece));
+      for (const ValueId id : reads) step.needs.push_back(need_of(id, part));
     }
     for (std::size_t r = 0; r < reads.size(); ++r) {
       if (!reads[r].valid()) continue;
-      const Piece& piece_here = program_->values[reads[r]].piece;
-      if (piece_here.form == Form::Partial) step.needs[r] = piece_here;
-      CHECK(holds(values_.tensor(reads[r]), piece_here, step.needs[r], graph_->batch()),
+      const Part& here = program_->values[reads[r]].part;
+      if (here.is_partial_sum()) step.needs[r] = here;
+      CHECK(holds(values_.tensor(reads[r]), here, step.needs[r], graph_->batch()),
             fmt::format("\"{}\" reads {} of \"{}\", which is {} here", graph_->op(op).name,
-                        describe(step.needs[r]), values_.tensor(reads[r]).name,
-                        describe(piece_here)));
+                        describe(step.needs[r]), values_.tensor(reads[r]).name, describe(here)));
     }
   }
 
-  // Returns the piece of a value that an op on some samples needs.
-  Piece need_of(ValueId id, const Piece& op) const {
+  // Returns the part of a value that an op on some samples needs.
+  Part need_of(ValueId id, const Part& op) const {
     if (!id.valid()) return {};
     const Value& value = program_->values[id];
-    if (graph_->tensor(value.tensor).batch.kind != BatchKind::Batched) return value.piece;
-    if (op.form != Form::Samples && op.form != Form::Partial) {
-      const bool all = value.piece.form == Form::Samples && value.piece.begin == 0 &&
-                       value.piece.end == graph_->batch();
-      return all ? value.piece : Piece{};
-    }
-    const Piece samples{Form::Samples, -1, op.begin, op.end};
-    const bool all = op.begin == 0 && op.end == graph_->batch();
-    return all && value.piece.form == Form::Whole ? value.piece : samples;
+    if (graph_->tensor(value.tensor).batch.kind != BatchKind::Batched) return value.part;
+    const AxisRange all{kBatchAxis, 0, static_cast<std::int32_t>(graph_->batch())};
+    const AxisRange* samples = op.along(kBatchAxis);
+    if (samples == nullptr)
+      return value.part.is_samples() && value.part.first() == all ? value.part : Part();
+    return *samples == all && value.part.is_whole() ? value.part : Part().cut(*samples);
   }
 
   void execute(std::size_t i) {
@@ -150,7 +145,7 @@ class TorchRankExecution final : public RankExecution {
     const Instruction& instruction = program_->instructions[i];
     Step& step = steps_[i];
     const Tensors inputs = inputs_of(i);
-    Tensors outputs = step.kernel(inputs, shard_of(instruction.piece, whole_));
+    Tensors outputs = step.kernel(inputs, shard_of(instruction.part, whole_));
     const std::span<const ValueId> writes = program_->writes[i];
     if (instruction.kind == InstructionKind::Update) return;
     const bool shares = instruction.kind == InstructionKind::View;
@@ -191,7 +186,7 @@ class TorchRankExecution final : public RankExecution {
         continue;
       }
       const at::Tensor part = cut(values_.at(reads[r]), values_.tensor(reads[r]),
-                                  program_->values[reads[r]].piece, step.needs[r], graph_->batch());
+                                  program_->values[reads[r]].part, step.needs[r], graph_->batch());
       inputs.push_back(updates ? part : part.contiguous());
     }
     return inputs;
@@ -210,8 +205,8 @@ class TorchRankExecution final : public RankExecution {
   // for the next step takes the place of what was.
   void split(std::size_t i) {
     const ValueId from = program_->reads[i][0], to = program_->writes[i][0];
-    const Piece& have = program_->values[from].piece;
-    const Piece& want = program_->values[to].piece;
+    const Part& have = program_->values[from].part;
+    const Part& want = program_->values[to].part;
     const at::Tensor part = cut(values_.at(from), values_.tensor(to), have, want, graph_->batch());
     const Value& made = program_->values[to];
     if (made.resident) return values_.overwrite(to, part);
@@ -233,16 +228,16 @@ class TorchRankExecution final : public RankExecution {
     if (program_->values[first].encoding != Encoding::None)
       return values_.set(to, plain(first, to));
     std::vector<at::Tensor> parts;
-    std::vector<Piece> pieces;
+    std::vector<Part> held;
     for (const ValueId id : program_->reads[i]) {
       parts.push_back(values_.at(id));
-      pieces.push_back(program_->values[id].piece);
+      held.push_back(program_->values[id].part);
     }
     const at::Tensor all =
-        joined(parts, values_.tensor(to), pieces, program_->values[to].piece, graph_->batch());
+        joined(parts, values_.tensor(to), held, program_->values[to].part, graph_->batch());
     CHECK(all.sizes() == at::IntArrayRef(values_.shape(to)),
           fmt::format("the pieces of \"{}\" do not make {}", values_.tensor(to).name,
-                      describe(program_->values[to].piece)));
+                      describe(program_->values[to].part)));
     values_.set(to, all.contiguous());
   }
 

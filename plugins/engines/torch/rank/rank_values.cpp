@@ -52,25 +52,25 @@ void RankValues::seed(const Shard& whole) {
 
 std::string RankValues::initial(ValueId id, const Shard& whole) const {
   const Value& value = program_.values[id];
-  const Piece& piece = value.piece;
+  const Part& part = value.part;
   if (tensor(id).producer.valid())  // a gradient that no step before this one kept
     return std::string(static_cast<std::size_t>(bytes_of(graph_, value).value), '\0');
-  if (piece.form == Piece::Form::Samples && tensor(id).role == TensorRole::Input) {
+  if (part.is_samples() && tensor(id).role == TensorRole::Input) {
     Shard shard = whole;
-    shard.first_sample = piece.begin;
-    shard.samples = piece.end - piece.begin;
+    shard.first_sample = part.first().begin;
+    shard.samples = part.first().size();
     return initial_elements(graph_, value.tensor, shard);
   }
   const std::string all = initial_elements(graph_, value.tensor, whole);
-  if (piece.form == Piece::Form::Whole) return all;
+  if (part.is_whole()) return all;
   const at::Tensor elements = from_elements(tensor(id), tensor(id).shape, all);
-  return elements_of(cut(elements, tensor(id), {}, piece, graph_.batch()));
+  return elements_of(cut(elements, tensor(id), {}, part, graph_.batch()));
 }
 
 const at::Tensor& RankValues::at(ValueId id) const {
   const at::Tensor& value = values_[id];
   CHECK(value.defined(), fmt::format("{} of \"{}\" is not there yet or not any more",
-                                     describe(program_.values[id].piece), tensor(id).name));
+                                     describe(program_.values[id].part), tensor(id).name));
   return value;
 }
 

@@ -12,27 +12,17 @@
 namespace strato::torch_engine {
 namespace {
 
-using Form = Piece::Form;
-
-struct Range {
-  std::int64_t begin = 0, end = 0;
-};
-
 bool is_batched(const Tensor& tensor) { return tensor.batch.kind == BatchKind::Batched; }
 
-Range samples_of(const Piece& piece, std::int64_t batch) {
-  if (piece.form == Form::Samples) return {piece.begin, piece.end};
-  return {0, batch};
+AxisRange samples_of(const Part& part, std::int64_t batch) {
+  if (part.is_samples()) return part.first();
+  return {kBatchAxis, 0, static_cast<std::int32_t>(batch)};
 }
 
-Range slice_of(const Tensor& tensor, const Piece& piece, int axis) {
-  for (const AxisRange& range : ranges_of(piece))
-    if (range.axis == axis) return {range.begin, range.end};
-  return {0, tensor.shape[static_cast<std::size_t>(axis)]};
-}
-
-bool within(const Range& inner, const Range& outer) {
-  return outer.begin <= inner.begin && inner.end <= outer.end;
+AxisRange slice_of(const Tensor& tensor, const Part& part, int axis) {
+  if (const AxisRange* range = part.along(axis)) return *range;
+  return {static_cast<std::int8_t>(axis), 0,
+          static_cast<std::int32_t>(tensor.shape[static_cast<std::size_t>(axis)])};
 }
 
 // [outer, runs, samples, rest]: the third axis counts samples.
@@ -92,50 +82,48 @@ at::Tensor low_rank_sum(const at::Tensor& message, at::IntArrayRef shape, at::Sc
 
 }  // namespace
 
-bool holds(const Tensor& tensor, const Piece& outer, const Piece& inner, std::int64_t batch) {
-  if (outer == inner || outer.form == Form::Whole) return true;
-  if (outer.form == Form::Slice) {
-    return inner.form == Form::Slice &&
-           std::ranges::all_of(ranges_of(outer), [&](const AxisRange& range) {
-             return within(slice_of(tensor, inner, range.axis), {range.begin, range.end});
+bool holds(const Tensor& tensor, const Part& outer, const Part& inner, std::int64_t batch) {
+  if (outer == inner || outer.is_whole()) return true;
+  if (outer.is_slice()) {
+    return inner.is_slice() && std::ranges::all_of(outer.cuts(), [&](const AxisRange& range) {
+             return range.contains(slice_of(tensor, inner, range.axis));
            });
   }
-  if (outer.form != Form::Samples || inner.form == Form::Slice) return false;
-  return within(samples_of(inner, batch), samples_of(outer, batch));
+  if (!outer.is_samples() || inner.is_slice()) return false;
+  return outer.first().contains(samples_of(inner, batch));
 }
 
-at::Tensor cut(const at::Tensor& value, const Tensor& tensor, const Piece& from, const Piece& to,
+at::Tensor cut(const at::Tensor& value, const Tensor& tensor, const Part& from, const Part& to,
                std::int64_t batch) {
   if (from == to) return value;
-  if (to.form == Form::Slice || (to.form == Form::Partial && to.axis >= 0)) {
+  if (!to.cuts().empty()) {
     at::Tensor part = value;
-    for (const AxisRange& range : ranges_of(to)) {
-      const Range have = slice_of(tensor, from, range.axis);
-      part = part.narrow(range.axis, range.begin - have.begin, range.end - range.begin);
+    for (const AxisRange& range : to.cuts()) {
+      const AxisRange have = slice_of(tensor, from, range.axis);
+      part = part.narrow(range.axis, range.begin - have.begin, range.size());
     }
     return part;
   }
-  if (to.form != Form::Samples || !is_batched(tensor)) return value;
-  const Range have = samples_of(from, batch);
-  const at::Tensor part = by_samples(value, tensor, have.end - have.begin)
-                              .narrow(2, to.begin - have.begin, to.end - to.begin);
+  if (!to.is_samples() || !is_batched(tensor)) return value;
+  const AxisRange have = samples_of(from, batch), want = to.first();
+  const at::Tensor part =
+      by_samples(value, tensor, have.size()).narrow(2, want.begin - have.begin, want.size());
   return part.reshape(shape_of(tensor, to, batch));
 }
 
 at::Tensor joined(const std::vector<at::Tensor>& parts, const Tensor& tensor,
-                  const std::vector<Piece>& pieces, const Piece& to, std::int64_t batch) {
+                  const std::vector<Part>& held, const Part& to, std::int64_t batch) {
   std::vector<std::size_t> order(parts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return pieces[i].begin; });
-  const bool slices = pieces[order[0]].form == Form::Slice;
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return held[i].first().begin; });
+  const bool slices = held[order[0]].is_slice();
   CHECK(slices || is_batched(tensor),
         "joins pieces of \"" + tensor.name + "\", which has no batch");
   std::vector<at::Tensor> sorted;
   for (const std::size_t i : order) {
-    sorted.push_back(slices ? parts[i]
-                            : by_samples(parts[i], tensor, pieces[i].end - pieces[i].begin));
+    sorted.push_back(slices ? parts[i] : by_samples(parts[i], tensor, held[i].first().size()));
   }
-  if (slices) return at::cat(sorted, pieces[order[0]].axis);
+  if (slices) return at::cat(sorted, held[order[0]].first().axis);
   return at::cat(sorted, 2).reshape(shape_of(tensor, to, batch));
 }
 

@@ -8,8 +8,7 @@
 #include <thread>
 
 #include "core/base/random.h"
-#include "core/program/sfb/sfb_integer.h"
-#include "core/program/sfb/sfb_min_cut.h"
+#include "core/program/sfb/sfb_solve.h"
 
 namespace strato {
 namespace {

@@ -23,12 +23,12 @@ namespace {
 
 // The elements that a slice has of all.
 std::vector<double> part_of(const std::vector<double>& all, const Tensor& tensor,
-                            const Piece& piece) {
-  if (piece.form == Piece::Form::Whole) return all;
-  std::vector<double> part;
+                            const Part& part) {
+  if (part.is_whole()) return all;
+  std::vector<double> held;
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (holds_element(piece, tensor.shape, i)) part.push_back(all[i]);
-  return part;
+    if (holds_element(part, tensor.shape, i)) held.push_back(all[i]);
+  return held;
 }
 
 void expect_same(const std::vector<double>& found, const std::vector<double>& expected,
@@ -52,8 +52,8 @@ void expect_trained_alike(InProcessRun& run, const Reference& reference, double 
       if (!value.resident || !is_trained(tensor.role)) continue;
       if (limit > 1e-9 && tensor.role != TensorRole::Parameter) continue;
       expect_same(numbers(run.rank(r).read(ValueId(i))),
-                  part_of(reference.elements[value.tensor], tensor, value.piece),
-                  "rank " + std::to_string(r) + ": " + tensor.name + " " + describe(value.piece),
+                  part_of(reference.elements[value.tensor], tensor, value.part),
+                  "rank " + std::to_string(r) + ": " + tensor.name + " " + describe(value.part),
                   limit);
       if (testing::Test::HasFailure()) return;
     }
@@ -70,7 +70,7 @@ void expect_same_loss(InProcessRun& run, const Reference& reference) {
     const auto loss = run.rank(r).loss();
     if (!loss) continue;
     for (const Instruction& each : run.programs().ranks[r].instructions) {
-      if (each.op != op || each.piece.form == Piece::Form::Samples) continue;
+      if (each.op != op || each.part.is_samples()) continue;
       EXPECT_NEAR(*loss, reference.loss, tolerance);
       return;
     }
@@ -104,7 +104,7 @@ std::unique_ptr<InProcessRun> synchronised_run(const RandomProblem& problem, Ran
 std::size_t boxes_of(const InProcessRun& run) {
   std::size_t boxes = 0;
   for (const RankProgram& rank : run.programs().ranks)
-    for (const Value& value : rank.values) boxes += value.piece.more != MoreCuts();
+    for (const Value& value : rank.values) boxes += value.part.cuts().size() > 1;
   return boxes;
 }
 
@@ -157,8 +157,7 @@ TEST_P(Synchronised, ReplicasStayAlike) {
       for (std::size_t i = 0; i < program.values.size(); ++i) {
         const Value& value = program.values[ValueId(i)];
         const Tensor& tensor = net.graph->tensor(value.tensor);
-        if (!value.resident || tensor.role != TensorRole::Parameter ||
-            value.piece.form != Piece::Form::Whole)
+        if (!value.resident || tensor.role != TensorRole::Parameter || !value.part.is_whole())
           continue;
         const auto [at, fresh] =
             seen.try_emplace(value.tensor, values_of(run->rank(r).read(ValueId(i)), type));

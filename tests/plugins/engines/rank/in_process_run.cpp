@@ -65,9 +65,9 @@ std::span<std::byte> bytes_of(std::string& text) { return std::as_writable_bytes
 
 // How the pieces of a tensor lie in it: `runs` times one after another, of so many bytes an index.
 struct Layout {
-  Layout(const Tensor& tensor, const Piece& piece, std::int64_t extent, std::size_t bytes) {
-    const bool slice = piece.form == Piece::Form::Slice;
-    const auto axis = static_cast<std::size_t>(slice ? piece.axis : tensor.batch.axis);
+  Layout(const Tensor& tensor, const Part& part, std::int64_t extent, std::size_t bytes) {
+    const bool slice = part.is_slice();
+    const auto axis = static_cast<std::size_t>(slice ? part.first().axis : tensor.batch.axis);
     for (std::size_t i = 0; i < axis; ++i) runs *= static_cast<std::size_t>(tensor.shape[i]);
     if (!slice) runs *= static_cast<std::size_t>(tensor.batch.blocks);
     each = bytes / runs / static_cast<std::size_t>(extent);
@@ -90,7 +90,7 @@ struct Layout {
 };
 
 // Copies between a slice and its whole tensor, element by element.
-void copy_slice(const Tensor& tensor, const Piece& slice, std::span<std::byte> whole,
+void copy_slice(const Tensor& tensor, const Part& slice, std::span<std::byte> whole,
                 std::span<std::byte> part, bool to_whole) {
   const auto size = static_cast<std::size_t>(size_of(tensor.type));
   std::byte* at = part.data();
@@ -249,10 +249,10 @@ std::string InProcessRun::moved(const Place& place, ValueId id) {
   const Value& value = rank.program->values[id];
   const std::span<std::byte> memory = rank.execution->memory(id);
   std::string bytes(reinterpret_cast<const char*>(memory.data()), memory.size());
-  const Piece& piece = at(place).piece;
+  const Part& part = at(place).part;
   if (!moves_slice(at(place), value)) return bytes;
   bytes.resize(static_cast<std::size_t>(moved_bytes(*programs_->graph, at(place), value).value));
-  copy_slice(programs_->graph->tensor(value.tensor), piece, memory, bytes_of(bytes), false);
+  copy_slice(programs_->graph->tensor(value.tensor), part, memory, bytes_of(bytes), false);
   return bytes;
 }
 
@@ -260,11 +260,10 @@ void InProcessRun::transfer(const Place& from, const Place& to) {
   std::string source = moved(from, ranks_[from.rank].program->reads[from.instruction][0]);
   const RankProgram& program = *ranks_[to.rank].program;
   const Value& value = program.values[program.writes[to.instruction][0]];
-  const Piece& piece = at(to).piece;
+  const Part& part = at(to).part;
   const auto target = write_memory(to);
   if (moves_slice(at(to), value))
-    return copy_slice(programs_->graph->tensor(value.tensor), piece, target, bytes_of(source),
-                      true);
+    return copy_slice(programs_->graph->tensor(value.tensor), part, target, bytes_of(source), true);
   CHECK(source.size() == target.size(), "a transfer between values of different sizes");
   if (!source.empty()) std::memcpy(target.data(), source.data(), source.size());
 }
@@ -291,12 +290,12 @@ void InProcessRun::all_gather(const std::vector<Place>& members) {
   const Value& value = first.values[first.writes[row][0]];
   const Tensor& tensor = programs_->graph->tensor(value.tensor);
   const auto cuts = first.cuts[row];
-  const Piece piece = first.values[first.reads[row][0]].piece;
+  const Part part = first.values[first.reads[row][0]].part;
   const bool records = value.encoding != Encoding::None;
   for (const Place& to : members) {
     const auto whole = write_memory(to);
     const Layout layout = records ? Layout(cuts.back(), whole.size())
-                                  : Layout(tensor, piece, cuts.back(), whole.size());
+                                  : Layout(tensor, part, cuts.back(), whole.size());
     for (std::size_t m = 0; m < members.size(); ++m) {
       layout.copy(whole, read_memory(members[m]), cuts[m], cuts[m + 1], true);
     }
@@ -313,7 +312,7 @@ void InProcessRun::reduce_scatter(const std::vector<Place>& members) {
     add(tensor.type, bytes_of(total), read_memory(members[m]));
   }
   const auto cuts = first.cuts[row];
-  const Layout layout(tensor, at(members[0]).piece, cuts.back(), total.size());
+  const Layout layout(tensor, at(members[0]).part, cuts.back(), total.size());
   for (std::size_t m = 0; m < members.size(); ++m) {
     layout.copy(bytes_of(total), write_memory(members[m]), cuts[m], cuts[m + 1], false);
   }

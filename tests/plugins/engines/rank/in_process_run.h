@@ -12,12 +12,12 @@
 namespace strato {
 
 // Is element `index` of a tensor of this shape in the slice?
-inline bool holds_element(const Piece& slice, const Shape& shape, std::size_t index) {
+inline bool holds_element(const Part& slice, const Shape& shape, std::size_t index) {
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     const auto extent = static_cast<std::size_t>(shape[axis]);
     const auto at = static_cast<std::int32_t>(index % extent);
     index /= extent;
-    for (const AxisRange& range : ranges_of(slice))
+    for (const AxisRange& range : slice.cuts())
       if (range.axis == static_cast<int>(axis) && (at < range.begin || at >= range.end))
         return false;
   }

@@ -29,8 +29,7 @@ std::size_t expect_parameters(InProcessRun& run, const Graph& graph, const Expec
       const Value& value = program.values[ValueId(i)];
       const Tensor& tensor = graph.tensor(value.tensor);
       const bool trained = tensor.role == TensorRole::Parameter && value.resident &&
-                           value.piece.form == Piece::Form::Whole &&
-                           graph.update_of(value.tensor).valid();
+                           value.part.is_whole() && graph.update_of(value.tensor).valid();
       if (!trained) continue;
       ++seen;
       const Numbers found = numbers(run.rank(r).read(ValueId(i)));

@@ -27,7 +27,7 @@ std::shared_ptr<const Graph> line() {
 // The two ops, on samples [0, 2), `duration` each.
 std::shared_ptr<const RankProgram> half_of(const Graph& graph, Nanos duration) {
   RankProgram program;
-  const Piece half{Piece::Form::Samples, -1, 0, 2};
+  const Part half = Part::samples(0, 2);
   const Op &product = graph.op(OpId(0)), &relu = graph.op(OpId(1));
   program.values.push_back({product.inputs[0], half, true});
   program.values.push_back({product.inputs[1], {}, true});
@@ -36,7 +36,7 @@ std::shared_ptr<const RankProgram> half_of(const Graph& graph, Nanos duration) {
   const auto add = [&](OpId op, std::vector<ValueId> reads, ValueId write, ValueId release) {
     Instruction instruction;
     instruction.op = op;
-    instruction.piece = half;
+    instruction.part = half;
     instruction.duration = duration;
     program.instructions.push_back(instruction);
     program.reads.push_row(reads);

@@ -202,7 +202,7 @@ NodeConfig in_parts(const Variable& variable, int axis, std::int64_t parts, cons
 
 Bytes part_bytes(const Variable& variable, const VariableSync& sync, std::size_t index) {
   std::int64_t bytes = variable.bytes.value;
-  for (const AxisRange& range : part_ranges(sync, variable.shape, index))
+  for (const AxisRange& range : part_box(sync, variable.shape, index).cuts())
     bytes = bytes / variable.most_parts(range.axis) * (range.end - range.begin);
   return Bytes(bytes);
 }

@@ -1,12 +1,11 @@
-#include "core/program/project/rank_twin.h"
-
+// The program of a rank whose device is left out for its twin.
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/program/place/symmetry.h"
 #include "core/program/project/rank_builder.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/value/collective.h"
@@ -144,12 +143,13 @@ std::optional<std::map<Samples, Samples>> samples_of(const Strategy& strategy, s
   return result;
 }
 
-// False: the piece is of samples that it does not tell.
-bool move_piece(Piece& piece, const std::map<Samples, Samples>& samples) {
-  if (piece.form != Piece::Form::Samples && piece.form != Piece::Form::Partial) return true;
-  const auto at = samples.find({piece.begin, piece.end});
+// False: the part is of samples that it does not tell.
+bool move_part(Part& part, const std::map<Samples, Samples>& samples) {
+  const AxisRange* of = part.along(kBatchAxis);
+  if (!of) return true;
+  const auto at = samples.find({of->begin, of->end});
   if (at == samples.end()) return false;
-  std::tie(piece.begin, piece.end) = at->second;
+  part = part.cut({kBatchAxis, at->second.first, at->second.second});
   return true;
 }
 
@@ -189,11 +189,11 @@ std::optional<RankProgram> rank_program_of_twin(const Program& folded,
   program.rank = rank_in_all(folded, fold, device);
   program.device = device;
   for (Value& value : program.values)
-    if (!move_piece(value.piece, *samples)) return std::nullopt;
+    if (!move_part(value.part, *samples)) return std::nullopt;
   Rows<DeviceId> members;
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     Instruction& what = program.instructions[i];
-    if (!move_piece(what.piece, *samples)) return std::nullopt;
+    if (!move_part(what.part, *samples)) return std::nullopt;
     what.task = name[what.task];
     const auto some = program.members[i];
     if (some.empty()) {

@@ -1,4 +1,19 @@
-// The integer program as a minimum cut (Picard and Ratliff, "Minimum cuts and related problems",
+// Solves the integer program of sufficient factor broadcasting: by Cbc, as TAG does, or as a
+// minimum cut. Safe from any thread.
+#pragma once
+
+#include <stop_token>
+
+#include "core/program/sfb/sfb_problem.h"
+
+namespace strato {
+
+// By Cbc (core/linear/integer_solver.h). Of several optima any, the same in each call. After
+// `seconds` (elapsed), or soon after it is asked to stop, the best choice so far: at worst nothing
+// is duplicated. Every call has a model of its own, and prints nothing.
+SfbSolution solve_by_cbc(const SfbProblem& problem, double seconds, std::stop_token stop = {});
+
+// As a minimum cut (Picard and Ratliff, "Minimum cuts and related problems",
 // Networks 5, 1975).
 //
 // Without duplicating g nothing is gained, and times and costs are not negative: duplicating
@@ -18,15 +33,10 @@
 //
 // The least flow that proves a cut is also the quick answer to most gradients: as soon as it
 // reaches the gain, nothing is to be won, and it stops.
-#pragma once
-
-#include "core/program/sfb/sfb_problem.h"
-
-namespace strato {
-
-// Exactly, by a minimum cut, in time that is negligible beside Cbc's. Of several optima the one
-// that duplicates the fewest ops (they have a smallest one: optimal cuts form a lattice), and
-// nothing where nothing is gained.
+//
+// Exactly, in time that is negligible beside Cbc's. Of several optima the one that duplicates the
+// fewest ops (they have a smallest one: optimal cuts form a lattice), and nothing where nothing is
+// gained.
 SfbSolution solve_by_cut(const SfbProblem& program);
 
 }  // namespace strato

@@ -1,16 +1,13 @@
-#include "core/program/rank/instruction_check.h"
-
+// What must hold for a single instruction.
 #include <algorithm>
 
-#include "core/program/rank/value_check.h"
+#include "core/program/rank/rank_validate.h"
 #include "core/program/value/ascending.h"
 #include "core/program/value/tables.h"
-#include "core/strategy/value/variable_check.h"
 
 namespace strato {
 namespace {
 
-using Form = Piece::Form;
 using Kind = InstructionKind;
 
 bool is_op(Kind kind) {
@@ -21,23 +18,6 @@ bool is_collective(Kind kind) {
   return kind == Kind::AllReduce || kind == Kind::AllGather || kind == Kind::ReduceScatter;
 }
 bool has_cuts(Kind kind) { return kind == Kind::AllGather || kind == Kind::ReduceScatter; }
-
-// A part of a tensor lies in another one.
-bool are_within(const std::vector<AxisRange>& part, const std::vector<AxisRange>& all) {
-  return std::ranges::all_of(all, [&](const AxisRange& outer) {
-    return std::ranges::any_of(part, [&](const AxisRange& inner) {
-      return inner.axis == outer.axis && outer.begin <= inner.begin && inner.end <= outer.end;
-    });
-  });
-}
-
-bool is_within(const Piece& part, const Piece& all) {
-  if (all.form == Form::Whole) return part.form != Form::Partial;
-  if (all.form != part.form) return false;
-  if (all.form == Form::Samples) return all.begin <= part.begin && part.end <= all.end;
-  return (all.form == Form::Slice || (part.begin == all.begin && part.end == all.end)) &&
-         are_within(ranges_of(part), ranges_of(all));
-}
 
 class InstructionCheck {
  public:
@@ -70,14 +50,14 @@ class InstructionCheck {
                              : !what().peer.valid(),
            "its peer is out of range");
     expect(what().duration >= Nanos(0) && what().bytes >= Bytes(0), "it takes less than nothing");
-    const Piece& piece = what().piece;
-    expect(piece.axis >= -1 && piece.begin >= 0 && piece.begin <= piece.end &&
-               (piece.form == Form::Slice || (piece.form == Form::Partial && piece.axis >= 0)) ==
-                   (piece.axis >= 0) &&
-               (piece.axis >= 0 || piece.more == MoreCuts()),
-           "its piece is out of range");
-    if (piece.form == Form::Samples || piece.form == Form::Partial)
-      expect(piece.begin < piece.end && piece.end <= graph_.batch(), "its piece is out of range");
+    const Part& part = what().part;
+    const AxisRange* samples = part.along(kBatchAxis);
+    expect(std::ranges::all_of(part.ranges(),
+                               [](const AxisRange& range) {
+                                 return range.begin >= 0 && range.begin <= range.end;
+                               }) &&
+               (!samples || (samples->begin < samples->end && samples->end <= graph_.batch())),
+           "its part is out of range");
   }
 
   void check_links() const {
@@ -127,9 +107,8 @@ class InstructionCheck {
            "its op is of another kind");
     expect(reads.size() == op.inputs.size() && writes.size() == (update ? 0 : op.outputs.size()),
            "its values do not fit");
-    expect(what().piece.more == MoreCuts() ||
-               (update && is_cut_of(graph_.tensor(op.inputs.front()), what().piece)),
-           "its piece is out of range");
+    expect(what().part.cuts().size() <= 1 || (update && is_in(op.inputs.front())),
+           "its part is out of range");
     for (std::size_t i = 0; i < reads.size(); ++i)
       expect(tensor(reads[i]) == op.inputs[i] || (view && i > 0 && !reads[i].valid()),
              "it reads something else than its op");
@@ -165,9 +144,11 @@ class InstructionCheck {
   }
 
   void check_transfer(const Value& moved) const {
-    const Tensor& tensor = graph_.tensor(moved.tensor);
-    expect(!moves_slice(what(), moved) || (moved.resident && is_cut_of(tensor, what().piece)),
+    expect(!moves_slice(what(), moved) || (moved.resident && is_in(moved.tensor)),
            "it moves a slice that its value does not have");
+  }
+  bool is_in(TensorId tensor) const {
+    return is_part_of(what().part, graph_.tensor(tensor), graph_.batch());
   }
 
   // A Split encodes, a Concat or Sum decodes, an AllReduce adds halves, an AllGather collects.
@@ -179,8 +160,8 @@ class InstructionCheck {
       expect(tensor(id) == tensor(write), "it makes another tensor than it reads");
       const bool plain = value(id).encoding == Encoding::None;
       expect(kind != Kind::Split || plain, "it encodes what is encoded");
-      const bool alike = shape_of(graph_.tensor(tensor(id)), value(id).piece, graph_.batch()) ==
-                         shape_of(graph_.tensor(tensor(id)), value(write).piece, graph_.batch());
+      const bool alike = shape_of(graph_.tensor(tensor(id)), value(id).part, graph_.batch()) ==
+                         shape_of(graph_.tensor(tensor(id)), value(write).part, graph_.batch());
       expect(kind == Kind::Split || alike, "it makes another size than it reads");
       slots += value(id).record_count;
     }
@@ -195,17 +176,22 @@ class InstructionCheck {
 
   // A part lies within what it is cut from, or made of.
   void check_ranges(std::span<const ValueId> reads, ValueId write) const {
-    const Piece& made = program_.values[write].piece;
-    std::int32_t next = made.begin;
+    const Part& made = value(write).part;
+    std::int32_t next = made.first().begin;
     for (const ValueId id : reads) {
-      const Piece& part = what().kind == Kind::Split ? made : program_.values[id].piece;
-      const Piece& all = what().kind == Kind::Split ? program_.values[id].piece : made;
-      expect(is_within(part, all), "a part is not one of the whole");
-      if (what().kind == Kind::Split) continue;
-      expect(part.axis == made.axis || made.axis < 0, "its parts are along another axis");
-      expect(part.more == made.more, "its parts are cut along several axes");
-      expect(part.begin == next, "its parts leave a gap");
-      next = part.end;
+      const Part& part = value(id).part;
+      if (what().kind == Kind::Split) {
+        expect(is_cut_from(made, part), "a part is not one of the whole");
+        continue;
+      }
+      expect(is_cut_from(part, made), "a part is not one of the whole");
+      const AxisRange range = part.first();
+      expect(made.is_whole() || range.axis == made.first().axis,
+             "its parts are along another axis");
+      expect(part.without(range.axis) == made.without(range.axis),
+             "its parts are cut along several axes");
+      expect(range.begin == next, "its parts leave a gap");
+      next = range.end;
     }
   }
 
@@ -217,20 +203,20 @@ class InstructionCheck {
     const ValueId whole = (gathers ? program_.writes : program_.reads)[at_].front();
     if (is_gathered(value(whole).encoding))
       return check_slots(whole, value(program_.reads[at_].front()));
-    const Piece& part =
-        program_.values[(gathers ? program_.reads : program_.writes)[at_].front()].piece;
-    expect((part.form == Form::Slice || part.form == Form::Samples) && part.more == MoreCuts(),
+    const Part& part = value((gathers ? program_.reads : program_.writes)[at_].front()).part;
+    expect((part.is_slice() || part.is_samples()) && part.cuts().size() <= 1,
            "its part is all of it, or cut along several axes");
     const Shape& shape = graph_.tensor(tensor(whole)).shape;
     const std::int64_t extent =
-        part.form == Form::Slice ? shape[static_cast<std::size_t>(part.axis)] : graph_.batch();
+        part.is_slice() ? shape[static_cast<std::size_t>(part.first().axis)] : graph_.batch();
     expect(cuts.size() == members.size() + 1 && ascending(cuts) && cuts.front() == 0 &&
                cuts.back() == extent,
            "its cuts are not of the whole");
     const std::size_t own = own_place();
-    expect(part.begin == cuts[own] && part.end == cuts[own + 1], "its cuts are not its part's");
-    expect(program_.values[whole].piece.form == (gathers ? Form::Whole : Form::Partial),
-           "its whole is none");
+    expect(part.first().begin == cuts[own] && part.first().end == cuts[own + 1],
+           "its cuts are not its part's");
+    const Part& all = value(whole).part;
+    expect(gathers ? all.is_whole() : all.is_partial_sum(), "its whole is none");
   }
 
   // Of this device among the members, which may stand in a ring's order.

@@ -1,0 +1,105 @@
+#include "core/program/value/program_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/graph/axes/split_axes.h"
+
+namespace strato {
+namespace {
+
+// By input of an op that is divided along this axis: the axis that it is cut along; -1: it is
+// whole.
+std::vector<int> input_axes(const ProgramTask& at, int axis) {
+  const Graph& graph = *at.program.graph;
+  const std::vector<TensorId>& inputs = at.op().inputs;
+  const std::vector<SplitAxis> axes = split_axes(graph, at.task().op);
+  const auto split = std::ranges::find(axes, axis, &SplitAxis::axis);
+  std::vector<int> result(inputs.size(), -1);
+  if (split == axes.end())  // of an update that is known by its phase: what is like its parameter
+    at.expect(at.op().phase == Phase::Update, inputs.front(), "its op has no such axis");
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].valid()) continue;
+    const bool alike = graph.tensor(inputs[i]).shape == graph.tensor(inputs.front()).shape;
+    result[i] = split != axes.end() ? split->inputs[i] : alike ? axis : -1;
+    for (std::size_t j = 0; split != axes.end() && j < inputs.size(); ++j)
+      if (inputs[j] == inputs[i] && split->inputs[j] != split->inputs[i]) result[i] = -1;
+  }
+  return result;
+}
+
+// Cuts the part, unless the range is all of its axis.
+void cut_part(const ProgramTask& at, TensorId tensor, const AxisRange& range, Part& part) {
+  const Shape& shape = at.program.graph->tensor(tensor).shape;
+  const auto axis = static_cast<std::size_t>(range.axis);
+  at.expect(axis < shape.size() && range.begin >= 0 && range.begin < range.end &&
+                range.end <= shape[axis],
+            tensor, "it has no such slice");
+  if (range.size() < shape[axis]) part = part.cut(range);
+}
+
+}  // namespace
+
+void ProgramTask::fail(TensorId tensor, const std::string& problem) const {
+  throw InvariantError(fmt::format("task {} ({}), tensor {}: {}", id.value(), program.task_name(id),
+                                   program.graph->tensor(tensor).name, problem));
+}
+
+bool is_trained(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensor(id);
+  return !tensor.producer.valid() && tensor.role == TensorRole::Parameter &&
+         graph.update_of(id).valid();
+}
+
+Part samples_part(const Graph& graph, TensorId tensor, std::int32_t begin, std::int32_t end) {
+  const BatchKind kind =
+      is_trained(graph, tensor) ? BatchKind::Whole : graph.tensor(tensor).batch.kind;
+  if (kind == BatchKind::Whole || (begin == 0 && end == graph.batch())) return {};
+  return kind == BatchKind::Batched ? Part::samples(begin, end) : Part::partial_sum(begin, end);
+}
+
+AxisRange range_along(const Graph& graph, TensorId tensor, const Part& part, int axis) {
+  if (const AxisRange* range = part.along(axis)) return *range;
+  const std::int64_t extent =
+      axis < 0 ? graph.batch() : graph.tensor(tensor).shape[static_cast<std::size_t>(axis)];
+  return {static_cast<std::int8_t>(axis), 0, static_cast<std::int32_t>(extent)};
+}
+
+Part stated_part(const ProgramTask& at, TensorId tensor) {
+  const Part& said = at.program.part_of(at.task());
+  Part part;
+  if (const AxisRange* samples = said.along(kBatchAxis))
+    part = samples_part(*at.program.graph, tensor, samples->begin, samples->end);
+  for (const AxisRange& range : said.cuts()) cut_part(at, tensor, range, part);
+  return part;
+}
+
+std::vector<Part> input_parts(const ProgramTask& at) {
+  const std::vector<TensorId>& inputs = at.op().inputs;
+  std::vector<Part> parts(inputs.size());
+  const auto cuts = at.program.cuts_of(at.task());
+  for (std::size_t i = 0; cuts.empty() && i < inputs.size(); ++i)
+    if (inputs[i].valid()) parts[i] = stated_part(at, inputs[i]);
+  for (AxisRange range : cuts) {
+    const std::vector<int> axes = input_axes(at, range.axis);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      range.axis = static_cast<std::int8_t>(axes[i]);
+      if (range.axis >= 0) cut_part(at, inputs[i], range, parts[i]);
+    }
+  }
+  return parts;
+}
+
+bool make_up(std::vector<AxisRange> ranges, const AxisRange& whole) {
+  std::ranges::sort(ranges);
+  std::int32_t next = whole.begin;
+  for (const AxisRange& range : ranges) {
+    if (range.begin != next) return false;
+    next = range.end;
+  }
+  return next == whole.end;
+}
+
+}  // namespace strato

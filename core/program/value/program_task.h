@@ -1,0 +1,47 @@
+// A task of a program whose parts are followed by the graph's rules: what it says itself, what its
+// op reads for that, and how what does not fit is refused. Pure; safe from any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/program/value/program.h"
+
+namespace strato {
+
+struct ProgramTask {
+  const Program& program;
+  TaskId id;
+
+  const Task& task() const { return program.tasks[id]; }
+  const Op& op() const { return program.graph->op(task().op); }
+  std::span<const BufferId> reads() const { return program.reads[id.index()]; }
+  std::span<const BufferId> writes() const { return program.writes[id.index()]; }
+
+  // Throws InvariantError that names the task and the tensor.
+  [[noreturn]] void fail(TensorId tensor, const std::string& problem) const;
+  void expect(bool holds, TensorId tensor, const char* problem) const {
+    if (!holds) fail(tensor, problem);
+  }
+};
+
+// A parameter that is updated: every device that holds it holds all of its samples' effect.
+bool is_trained(const Graph& graph, TensorId tensor);
+
+// These samples of a tensor, in its kind of the batch: all of it, some samples, or a partial sum.
+Part samples_part(const Graph& graph, TensorId tensor, std::int32_t begin, std::int32_t end);
+
+// The range of a part along an axis (kBatchAxis: in samples), also where it has all of it.
+AxisRange range_along(const Graph& graph, TensorId tensor, const Part& part, int axis);
+
+// The part that the task says of a tensor like its own.
+Part stated_part(const ProgramTask& at, TensorId tensor);
+// By input of the task's op: the part that is read for that. One that is read in two ways is needed
+// as a whole.
+std::vector<Part> input_parts(const ProgramTask& at);
+
+// Do the ranges, in some order, follow each other from end to end?
+bool make_up(std::vector<AxisRange> ranges, const AxisRange& whole);
+
+}  // namespace strato
