@@ -6,7 +6,6 @@
 #include "app/cli/output.h"
 #include "app/cli/samples.h"
 #include "core/base/error.h"
-#include "core/graph/train/simplify.h"
 #include "core/graph/train/training_graph.h"
 #include "core/io/file.h"
 

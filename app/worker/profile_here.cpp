@@ -3,7 +3,6 @@
 #include "app/worker/measure_rank.h"
 #include "core/base/error.h"
 #include "core/cost/value/profile_file.h"
-#include "core/graph/train/simplify.h"
 #include "core/graph/train/training_graph.h"
 #include "core/launch/profiling/op_times.h"
 

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/data/elements.h"
 #include "core/graph/train/initial_value.h"
 
 namespace strato {
@@ -33,9 +32,8 @@ TensorId input_named(const Graph& graph, const std::string& name) {
                               +[](const std::string& full) { return plain(full); },
                               +[](const std::string& full) { return last_part(full); }}) {
     std::vector<TensorId> found;
-    for (const TensorId id : inputs_of(graph)) {
+    for (const TensorId id : inputs_of(graph))
       if (reading(graph.tensor(id).name) == name) found.push_back(id);
-    }
     if (found.size() == 1) return found[0];
   }
   return {};
@@ -152,9 +150,8 @@ void OpenedArray::fail(const std::string& problem, const std::string& remedy) co
 
 std::vector<TensorId> inputs_of(const Graph& graph) {
   std::vector<TensorId> inputs;
-  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
+  for (std::size_t i = 0; i < graph.tensor_count(); ++i)
     if (graph.tensor(TensorId(i)).role == TensorRole::Input) inputs.emplace_back(i);
-  }
   return inputs;
 }
 

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
-#include "core/data/elements.h"
 #include "core/data/inputs.h"
 #include "core/data/tensor_folder.h"
 #include "core/io/file.h"

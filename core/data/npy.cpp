@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "core/base/error.h"
-#include "core/data/elements.h"
+#include "core/data/tensor_source.h"
 
 namespace strato {
 namespace {

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "core/base/error.h"
-#include "core/data/elements.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 

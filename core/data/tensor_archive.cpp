@@ -9,7 +9,6 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/data/elements.h"
 #include "core/data/safetensors.h"
 
 namespace strato {

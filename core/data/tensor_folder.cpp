@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/data/elements.h"
 #include "core/data/npy.h"
 #include "core/io/json.h"
 

@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
-#include "core/data/elements.h"
 #include "core/data/tensor_folder.h"
 
 namespace strato {
@@ -84,11 +83,10 @@ bool stage_one(TensorFolderWriter& writer, const Tensor& tensor, const TensorSou
     Converter convert(stored.type, tensor.type, put);
     source.read(index, [&convert](std::string_view bytes) { convert(bytes); });
     const auto expected = static_cast<std::size_t>(tensor.elements() * size_of(stored.type));
-    if (convert.bytes() != expected) {
+    if (convert.bytes() != expected)
       throw InputError(source.file(), "\"" + tensor.name + "\"",
                        fmt::format("has {} bytes instead of {}", convert.bytes(), expected),
                        "write or copy the file again");
-    }
     not_finite = convert.not_finite();
   });
   return not_finite;
@@ -111,10 +109,9 @@ bool is_unknown_constant(const Tensor& tensor) {
 std::vector<std::string> missing_parameters(const Graph& graph, const TensorSource& source) {
   const Index index = index_of(source);
   std::vector<std::string> missing;
-  for (const Tensor& tensor : graph.tensors()) {
+  for (const Tensor& tensor : graph.tensors())
     if (tensor.role == TensorRole::Parameter && !index.contains(tensor.name))
       missing.push_back(tensor.name);
-  }
   return missing;
 }
 
@@ -147,9 +144,8 @@ WeightsReport stage_weights(const std::filesystem::path& job, const Graph& graph
     if (tensor.role == TensorRole::Parameter) ++report.parameters;
     report.bytes += tensor.bytes().value;
   }
-  for (const StoredTensor& stored : source.tensors()) {
+  for (const StoredTensor& stored : source.tensors())
     if (!used.contains(stored.name)) report.unused.push_back(stored.name);
-  }
   writer.finish(0);
   return report;
 }

@@ -4,7 +4,6 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/io/byte_io.h"
 #include "core/io/json_builder.h"
 
 namespace strato {

@@ -75,18 +75,16 @@ std::vector<JsonView> JsonView::items() const {
   if (!value_->is_array()) fail("is not a list", "write […] here");
   std::vector<JsonView> result;
   result.reserve(value_->size());
-  for (std::size_t i = 0; i < value_->size(); ++i) {
+  for (std::size_t i = 0; i < value_->size(); ++i)
     result.push_back(child((*value_)[i], fmt::format("{}[{}]", place_, i)));
-  }
   return result;
 }
 
 std::vector<std::pair<std::string, JsonView>> JsonView::members() const {
   if (!value_->is_object()) fail("is not an object", "write {…} here");
   std::vector<std::pair<std::string, JsonView>> result;
-  for (const auto& [key, value] : value_->items()) {
+  for (const auto& [key, value] : value_->items())
     result.emplace_back(key, child(value, place_.empty() ? key : place_ + "." + key));
-  }
   return result;
 }
 
@@ -131,9 +129,8 @@ bool JsonView::boolean() const {
 double JsonView::number(double low, double high) const {
   if (!value_->is_number()) fail("is not a number", "write a number here");
   const double value = value_->get<double>();
-  if (!std::isfinite(value) || value < low || value > high) {
+  if (!std::isfinite(value) || value < low || value > high)
     fail(fmt::format("is {}", value), fmt::format("give a number from {} to {}", low, high));
-  }
   return value;
 }
 
@@ -150,9 +147,8 @@ std::int64_t JsonView::integer(std::int64_t low, std::int64_t high) const {
                           static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
   if (!fits) fail("is not a whole number", "write a whole number here");
   const auto value = value_->get<std::int64_t>();
-  if (value < low || value > high) {
+  if (value < low || value > high)
     fail(fmt::format("is {}", value), fmt::format("give a whole number from {} to {}", low, high));
-  }
   return value;
 }
 

@@ -90,11 +90,10 @@ class JsonBuilder {
     std::string text;
     for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
       const Json& at = *open_[i];
-      if (at.is_array()) {
+      if (at.is_array())
         text += fmt::format("[{}]", at.size() - 1);
-      } else {
+      else
         text += (i == 0 ? "" : ".") + at.get_ref<const Json::object_t&>().back().first;
-      }
     }
     return text.empty() ? text : text + ".";
   }

@@ -7,7 +7,6 @@
 
 #include "app/cli/output.h"
 #include "core/base/error.h"
-#include "core/graph/train/simplify.h"
 #include "core/graph/train/training_graph.h"
 
 namespace strato::cli {

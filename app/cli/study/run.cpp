@@ -12,7 +12,6 @@
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/cost/model/measured_cost_model.h"
-#include "core/graph/train/simplify.h"
 #include "core/graph/train/training_graph.h"
 #include "core/search/api/evaluator.h"
 #include "core/search/evaluate/baselines.h"

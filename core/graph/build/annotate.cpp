@@ -161,11 +161,10 @@ class Analysis {
   bool meet(BatchFlow::Demand demand) {
     Tensor& tensor = tensors_[demand.tensor];
     if (demanded_[demand.tensor.index()] != whole) return false;
-    if (is_source(tensor)) {
+    if (is_source(tensor))
       tensor.batch = demand.layout;
-    } else if (!tensor.producer.valid() || !can_slice(ops_[tensor.producer], demand.layout.axis)) {
+    else if (!tensor.producer.valid() || !can_slice(ops_[tensor.producer], demand.layout.axis))
       return false;
-    }
     demanded_[demand.tensor.index()] = demand.layout;
     return true;
   }

@@ -70,9 +70,8 @@ GraphBuilder builder_with_tensors(const Graph& graph) {
 std::vector<TensorId> results_of(const Graph& graph) {
   std::vector<TensorId> results;
   for (const auto test : {is_result, ends_in_integers}) {
-    for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
+    for (std::size_t i = 0; i < graph.tensor_count(); ++i)
       if (test(graph, TensorId(i))) results.push_back(TensorId(i));
-    }
     if (!results.empty()) break;
   }
   return results;

@@ -72,9 +72,8 @@ void set_producers(const Ops& ops, Tensors& tensors, const std::string& file) {
 // The distinct ops that make an op's inputs.
 std::vector<OpId> predecessors(const Op& op, const Tensors& tensors) {
   std::vector<OpId> result;
-  for (const TensorId id : op.inputs) {
+  for (const TensorId id : op.inputs)
     if (id.valid() && tensors[id].producer.valid()) result.push_back(tensors[id].producer);
-  }
   std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
@@ -123,9 +122,8 @@ std::vector<OpId> topological_order(const Ops& ops, const Tensors& tensors,
   while (!ready.empty()) {
     order.push_back(ready.top());
     ready.pop();
-    for (const OpId next : successors[order.back().index()]) {
+    for (const OpId next : successors[order.back().index()])
       if (--waiting[next.index()] == 0) ready.push(next);
-    }
   }
   if (order.size() != ops.size()) report_cycle(ops, tensors, waiting, file);
   return order;
@@ -224,9 +222,8 @@ Graph GraphBuilder::build() && {
   graph.tensors_ = std::move(tensors_);
   make_names_unique(graph.ops_, [](const Op& op) { return op.type.empty() ? "op" : op.type; });
   make_names_unique(graph.tensors_, [](const Tensor&) { return "tensor"; });
-  for (std::size_t i = 0; i < graph.ops_.size(); ++i) {
+  for (std::size_t i = 0; i < graph.ops_.size(); ++i)
     for (const TensorId id : graph.ops_[OpId(i)].outputs) graph.tensors_[id].producer = OpId(i);
-  }
   annotate(graph.ops_, graph.tensors_, batch_, file_);
   graph.index();
   graph.digest_ = digest_of_graph(graph);

@@ -63,10 +63,9 @@ Json attribute_json(const Attribute& attribute) {
 
 Json tensors_json(const IdVector<TensorId, Tensor>& tensors) {
   Json data = Json::array();
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
+  for (std::size_t i = 0; i < tensors.size(); ++i)
     if (const auto& elements = tensors[TensorId(i)].data)
       data.push_back({{"tensor", i}, {"elements", packed(std::span<const char>(*elements))}});
-  }
   return {{"names", texts(tensors, &Tensor::name)},
           {"types", column(tensors, &Tensor::type)},
           {"roles", column(tensors, &Tensor::role)},

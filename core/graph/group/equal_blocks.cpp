@@ -57,11 +57,10 @@ class Block {
     add_tensor(hasher, tensor);
     const auto producer = tensor.producer.valid() ? index_.find(tensor.producer) : index_.end();
     hasher.number(producer != index_.end());
-    if (producer == index_.end()) {
+    if (producer == index_.end())
       hasher.number(readers_inside(input));  // e.g. shared weights
-    } else {
+    else
       hasher.number(slot_of(tensor.producer, input)).digest(down_[producer->second]);
-    }
   }
 
   std::size_t slot_of(OpId producer, TensorId tensor) const {
@@ -85,10 +84,9 @@ class Block {
     for (const TensorId output : graph_.op(ops_[at]).outputs) {
       if (!output.valid()) continue;
       std::vector<Digest> readers;
-      for (const OpId reader : graph_.consumers(output)) {
+      for (const OpId reader : graph_.consumers(output))
         if (const auto found = index_.find(reader); found != index_.end())
           readers.push_back(as_read(found->second, output));
-      }
       std::sort(readers.begin(), readers.end());
       hasher.number(readers.size());
       for (const Digest& reader : readers) hasher.digest(reader);
@@ -100,9 +98,8 @@ class Block {
     Hasher hasher;
     hasher.digest(up_[reader]);
     const auto& inputs = graph_.op(ops_[reader]).inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
       if (inputs[i] == tensor) hasher.number(i);
-    }
     return hasher.finish();
   }
 

@@ -40,9 +40,8 @@ std::vector<WeightedEdge> edges_between(const Graph& graph, const Vertices& vert
       for (const OpId reader : graph.consumers(output))
         readers.insert(vertices.of_op[reader.index()]);
       const std::int64_t bytes = std::max<std::int64_t>(1, graph.tensor(output).bytes().value);
-      for (const std::int32_t to : readers) {
+      for (const std::int32_t to : readers)
         if (to >= 0 && to != from) edges.push_back({from, to, bytes});
-      }
     }
   }
   return edges;

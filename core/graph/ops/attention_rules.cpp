@@ -34,9 +34,8 @@ BatchRule samples_first(InputSet always) {
       if (contains(always, i)) follows = flow.requires_batch(i, 0) && follows;
       follows = follows && flow.axis(i) <= 0;
     }
-    for (std::size_t i = 1; follows && i < flow.op.output_count(); ++i) {
+    for (std::size_t i = 1; follows && i < flow.op.output_count(); ++i)
       if (extent(flow.op.out(i), 0) == extent(flow.op.out(), 0)) flow.set(i, flow.on(0));
-    }
     return flow.on_if(follows, 0);
   };
 }
@@ -111,9 +110,8 @@ TensorTypes attention_shape(const OpReader& op, const Heads& heads) {
 // Query, key and value in one op; the bias that com.microsoft adds to them by itself.
 void attention_gradient(GradientWriter& writer) {
   std::vector<std::size_t> wanted;
-  for (std::size_t i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < 3; ++i)
     if (writer.wants(i)) wanted.push_back(i);
-  }
   if (!wanted.empty()) writer.add("Grad", "grad", {x(0), x(1), x(2), y(0)}, wanted);
   if (writer.wants(3)) writer.add("GradBias", "grad_bias", {}, {3});
 }

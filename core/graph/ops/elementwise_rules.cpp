@@ -83,9 +83,8 @@ TensorTypes cast_shape(const OpReader& op) {
 
 // The gradient reads operand and result to tell which operand was the largest, at each element.
 void extreme_gradient(GradientWriter& writer) {
-  for (std::size_t i = 0; i < writer.forward().input_count(); ++i) {
+  for (std::size_t i = 0; i < writer.forward().input_count(); ++i)
     if (writer.wants(i)) writer.add("Grad", "grad", {x(i), y(0)}, {i});
-  }
 }
 
 OpRule where() {

@@ -60,9 +60,8 @@ BatchAnswer recurrent_batch(BatchFlow& flow) {
   for (const std::size_t weights : {1, 2, 3, 7}) follows = follows && flow.axis(weights) < 0;
   follows = flow.requires_batch(4, 0) && follows;
   for (const std::size_t state : {5, 6}) follows = flow.requires_batch(state, of_input) && follows;
-  for (std::size_t i = 1; follows && i < flow.op.output_count(); ++i) {
+  for (std::size_t i = 1; follows && i < flow.op.output_count(); ++i)
     if (flow.op.out(i).size() == 3) flow.set(i, flow.on(of_input));
-  }
   return flow.on_if(follows, 2 * of_input);
 }
 

@@ -105,9 +105,8 @@ BatchRule side_by_side(std::int64_t default_axis) {
     int axis = -1;
     for (std::size_t i = 0; i < flow.op.input_count() && axis < 0; ++i) axis = flow.axis(i);
     bool follows = axis >= 0 && axis != flow.op.axis("axis", default_axis, flow.op.in(0).size());
-    for (std::size_t i = 0; i < flow.op.input_count(); ++i) {
+    for (std::size_t i = 0; i < flow.op.input_count(); ++i)
       if (flow.op.has_input(i)) follows = flow.requires_batch(i, axis) && follows;
-    }
     return flow.on_if(follows, axis);
   };
 }

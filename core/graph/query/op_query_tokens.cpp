@@ -47,10 +47,9 @@ class Tokens {
   void next() {
     const char c = text_[at_];
     if (c == '"' || c == '\'') return quoted(c);
-    for (const auto& [symbol, kind] : kSymbols) {
+    for (const auto& [symbol, kind] : kSymbols)
       if (text_.substr(at_).starts_with(symbol))
         return add(kind, std::string(symbol), at_, symbol.size());
-    }
     if (c == '&' || c == '|')
       throw QueryError(at_, 1, fmt::format("a single '{}'", c),
                        fmt::format("write '{}{}' or put it into quotes", c, c));

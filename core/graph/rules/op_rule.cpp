@@ -7,9 +7,8 @@
 namespace strato {
 
 BatchFlow::BatchFlow(OpReader reader, std::int64_t batch_size) : op(reader), batch(batch_size) {
-  for (std::size_t i = op.input_count(); i-- > 0;) {
+  for (std::size_t i = op.input_count(); i-- > 0;)
     if (axis(i) >= 0) blocks_ = op.input(i).batch.blocks;
-  }
 }
 
 int BatchFlow::axis(std::size_t i) const {
@@ -43,9 +42,8 @@ BatchRule batch_kept(MixesAxis mixes) {
     const OpReader& op = flow.op;
     const int axis = flow.axis(0);
     if (axis < 0 || (mixes && mixes(op, axis))) return std::nullopt;
-    for (std::size_t i = 1; i < op.input_count(); ++i) {
+    for (std::size_t i = 1; i < op.input_count(); ++i)
       if (flow.axis(i) >= 0) return std::nullopt;
-    }
     return flow.on_if(!op.has_output(0) || extent(op.out(), axis) == extent(op.in(0), axis), axis);
   };
 }
@@ -125,12 +123,11 @@ Letters einsum_letters(const OpReader& op) {
   const std::size_t arrow = equation.find("->");
   const std::string left = equation.substr(0, arrow);
   Letters letters = {{std::string()}, {}};
-  for (const char c : left) {
+  for (const char c : left)
     if (c == ',')
       letters.operands.emplace_back();
     else
       letters.operands.back() += c;
-  }
   if (arrow != std::string::npos) {
     letters.result = equation.substr(arrow + 2);
   } else {
@@ -189,9 +186,8 @@ BatchRule batch_reduced(bool sums) {
 GradientRule gradient(std::vector<Saved> reads) {
   return [reads = std::move(reads)](GradientWriter& writer) {
     std::vector<std::size_t> wanted;
-    for (std::size_t i = 0; i < writer.forward().input_count(); ++i) {
+    for (std::size_t i = 0; i < writer.forward().input_count(); ++i)
       if (writer.wants(i)) wanted.push_back(i);
-    }
     writer.add("Grad", "grad", reads, wanted);
   };
 }

@@ -27,12 +27,10 @@ bool hands_on(const Op& op) {
 
 std::optional<std::int64_t> bound_by(const Graph& graph, const Op& op, std::size_t slot) {
   const OpReader reader(op, graph.ops(), graph.tensors());
-  if (slot == 1 && is_one_of(op.type, {"Gather", "GatherElements"})) {
+  if (slot == 1 && is_one_of(op.type, {"Gather", "GatherElements"}))
     return extent(reader.in(0), op.integer("axis", 0));
-  }
-  if (slot == 1 && op.family == OpFamily::Loss && !is_floating(reader.input(1).type)) {
+  if (slot == 1 && op.family == OpFamily::Loss && !is_floating(reader.input(1).type))
     return extent(reader.in(0), op.integer("axis", 1));
-  }
   return std::nullopt;
 }
 
@@ -43,12 +41,10 @@ std::optional<std::int64_t> bound_of(const Graph& graph, TensorId tensor, int de
   };
   for (const OpId id : graph.consumers(tensor)) {
     const Op& op = graph.op(id);
-    for (std::size_t slot = 0; slot < op.inputs.size(); ++slot) {
+    for (std::size_t slot = 0; slot < op.inputs.size(); ++slot)
       if (op.inputs[slot] == tensor) meet(bound_by(graph, op, slot));
-    }
-    if (hands_on(op) && depth > 0 && !op.outputs.empty() && op.phase == Phase::Forward) {
+    if (hands_on(op) && depth > 0 && !op.outputs.empty() && op.phase == Phase::Forward)
       meet(bound_of(graph, op.outputs[0], depth - 1));
-    }
   }
   return bound;
 }
@@ -66,9 +62,8 @@ InitialValue value_of_input(const Graph& graph, TensorId id) {
 double fan_in(const Op& op, const Shape& shape, std::size_t slot) {
   if (op.type == "Conv") return product(shape, 1);
   if (op.type == "ConvTranspose") return product(shape) / static_cast<double>(shape[1]);
-  if (op.type == "Gemm" && slot == 1 && op.integer("transB", 0) != 0) {
+  if (op.type == "Gemm" && slot == 1 && op.integer("transB", 0) != 0)
     return static_cast<double>(shape[1]);
-  }
   return static_cast<double>(shape[shape.size() - 2]);
 }
 

@@ -53,12 +53,10 @@ class TrainingGraph : private GradientWriter {
     for (const Op& op : graph_.ops()) {
       const OpRule& rule = strato::rule_of(op.type);
       bool depends = false;
-      for (std::size_t i = 0; rule.gradient && i < op.inputs.size(); ++i) {
+      for (std::size_t i = 0; rule.gradient && i < op.inputs.size(); ++i)
         depends = depends || (contains(rule.differentiable, i) && trains(op.inputs[i]));
-      }
-      for (const TensorId id : op.outputs) {
+      for (const TensorId id : op.outputs)
         trains_[id.index()] = depends && is_floating(graph_.tensor(id).type);
-      }
     }
   }
   bool trains(TensorId id) const { return id.valid() && trains_[id.index()]; }

@@ -1,4 +1,5 @@
-// The optimizers, and the graph of a training step made from a forward graph.
+// Makes the graph that is planned from the one that a file holds: simplified, and of a training
+// step. The optimizers. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -23,5 +24,10 @@ Optimizer optimizer_from(std::string_view name);  // throws InputError; accepts 
 // the catalogue's gradient rules), AddN where a tensor has several consumers, and one update op
 // (ApplySgd, ApplyMomentum, ApplyAdam; inputs: parameter, gradient, state...) per parameter.
 Graph make_training_graph(const Graph& forward, Optimizer optimizer);
+
+// TAG 4.1.1: removes Identity and NoOp, Dropout when `inference`, and dangling ops (those whose
+// outputs reach neither a graph output nor an update). `outputs` are tensors to keep; empty: all
+// floating-point tensors that nothing consumes.
+Graph simplify(const Graph& graph, bool inference, std::span<const TensorId> outputs = {});
 
 }  // namespace strato

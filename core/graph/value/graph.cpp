@@ -86,9 +86,8 @@ OpId Graph::find_op(std::string_view name) const {
 
 Bytes Graph::parameter_bytes() const {
   Bytes sum;
-  for (const Tensor& tensor : tensors_) {
+  for (const Tensor& tensor : tensors_)
     if (tensor.role == TensorRole::Parameter) sum += tensor.bytes();
-  }
   return sum;
 }
 

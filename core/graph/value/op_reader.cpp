@@ -23,9 +23,8 @@ std::vector<std::int64_t> decoded(const std::string& bytes) {
 
 double product(const Shape& shape, std::size_t first, std::size_t last) {
   double result = 1;
-  for (std::size_t i = first; i < std::min(last, shape.size()); ++i) {
+  for (std::size_t i = first; i < std::min(last, shape.size()); ++i)
     result *= static_cast<double>(shape[i]);
-  }
   return result;
 }
 
@@ -34,9 +33,8 @@ Shape broadcast_shape(const Shape& a, const Shape& b) {
   const Shape& shorter = a.size() >= b.size() ? b : a;
   Shape result = longer;
   const std::size_t shift = longer.size() - shorter.size();
-  for (std::size_t i = 0; i < shorter.size(); ++i) {
+  for (std::size_t i = 0; i < shorter.size(); ++i)
     if (result[i + shift] == 1) result[i + shift] = shorter[i];
-  }
   return result;
 }
 

@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 
-#include "core/graph/train/simplify.h"
 #include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 

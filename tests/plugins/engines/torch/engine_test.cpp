@@ -1,7 +1,6 @@
 // The engine as a plugin: whole steps, updates, memory, bad models.
 #include <numeric>
 
-#include "core/graph/train/simplify.h"
 #include "core/graph/train/training_graph.h"
 #include "tests/message_of.h"
 #include "tests/plugins/engines/torch/small_model.h"

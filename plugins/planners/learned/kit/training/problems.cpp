@@ -5,7 +5,6 @@
 #include "core/base/error.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/graph/group/metis_grouping.h"
-#include "core/graph/train/simplify.h"
 #include "core/graph/train/training_graph.h"
 
 namespace strato::learned {

@@ -1,5 +1,3 @@
-#include "core/graph/train/simplify.h"
-
 #include <algorithm>
 
 #include "core/graph/build/copy_graph.h"
@@ -51,9 +49,8 @@ class Simplifier {
   void mark_needed() {
     kept_.assign(graph_.tensor_count(), false);
     for (const TensorId id : outputs_) keep(id);
-    if (outputs_.empty()) {
+    if (outputs_.empty())
       for (const TensorId id : results_of(graph_)) keep(id);
-    }
     needed_.assign(graph_.op_count(), false);
     for (std::size_t i = graph_.op_count(); i-- > 0;) {
       const Op& op = graph_.op(OpId(i));

@@ -1,4 +1,4 @@
-#include "core/data/elements.h"
+#include "core/data/tensor_source.h"
 
 #include <bit>
 #include <cmath>
@@ -76,9 +76,8 @@ std::size_t count_of(std::string_view elements, DataType type) {
 
 std::int64_t bytes_of(const StoredTensor& tensor) {
   std::int64_t bytes = size_of(tensor.type);
-  for (const std::int64_t extent : tensor.shape) {
+  for (const std::int64_t extent : tensor.shape)
     if (__builtin_mul_overflow(bytes, extent, &bytes)) return -1;
-  }
   return bytes;
 }
 
@@ -117,9 +116,8 @@ std::optional<std::string> converted(std::string_view elements, DataType from, D
 
 bool has_not_finite(std::string_view elements, DataType type) {
   const std::size_t count = is_floating(type) ? count_of(elements, type) : 0;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count; ++i)
     if (!std::isfinite(real_at(elements, i, type))) return true;
-  }
   return false;
 }
 
