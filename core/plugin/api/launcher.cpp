@@ -1,21 +1,13 @@
 #include "core/plugin/api/launcher.h"
 
+#include <array>
+
 namespace strato {
 
 std::string_view name_of(JobState state) {
-  switch (state) {
-    case JobState::Waiting:
-      return "waiting";
-    case JobState::Running:
-      return "running";
-    case JobState::Finished:
-      return "finished";
-    case JobState::Failed:
-      return "failed";
-    case JobState::Cancelled:
-      return "cancelled";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 5> kNames = {"waiting", "running", "finished", "failed",
+                                                      "cancelled"};
+  return kNames[static_cast<std::size_t>(state)];
 }
 
 bool is_over(JobState state) { return state != JobState::Waiting && state != JobState::Running; }

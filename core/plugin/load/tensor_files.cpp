@@ -10,11 +10,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Libraries stay loaded, whoever loaded them.
 template <class Function>
 Function* function_of(const PluginInfo& plugin, const char* name) {
-  Libraries libraries;
-  return reinterpret_cast<Function*>(libraries.symbol(plugin.library, name));
+  return reinterpret_cast<Function*>(function_in(plugin.library, name));
 }
 
 const char* const kPytorchPlugin = "torch";
