@@ -52,7 +52,7 @@ struct AutoDistOptions {
     all_replicas = true;
   }
   OptionTable option_table() {
-    constexpr OptionRange kPart{0, 1}, kMegabytes{0, 1e6};
+    constexpr OptionRange kPart{0, 1}, kMegabytes{0, 1e6}, kCount{1, 10'000}, kWeight{0, 100};
     SearchOptions& search = race.search;
     return {
         {"builder", builder,
@@ -73,17 +73,15 @@ struct AutoDistOptions {
         {"learned", search.learned, "false: nothing is learned; proposals are tried as they come"},
         {"changes", search.changes, kPart,
          "part of the proposals that change good plans (variant=paper: 0)"},
-        {"trials", race.trials, {1, 10'000}, "tried a round"},
+        {"trials", race.trials, kCount, "tried a round"},
         {"proposals",
          search.proposals,
          {1, 100'000},
          "made a round, of which the simulator chooses"},
-        {"diversity",
-         search.diversity,
-         {0, 100},
+        {"diversity", search.diversity, kWeight,
          "weight of being different against the simulator's score"},
         {"accuracy", search.accuracy, kPart, "of ranking, below the fidelity level"},
-        {"steps", search.steps, {1, 10'000}, "of learning a round"},
+        {"steps", search.steps, kCount, "of learning a round"},
         {"rate", search.ranker.rate, {0, 10}, "of learning (Adam)"},
         {"small", search.sampler.small, OptionUnit::MB, kMegabytes,
          "MB; smaller variables are never divided"},
@@ -96,8 +94,7 @@ struct AutoDistOptions {
          "all: a replica on every device; best: on fewer, too, where AllReduce is faster so "
          "(variant=paper: all; builders: all)"},
         {"adjacent", search.sampler.adjacent, kPart,
-         "part of the samples whose messages are of adjacent variables "
-         "(variant=paper: 0)"},
+         "part of the samples whose messages are of adjacent variables (variant=paper: 0)"},
         {"sharded", search.sampler.sharded, kPart,
          "part of the samples in which replicas keep some variables in parts, as ZeRO does; 0: "
          "never "

@@ -105,27 +105,24 @@ CommunicationModel::Traffic CommunicationModel::through_server(const Variable& v
   return traffic;
 }
 
-// A collective's part of one of those who share it.
-void CommunicationModel::add_reduced(Components& z, const Variable& variable, Bytes bytes,
-                                     Message message, bool rows) const {
-  const auto whole = static_cast<double>(std::max<std::int64_t>(message.bytes.value, 1));
-  const double share = rows ? 1 : static_cast<double>(bytes.value) / whole;
-  if (rows)  // of the table's rows those in this part
-    message.bytes = Bytes(static_cast<std::int64_t>(
-        static_cast<double>(variable.rows_bytes.value) * static_cast<double>(bytes.value) /
-        static_cast<double>(std::max<std::int64_t>(variable.bytes.value, 1))));
-  const CollectiveCost cost = task_.problem.cost->collective(
-      rows ? Collective::AllGather : Collective::AllReduce, task_.devices, message.bytes);
+void CommunicationModel::add_collective(Components& z, Collective kind, Bytes bytes, double share,
+                                        std::int64_t parts) const {
+  const CollectiveCost cost = task_.problem.cost->collective(kind, task_.devices, bytes);
   z[Volume] += share * to_seconds(cost.duration - std::min(cost.latency, cost.duration));
-  z[Calls] += to_seconds(cost.latency) / static_cast<double>(message.parts);
+  z[Calls] += to_seconds(cost.latency) / static_cast<double>(parts);
 }
 
-void CommunicationModel::add_sharded(Components& z, Bytes bytes) const {
-  for (const Collective kind : {Collective::ReduceScatter, Collective::AllGather}) {
-    const CollectiveCost cost = task_.problem.cost->collective(kind, task_.devices, bytes);
-    z[Volume] += to_seconds(cost.duration - std::min(cost.latency, cost.duration));
-    z[Calls] += to_seconds(cost.latency);
-  }
+void CommunicationModel::add_reduced(Components& z, const Variable& variable, Bytes bytes,
+                                     const Message& message, bool rows) const {
+  const auto size = static_cast<double>(bytes.value);
+  const auto whole =
+      static_cast<double>(std::max<std::int64_t>((rows ? variable.bytes : message.bytes).value, 1));
+  if (!rows)
+    return add_collective(z, Collective::AllReduce, message.bytes, size / whole, message.parts);
+  // Of the table's rows those in this part.
+  const double sent = static_cast<double>(variable.rows_bytes.value) * size / whole;
+  add_collective(z, Collective::AllGather, Bytes(static_cast<std::int64_t>(sent)), 1,
+                 message.parts);
 }
 
 std::vector<Components> CommunicationModel::of_variables(const SyncPlan& plan) const {
@@ -137,7 +134,11 @@ std::vector<Components> CommunicationModel::of_variables(const SyncPlan& plan) c
   for_each_part(task_, plan, [&](std::size_t v, const SyncPart& part, Bytes bytes) {
     const Variable& variable = task_.variables[v];
     Components& z = all[v];
-    if (plan[v].sharded) return add_sharded(z, bytes);
+    if (plan[v].sharded) {
+      for (const Collective kind : {Collective::ReduceScatter, Collective::AllGather})
+        add_collective(z, kind, bytes, 1, 1);
+      return;
+    }
     if (part.synchroniser == Synchroniser::Ps) {
       const Traffic traffic = through_server(variable, bytes, part);
       z[ToServers] += traffic.in;

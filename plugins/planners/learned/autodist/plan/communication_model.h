@@ -37,9 +37,11 @@ class CommunicationModel {
     double in = 0, out = 0, calls = 0, local = 0;
   };
   Traffic through_server(const Variable& variable, Bytes bytes, const SyncPart& part) const;
-  void add_reduced(Components& z, const Variable& variable, Bytes bytes, Message message,
+  // The part (of one of `parts` that share it) of a collective; `share`: by bytes.
+  void add_collective(Components& z, Collective kind, Bytes bytes, double share,
+                      std::int64_t parts) const;
+  void add_reduced(Components& z, const Variable& variable, Bytes bytes, const Message& message,
                    bool rows) const;
-  void add_sharded(Components& z, Bytes bytes) const;
   double local_seconds(Bytes bytes) const;
   double gradient_part(const Variable& variable, const SyncPart& part) const;
 

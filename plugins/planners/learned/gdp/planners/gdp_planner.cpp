@@ -38,6 +38,8 @@ struct GdpOptions {
     size.paper = task.paper = true;
   }
   OptionTable option_table() {
+    constexpr OptionRange kCount{1, 10'000}, kPart{0, 1}, kWeight{0, 100}, kRate{0, 10},
+        kUnits{1, 4096};
     return {
         {"mode",
          mode,
@@ -52,25 +54,17 @@ struct GdpOptions {
          {"parameters", "gradients"},
          "gradients: a backward op goes with its forward op; parameters: only what reads a "
          "parameter and its update stay together (variant=paper)"},
-        {"rollouts", ppo.rollouts, {1, 10'000}, "placements tried a round (variant=paper: 400)"},
-        {"minibatches", ppo.minibatches, {1, 10'000}, "steps an epoch (variant=paper: 40)"},
+        {"rollouts", ppo.rollouts, kCount, "placements tried a round (variant=paper: 400)"},
+        {"minibatches", ppo.minibatches, kCount, "steps an epoch (variant=paper: 40)"},
         {"epochs", ppo.epochs, {1, 1'000}, "times that a round is learned from (variant=paper: 5)"},
-        {"changes",
-         ppo.changes,
-         {0, 1},
+        {"changes", ppo.changes, kPart,
          "part of the trials that change one block of the best placement"},
-        {"imitation",
-         ppo.learn.imitation,
-         {0, 100},
+        {"imitation", ppo.learn.imitation, kWeight,
          "weight of giving the best placement as the answer (variant=paper: 0)"},
-        {"rate", ppo.learn.rate, {0, 10}, "of learning (Adam)"},
-        {"entropy",
-         ppo.learn.entropy,
-         {0, 10},
+        {"rate", ppo.learn.rate, kRate, "of learning (Adam)"},
+        {"entropy", ppo.learn.entropy, kRate,
          "weight of the policy's entropy: how long it keeps trying other things"},
-        {"segment",
-         size.segment,
-         {1, 4096},
+        {"segment", size.segment, kUnits,
          "units that attend to each other and to the segment before"},
         {"attention", size.attention, "false: every unit on its own (GDP 4.4)"},
         {"superposition", size.superposition,

@@ -2,7 +2,7 @@
 // graphs on many clusters, and is measured on pairs that nothing is learned from.
 //
 // method=replay (not in the paper): pairs of a model and a cluster are searched for good placements
-// (teacher.h), and every step learns from a few of all pairs met so far, so that nothing is
+// (lessons.h), and every step learns from a few of all pairs met so far, so that nothing is
 // forgotten. method=ppo, as in the paper: a visit takes a random model to a random cluster and
 // plays a few rounds of PPO there; then the next.
 #pragma once

@@ -182,18 +182,26 @@ bool sees_feedback(const TrainingInstance& instance, const Record& record) {
   return Random(hash.finish().low).uniform() < instance.feedback;
 }
 
-}  // namespace
+// The prior of a network that is being trained; it does not change while this lives.
+class TrainingPrior final : public PriorProvider {
+ public:
+  TrainingPrior(const Network& network, const TrainingInstance& instance)
+      : network_(network), instance_(instance) {}
+  std::vector<std::vector<float>> priors(const Problem&, const std::vector<Decision>&,
+                                         std::span<const PriorQuery> queries) override {
+    std::vector<StateFeatures> states;
+    for (const PriorQuery& query : queries) states.push_back(instance_.maker.state(query));
+    std::vector<const StateFeatures*> pointers;
+    for (const StateFeatures& state : states) pointers.push_back(&state);
+    return network_.forward(*instance_.maker.problem(), pointers);
+  }
 
-std::vector<std::vector<float>> TrainingPrior::priors(const Problem&, const std::vector<Decision>&,
-                                                      std::span<const PriorQuery> queries) {
-  std::vector<StateFeatures> states;
-  states.reserve(queries.size());
-  for (const PriorQuery& query : queries) states.push_back(instance_.maker.state(query));
-  std::vector<const StateFeatures*> pointers;
-  for (const StateFeatures& state : states) pointers.push_back(&state);
-  if (pointers.empty()) return {};
-  return network_.forward(*instance_.maker.problem(), pointers);
-}
+ private:
+  const Network& network_;
+  const TrainingInstance& instance_;
+};
+
+}  // namespace
 
 Searched search_records(const TrainingInstance& instance, const SearchOrder& order,
                         const Network& network, const TrainSettings& settings,

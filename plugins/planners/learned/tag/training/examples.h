@@ -26,20 +26,6 @@ struct Record {
 // The best strategy that was found on each instance, as actions in the search's order.
 using BestKnown = std::map<ProblemKey, std::vector<std::int32_t>>;
 
-// The prior of a network that is being trained; it does not change while this lives.
-class TrainingPrior final : public PriorProvider {
- public:
-  TrainingPrior(const Network& network, const TrainingInstance& instance)
-      : network_(network), instance_(instance) {}
-  std::vector<std::vector<float>> priors(const Problem& problem,
-                                         const std::vector<Decision>& actions,
-                                         std::span<const PriorQuery> queries) override;
-
- private:
-  const Network& network_;
-  const TrainingInstance& instance_;
-};
-
 struct SearchOrder {
   ProblemKey key;
   std::uint64_t seed = 1;

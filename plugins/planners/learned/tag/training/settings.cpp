@@ -10,6 +10,7 @@ namespace strato::tag {
 namespace {
 
 constexpr double kMost = 1'000'000;
+constexpr OptionRange kPart{0, 1}, kTolerance{1e-4, 10};
 
 constexpr std::array<std::pair<const char*, bool Targets::*>, 3> kTargets = {
     {{"visits", &Targets::visits}, {"best", &Targets::best}, {"values", &Targets::values}}};
@@ -53,14 +54,10 @@ OptionTable TrainSettings::option_table() {
       {"polish", polish, {0, 0.95}, "part of them spent on local improvement"},
       {"visits", visits, {2, kMost}, "least visits of a vertex to learn from (the paper: 800)"},
       {"depths", depths, {1, kMost}, "vertices of the best strategy to learn from"},
-      {"temperature",
-       temperature,
-       {1e-4, 10},
+      {"temperature", temperature, kTolerance,
        "of values: tolerated difference of times, as a part"},
       {"uniform", uniform, {0, 1}, "part of the searches with a uniform prior"},
-      {"known",
-       known,
-       {0, 1},
+      {"known", known, kPart,
        "part of them that goes on from the best known; 0: each stands alone"},
       {"feedback", feedback, {0, 1}, "part of the examples that see runtime feedback"},
       {"groups", groups, {1, kMost}, "op groups at most"},
