@@ -1,4 +1,4 @@
-// The integer program solved by Cbc (core/linear/integer_solver.h), as TAG does.
+// The integer program solved by Cbc (core/linear/solver.h), as TAG does.
 #pragma once
 
 #include <stop_token>
