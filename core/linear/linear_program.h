@@ -1,5 +1,5 @@
 // A linear program, or a mixed-integer one: min cost x, least <= A x <= most for each constraint,
-// lower <= x <= upper, some x whole. A value; its solvers are linear_solver.h and integer_solver.h.
+// lower <= x <= upper, some x whole. A value; solver.h solves it.
 #pragma once
 
 #include <limits>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/linear/integer_solver.h"
+#include "core/linear/solver.h"
 
 namespace strato {
 namespace {

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "core/io/json.h"
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/api/exporter_function.h"
 #include "core/program/value/collective.h"
 #include "core/sim/timeline/execution_order.h"
 #include "trace.pb.h"
@@ -236,20 +236,9 @@ class Traces {
   std::map<std::vector<int>, int> groups_;  // members: id
 };
 
-class ChakraExporter final : public Exporter {
- public:
-  bool makes_folder() const override { return true; }
-  std::vector<ExportedFile> write_folder(const ExportInput& input) override {
-    return Traces(input).write();
-  }
-};
-
-std::unique_ptr<Exporter> make_exporter(std::string_view name) {
-  if (name != "chakra") return nullptr;
-  return std::make_unique<ChakraExporter>();
-}
+std::vector<ExportedFile> export_chakra(const ExportInput& input) { return Traces(input).write(); }
 
 }  // namespace
 }  // namespace strato
 
-STRATOSCOPE_EXPORTER(strato::make_exporter)
+STRATOSCOPE_EXPORTER_FUNCTION(strato::export_chakra)

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/api/exporter_function.h"
 #include "plugins/exporters/chrome_trace/trace_writer.h"
 
 namespace strato {
@@ -154,17 +154,9 @@ void TimelineTrace::write_memory() {
   }
 }
 
-class ChromeTraceExporter final : public Exporter {
- public:
-  std::string write(const ExportInput& input) override { return TimelineTrace(input).write(); }
-};
-
-std::unique_ptr<Exporter> make_exporter(std::string_view name) {
-  if (name != "chrome-trace") return nullptr;
-  return std::make_unique<ChromeTraceExporter>();
-}
+std::string export_chrome_trace(const ExportInput& input) { return TimelineTrace(input).write(); }
 
 }  // namespace
 }  // namespace strato
 
-STRATOSCOPE_EXPORTER(strato::make_exporter)
+STRATOSCOPE_EXPORTER_FUNCTION(strato::export_chrome_trace)

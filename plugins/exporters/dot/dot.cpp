@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/api/exporter_function.h"
 
 namespace strato {
 namespace {
@@ -91,17 +91,9 @@ class PlacedGraph {
   std::string text_;
 };
 
-class DotExporter final : public Exporter {
- public:
-  std::string write(const ExportInput& input) override { return PlacedGraph(input).write(); }
-};
-
-std::unique_ptr<Exporter> make_exporter(std::string_view name) {
-  if (name != "dot") return nullptr;
-  return std::make_unique<DotExporter>();
-}
+std::string export_dot(const ExportInput& input) { return PlacedGraph(input).write(); }
 
 }  // namespace
 }  // namespace strato
 
-STRATOSCOPE_EXPORTER(strato::make_exporter)
+STRATOSCOPE_EXPORTER_FUNCTION(strato::export_dot)

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/quantity_text.h"
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/api/exporter_function.h"
 #include "core/report/markup.h"
 #include "core/report/timeline_svg.h"
 #include "core/search/evaluate/baselines.h"
@@ -182,17 +182,9 @@ class Report {
   std::string text_;
 };
 
-class HtmlExporter final : public Exporter {
- public:
-  std::string write(const ExportInput& input) override { return Report(input).write(); }
-};
-
-std::unique_ptr<Exporter> make_exporter(std::string_view name) {
-  if (name != "html") return nullptr;
-  return std::make_unique<HtmlExporter>();
-}
+std::string export_html(const ExportInput& input) { return Report(input).write(); }
 
 }  // namespace
 }  // namespace strato::html
 
-STRATOSCOPE_EXPORTER(strato::html::make_exporter)
+STRATOSCOPE_EXPORTER_FUNCTION(strato::html::export_html)

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/api/exporter_function.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_program.h"
 #include "core/program/rank/termination.h"
@@ -276,20 +276,9 @@ them). The global batch is {3}.
       graph_.name(), cluster_.name(), programs_.ranks.size(), graph_.batch(), devices);
 }
 
-class PytorchExporter final : public Exporter {
- public:
-  bool makes_folder() const override { return true; }
-  std::vector<ExportedFile> write_folder(const ExportInput& input) override {
-    return Folder(input).write();
-  }
-};
-
-std::unique_ptr<Exporter> make_exporter(std::string_view name) {
-  if (name != "pytorch") return nullptr;
-  return std::make_unique<PytorchExporter>();
-}
+std::vector<ExportedFile> export_pytorch(const ExportInput& input) { return Folder(input).write(); }
 
 }  // namespace
 }  // namespace strato::pytorch_export
 
-STRATOSCOPE_EXPORTER(strato::pytorch_export::make_exporter)
+STRATOSCOPE_EXPORTER_FUNCTION(strato::pytorch_export::export_pytorch)

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "core/io/json.h"
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/api/exporter_function.h"
 
 namespace strato {
 namespace {
@@ -176,17 +176,9 @@ class Placed {
   IdVector<OpId, std::vector<TaskId>> tasks_of_;
 };
 
-class TensorflowExporter final : public Exporter {
- public:
-  std::string write(const ExportInput& input) override { return Placed(input).write(); }
-};
-
-std::unique_ptr<Exporter> make_exporter(std::string_view name) {
-  if (name != "tensorflow") return nullptr;
-  return std::make_unique<TensorflowExporter>();
-}
+std::string export_tensorflow(const ExportInput& input) { return Placed(input).write(); }
 
 }  // namespace
 }  // namespace strato
 
-STRATOSCOPE_EXPORTER(strato::make_exporter)
+STRATOSCOPE_EXPORTER_FUNCTION(strato::export_tensorflow)

@@ -13,7 +13,6 @@
 #include "core/launch/process/child_process.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/use/launch_request.h"
-#include "plugins/launchers/slurm/cause.h"
 #include "plugins/launchers/slurm/file_lines.h"
 #include "plugins/launchers/slurm/job_record.h"
 #include "plugins/launchers/slurm/submission.h"

@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "core/base/random.h"
-#include "core/linear/integer_solver.h"
-#include "core/linear/linear_solver.h"
+#include "core/linear/solver.h"
 
 namespace strato {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/linear/linear_solver.h"
+#include "core/linear/solver.h"
 
 namespace strato::baechi {
 namespace {

@@ -1,14 +1,15 @@
 #include "plugins/planners/list/celeritas/celeritas.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
 
-#include "core/base/error.h"
 #include "core/base/quantity_text.h"
+#include "core/plugin/api/planner_function.h"
 #include "core/schedule/list/placement.h"
-#include "core/search/tree/search_tree.h"
 #include "plugins/planners/list/celeritas/planning.h"
 
 namespace strato {
@@ -51,10 +52,8 @@ struct Attempt {
 // Makes placements after recipes and keeps the best.
 class PlacementSearch {
  public:
-  PlacementSearch(const Problem& problem, Evaluator& evaluator, Observer& observer)
-      : fine_(problem), evaluator_(evaluator), observer_(observer) {}
-
-  const Attempt& best() const { return *best_; }
+  explicit PlacementSearch(const PlanRequest& request)
+      : request_(request), fine_(request.problem) {}
 
   // Evaluates them together; the first among equally good ones wins.
   void attempt(const std::vector<Recipe>& recipes) {
@@ -64,23 +63,24 @@ class PlacementSearch {
       attempts.push_back(make(recipe));
       strategies.push_back(attempts.back().strategy);
     }
-    const std::vector<Score> scores = evaluator_.evaluate(strategies);
+    const std::vector<Score> scores = request_.evaluator.evaluate(strategies);
     for (std::size_t i = 0; i < attempts.size(); ++i) {
       attempts[i].score = scores[i];
       ++evaluations_;
       if (best_ && !scores[i].better_than(best_->score)) continue;
       best_ = std::make_unique<Attempt>(std::move(attempts[i]));
-      observer_.on_improvement(best_->strategy, best_->score,
-                               {evaluations_, evaluations_, 0, best_->score});
+      request_.observer.on_improvement(best_->strategy, best_->score,
+                                       {evaluations_, evaluations_, 0, best_->score});
     }
   }
 
   // The best one again with less of every device's memory until it fits. What is more than the
   // devices hold gets no smaller by that.
-  void shrink_memory(const std::stop_token& stop) {
+  void shrink_memory() {
     const Recipe recipe = best_->recipe;
     for (const double part : {0.9, 0.8, 0.65, 0.5, 0.35}) {
-      if (best_->score.feasible || !best_->placed.schedule.fits || stop.stop_requested()) return;
+      if (best_->score.feasible || !best_->placed.schedule.fits || request_.stop.stop_requested())
+        return;
       Recipe smaller = recipe;
       smaller.memory *= part;
       attempt({smaller});
@@ -88,11 +88,11 @@ class PlacementSearch {
   }
 
   // Tries what order-place finds, then others than the paper's `recipe`.
-  void explore(const Recipe& recipe, const std::stop_token& stop) {
+  void explore(const Recipe& recipe) {
     Recipe in_order = recipe;
     in_order.adjust = false;
     attempt({in_order});
-    shrink_memory(stop);
+    shrink_memory();
     std::vector<Recipe> recipes = alternatives(recipe);
     const double memory = best_->recipe.memory;  // that Order-Place needs to fit
     for (std::size_t i = recipes.size(); memory < recipe.memory && i-- > 0;) {
@@ -100,15 +100,15 @@ class PlacementSearch {
       recipes[i].memory = memory;
     }
     recipes.resize(std::min(recipes.size(), tries()));
-    if (!stop.stop_requested()) attempt(recipes);
-    if (stop.stop_requested() || tries() < 4) return;
-    shrink_memory(stop);
+    if (!request_.stop.stop_requested()) attempt(recipes);
+    if (request_.stop.stop_requested() || tries() < 4) return;
+    shrink_memory();
     Recipe enforced = best_->recipe;
     enforced.enforce_order = true;
     attempt({enforced});
   }
 
-  PlanResult result(const PlannerOptions& options) const {
+  PlanResult result() const {
     PlanResult result;
     result.strategy = best_->strategy;
     result.score = best_->score;
@@ -116,7 +116,8 @@ class PlacementSearch {
     result.facts = facts();
     if (!best_->placed.schedule.fits)
       result.note = "not everything found room: what did not went to the emptiest device";
-    if (options.record_steps) result.steps = steps_of(fine_, *best_->coarse, best_->recipe);
+    if (request_.options.record_steps)
+      result.steps = steps_of(fine_, *best_->coarse, best_->recipe);
     return result;
   }
 
@@ -158,8 +159,7 @@ class PlacementSearch {
     const Coarse& coarse = *best_->coarse;
     const Recipe& recipe = best_->recipe;
     std::vector<PlanResult::Fact> facts;
-    facts.push_back(
-        {"nodes", std::to_string(fine_.dag.size()) + " -> " + std::to_string(coarse.dag.size())});
+    facts.push_back({"nodes", fmt::format("{} -> {}", fine_.dag.size(), coarse.dag.size())});
     facts.push_back({"communication to computing",
                      significant_text(communication_to_computing(fine_.weights)) + " -> " +
                          significant_text(communication_to_computing(coarse.weights))});
@@ -169,56 +169,36 @@ class PlacementSearch {
     return facts;
   }
 
+  const PlanRequest& request_;
   Fine fine_;
-  Evaluator& evaluator_;
-  Observer& observer_;
   std::map<std::tuple<Order, std::int64_t, double>, std::shared_ptr<const Coarse>> coarse_;
   std::unique_ptr<Attempt> best_;
   std::int64_t evaluations_ = 0;
 };
 
-class OrderPlace final : public Planner {
- public:
-  std::string name() const override { return "order-place"; }
-  bool is_baseline() const override { return true; }
-  std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
+PlanResult order_place(const PlanRequest& request, const Settings& settings) {
+  Recipe recipe = settings.recipe;
+  recipe.adjust = false;
+  PlacementSearch planning(request);
+  planning.attempt({recipe});
+  if (!settings.paper) planning.shrink_memory();
+  return planning.result();
+}
 
-  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-                  Observer& observer, std::stop_token stop,
-                  std::shared_ptr<const SearchTree>) override {
-    auto [paper, recipe] = read_options<Settings>(options.set);
-    recipe.adjust = false;
-    PlacementSearch planning(problem, evaluator, observer);
-    planning.attempt({recipe});
-    if (!paper) planning.shrink_memory(stop);
-    return planning.result(options);
-  }
-};
-
-class Celeritas final : public Planner {
- public:
-  std::string name() const override { return "celeritas"; }
-  std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
-
-  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-                  Observer& observer, std::stop_token stop,
-                  std::shared_ptr<const SearchTree>) override {
-    const auto [paper, recipe] = read_options<Settings>(options.set);
-    PlacementSearch planning(problem, evaluator, observer);
-    if (paper) {
-      planning.attempt({recipe});
-    } else {
-      planning.explore(recipe, stop);
-    }
-    return planning.result(options);
-  }
-};
+PlanResult celeritas_plan(const PlanRequest& request, const Settings& settings) {
+  PlacementSearch planning(request);
+  if (settings.paper)
+    planning.attempt({settings.recipe});
+  else
+    planning.explore(settings.recipe);
+  return planning.result();
+}
 
 }  // namespace
 
 std::unique_ptr<Planner> make_celeritas(std::string_view name) {
-  if (name == "order-place") return std::make_unique<OrderPlace>();
-  return std::make_unique<Celeritas>();
+  if (name == "order-place") return make_planner(name, order_place, true);
+  return make_planner(name, celeritas_plan);
 }
 
 }  // namespace strato

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/base/at.h"
+
 namespace strato::fastt {
 namespace {
 
@@ -31,13 +33,13 @@ Bound bound_of(const Dpos& dpos) {
     for (const DeviceId device : dpos.devices())
       shortest = std::min(shortest, dpos.time(node, device));
     for (const EditableDag::Half& half : dpos.dag().successors(node)) {
-      const auto next = static_cast<std::size_t>(half.node);
+      const auto next = at(half.node);
       work_after = std::max(work_after, work[next]);
       transfers_after = std::max(transfers_after, dpos.longest_transfer(half) + transfers[next]);
     }
     all += shortest;
-    work[static_cast<std::size_t>(node)] = shortest + work_after;
-    transfers[static_cast<std::size_t>(node)] = transfers_after;
+    work[at(node)] = shortest + work_after;
+    transfers[at(node)] = transfers_after;
     bound.least = std::max(bound.least, shortest + work_after);
     bound.longest_transfers = std::max(bound.longest_transfers, transfers_after);
   }

@@ -6,9 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/error.h"
+#include "core/plugin/api/planner_function.h"
 #include "core/search/evaluate/baselines.h"
-#include "core/search/tree/search_tree.h"
 #include "plugins/planners/list/fastt/bound.h"
 #include "plugins/planners/list/fastt/translate.h"
 
@@ -96,30 +95,24 @@ std::vector<DeviceId> by_speed(const Problem& problem) {
 
 class PlacementSearch {
  public:
-  PlacementSearch(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-                  Observer& observer, const std::stop_token& stop)
-      : problem_(problem),
-        evaluator_(evaluator),
-        options_(options),
-        observer_(observer),
-        stop_(stop),
-        settings_(read_options<Settings>(options.set)) {}
+  PlacementSearch(const PlanRequest& request, const Settings& settings)
+      : request_(request), problem_(request.problem), settings_(settings) {}
 
   PlanResult run() {
     std::optional<Attempt> best;
     for (const Recipe& recipe : recipes()) {
-      if (best && stop_.stop_requested()) break;
+      if (best && request_.stop.stop_requested()) break;
       keep_better(best, attempt(recipe));
     }
     if (!settings_.paper)
       for (double memory = 0.8; memory > 0.2 && !best->score.feasible; memory -= 0.2) {
-        if (stop_.stop_requested()) break;
+        if (request_.stop.stop_requested()) break;
         Recipe less = best->recipe;
         less.dpos.memory = memory;
         keep_better(best, attempt(less));
       }
     PlanResult result;
-    if (options_.record_steps) result.steps = recorded(*best);
+    if (request_.options.record_steps) result.steps = recorded(*best);
     if (settings_.split) best = split(std::move(*best));
     result.facts = facts(bound_of(*best->plan.dpos));
     add_facts(*best, result.facts);
@@ -182,7 +175,7 @@ class PlacementSearch {
 
   Score evaluate(const Strategy& strategy) {
     ++evaluations_;
-    return evaluator_.evaluate(strategy);
+    return request_.evaluator.evaluate(strategy);
   }
 
   Attempt attempt(const Recipe& recipe) {
@@ -197,7 +190,7 @@ class PlacementSearch {
     std::vector<Strategy> strategies;
     for (const Translation& way : ways)
       strategies.push_back(strategy_of(problem_, attempt.plan, way));
-    const std::vector<Score> scores = evaluator_.evaluate(strategies);
+    const std::vector<Score> scores = request_.evaluator.evaluate(strategies);
     evaluations_ += static_cast<std::int64_t>(strategies.size());
     std::size_t best = 0;
     for (std::size_t i = 1; i < scores.size(); ++i)
@@ -212,8 +205,8 @@ class PlacementSearch {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
     if (told_ && !attempt.score.better_than(*told_)) return;
     told_ = attempt.score;
-    observer_.on_improvement(attempt.strategy, attempt.score,
-                             {evaluations_, evaluations_, elapsed.count(), told_});
+    request_.observer.on_improvement(attempt.strategy, attempt.score,
+                                     {evaluations_, evaluations_, elapsed.count(), told_});
   }
 
   static void keep_better(std::optional<Attempt>& best, Attempt attempt) {
@@ -224,7 +217,7 @@ class PlacementSearch {
   Attempt split(Attempt best) {
     Attempt with = settings_.paper ? std::move(best) : Attempt{best.recipe, {}, {}, {}, {}, 0};
     if (!settings_.paper) with.plan = make_plan(problem_, with.recipe.replicas, with.recipe.dpos);
-    with.splits = os_dpos(problem_, with.plan, settings_.splitting, stop_);
+    with.splits = os_dpos(problem_, with.plan, settings_.splitting, request_.stop);
     if (with.splits > 0 || settings_.paper) translate(with);
     if (settings_.paper || (with.splits > 0 && with.score.better_than(best.score))) return with;
     best.plan.trials = std::move(with.plan.trials);
@@ -267,30 +260,20 @@ class PlacementSearch {
     return steps;
   }
 
+  const PlanRequest& request_;
   const Problem& problem_;
-  Evaluator& evaluator_;
-  const PlannerOptions& options_;
-  Observer& observer_;
-  const std::stop_token& stop_;
-  const Settings settings_;
+  const Settings& settings_;
   std::int64_t evaluations_ = 0;
   std::optional<Score> told_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-class FastT final : public Planner {
- public:
-  std::string name() const override { return "fastt"; }
-  std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
-  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-                  Observer& observer, std::stop_token stop,
-                  std::shared_ptr<const SearchTree>) override {
-    return PlacementSearch(problem, evaluator, options, observer, stop).run();
-  }
-};
+PlanResult plan_fastt(const PlanRequest& request, const Settings& settings) {
+  return PlacementSearch(request, settings).run();
+}
 
 }  // namespace
 
-std::unique_ptr<Planner> make_fastt() { return std::make_unique<FastT>(); }
+std::unique_ptr<Planner> make_fastt() { return make_planner("fastt", plan_fastt); }
 
 }  // namespace strato

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/at.h"
+
 namespace strato::fastt {
 namespace {
 
@@ -39,7 +41,7 @@ class Splitter {
 
  private:
   void try_all(NodeIndex node) {
-    const NodeInfo& info = plan_.graph.nodes[static_cast<std::size_t>(node)];
+    const NodeInfo& info = plan_.graph.nodes[at(node)];
     if (info.role != Role::Replica && info.role != Role::Single) return;
     const int most = static_cast<int>(plan_.dpos->devices().size());
     if (splits_along_batch(*problem_.graph, info.op))
@@ -53,12 +55,12 @@ class Splitter {
   void try_axis(OpId op, const SplitAxis& axis) {
     const std::vector<NodeIndex>& replicas = plan_.graph.of_op[op];
     const bool untouched = std::ranges::all_of(replicas, [&](NodeIndex replica) {
-      const Role role = plan_.graph.nodes[static_cast<std::size_t>(replica)].role;
+      const Role role = plan_.graph.nodes[at(replica)].role;
       return role == Role::Replica || role == Role::Single;
     });
     if (!untouched) return;  // a replica is in parts
     const Tensor& made = problem_.graph->tensor(problem_.graph->op(op).outputs.front());
-    const std::int64_t extent = made.shape[static_cast<std::size_t>(axis.axis)];
+    const std::int64_t extent = made.shape[at(axis.axis)];
     const auto most =
         std::min<std::int64_t>(extent, static_cast<std::int64_t>(plan_.dpos->devices().size()));
     for (int parts = 2; parts <= most && !stop_.stop_requested(); ++parts)

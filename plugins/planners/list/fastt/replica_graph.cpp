@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/program/value/tables.h"
 
@@ -178,7 +179,7 @@ class Builder {
         builder_.add_edge(makers[r], node, slice(tensor, result_.samples[r]));
       return;
     }
-    const std::int64_t samples = result_.nodes[static_cast<std::size_t>(node)].samples;
+    const std::int64_t samples = result_.nodes[at(node)].samples;
     builder_.add_edge(makers[makers.size() == 1 ? 0 : replica], node, slice(tensor, samples));
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/strategy/value/strategy.h"
 
@@ -85,7 +86,7 @@ class Splitting {
   Split split_;
 
  private:
-  const NodeInfo& info(NodeIndex node) const { return nodes_[static_cast<std::size_t>(node)]; }
+  const NodeInfo& info(NodeIndex node) const { return nodes_[at(node)]; }
 
   void inputs_of_all() {
     for (const NodeIndex node : split_.edit.removed)
@@ -163,10 +164,10 @@ class Splitting {
 
 std::optional<Split> split_batch(const Problem& problem, const std::vector<NodeInfo>& nodes,
                                  const Dpos& dpos, NodeIndex node, int parts) {
-  const NodeInfo& info = nodes[static_cast<std::size_t>(node)];
+  const NodeInfo& info = nodes[at(node)];
   if (info.samples < parts) return std::nullopt;
   std::vector<DeviceShare> shares;
-  for (int p = 0; p < parts; ++p) shares.push_back({DeviceId(static_cast<std::size_t>(p)), 1});
+  for (int p = 0; p < parts; ++p) shares.push_back({DeviceId(at(p)), 1});
   const std::vector<std::int64_t> samples = apportion(info.samples, shares);
   Splitting splitting(problem, nodes, dpos, {node}, samples);
   splitting.add_inputs(
@@ -184,7 +185,7 @@ std::optional<Split> split_batch(const Problem& problem, const std::vector<NodeI
 
 Split split_axis(const Problem& problem, const std::vector<NodeInfo>& nodes, const Dpos& dpos,
                  const std::vector<NodeIndex>& replicas, const SplitAxis& axis, int parts) {
-  const auto count = static_cast<std::size_t>(parts);
+  const auto count = at(parts);
   const std::int64_t batch = problem.graph->batch();
   Splitting splitting(problem, nodes, dpos, replicas, std::vector<std::int64_t>(count, 1));
   splitting.split_.axis = axis.axis;

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/base/at.h"
 #include "core/schedule/list/placement.h"
 
 namespace strato::fastt {
@@ -40,7 +41,7 @@ class Translating {
     std::map<DeviceId, std::int64_t> weight;
     std::int64_t divisor = 0;
     for (const NodeIndex node : plan_.graph.of_op[op]) {
-      const NodeInfo& info = plan_.graph.nodes[static_cast<std::size_t>(node)];
+      const NodeInfo& info = plan_.graph.nodes[at(node)];
       const bool in_samples = info.role == Role::Replica || info.role == Role::Part;
       weight[plan_.dpos->device(node)] += in_samples ? info.samples : 1;
     }
@@ -64,7 +65,7 @@ class Translating {
       for (const TensorId input : graph_.op(op).inputs) {
         if (!input.valid() || !graph_.tensor(input).producer.valid()) continue;
         const OpId maker = graph_.tensor(input).producer;
-        return choices_[static_cast<std::size_t>(choice_of_[maker.index()])];
+        return choices_[at(choice_of_[maker.index()])];
       }
     return decision_on_device(shares.front().device);
   }
@@ -75,10 +76,10 @@ class Translating {
       key.push_back(share.device.value());
       key.push_back(share.weight);
     }
-    const auto [at, fresh] =
+    const auto [found, fresh] =
         number_of_.try_emplace(std::move(key), static_cast<std::int32_t>(choices_.size()));
     if (fresh) choices_.push_back(decision);
-    return at->second;
+    return found->second;
   }
 
   // Returns each op's place among all when they are sorted by their first start.

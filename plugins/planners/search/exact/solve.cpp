@@ -6,7 +6,7 @@
 
 #include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/linear/integer_solver.h"
+#include "core/linear/solver.h"
 #include "plugins/planners/search/exact/formulation.h"
 
 namespace strato::exact {

@@ -1,14 +1,19 @@
-// Mixed-integer programs, solved by Cbc. Safe from any thread: every call has a model of its own,
-// and prints nothing.
+// Linear programs, solved by Clp, and mixed-integer ones, solved by Cbc. Safe from any thread:
+// every call has a model of its own, and prints nothing.
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
 #include "core/linear/linear_program.h"
 
 namespace strato {
+
+// The optimum's values by column; every column may be a fraction. Nothing when the dual simplex
+// needs more iterations than that, or there is no optimum. Depends on the arguments alone.
+std::optional<std::vector<double>> solve_linear(const LinearProgram& program, int most_iterations);
 
 struct IntegerSearch {
   double seconds = 10;  // elapsed

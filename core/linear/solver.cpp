@@ -1,4 +1,4 @@
-#include "core/linear/integer_solver.h"
+#include "core/linear/solver.h"
 
 #include <CbcEventHandler.hpp>
 #include <CbcHeuristic.hpp>
@@ -9,14 +9,36 @@
 #include <CglMixedIntegerRounding2.hpp>
 #include <CglProbing.hpp>
 #include <ClpEventHandler.hpp>
+#include <ClpSimplex.hpp>
+#include <CoinPackedMatrix.hpp>
 #include <OsiClpSolverInterface.hpp>
 #include <algorithm>
 #include <chrono>
 
-#include "core/linear/coin.h"
-
 namespace strato {
 namespace {
+
+// Gives a program the form that Clp and Cbc take.
+template <class Model>
+void load(const LinearProgram& program, Model& model) {
+  std::vector<CoinBigIndex> begin{0};
+  std::vector<int> columns;
+  std::vector<double> factors, least, most;
+  for (const LinearProgram::Constraint& constraint : program.constraints) {
+    for (const auto& [column, factor] : constraint.terms) {
+      columns.push_back(column);
+      factors.push_back(factor);
+    }
+    begin.push_back(static_cast<CoinBigIndex>(columns.size()));
+    least.push_back(constraint.least);
+    most.push_back(constraint.most);
+  }
+  const CoinPackedMatrix matrix(false, program.columns(), static_cast<int>(least.size()),
+                                begin.back(), factors.data(), columns.data(), begin.data(),
+                                nullptr);
+  model.loadProblem(matrix, program.lower.data(), program.upper.data(), program.cost.data(),
+                    least.data(), most.data());
+}
 
 class Deadline {
  public:
@@ -104,6 +126,17 @@ void branch_and_bound(const LinearProgram& program, const IntegerSearch& search,
 }
 
 }  // namespace
+
+std::optional<std::vector<double>> solve_linear(const LinearProgram& program, int most_iterations) {
+  ClpSimplex model;
+  model.setLogLevel(0);
+  load(program, model);
+  model.setMaximumIterations(most_iterations);
+  model.dual();
+  if (!model.isProvenOptimal()) return std::nullopt;
+  const double* values = model.primalColumnSolution();
+  return std::vector<double>(values, values + program.columns());
+}
 
 IntegerSolution solve_integer(const LinearProgram& program, const IntegerSearch& search) {
   const Deadline deadline(search.seconds, search.stop);
