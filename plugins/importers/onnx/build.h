@@ -1,4 +1,5 @@
-// Builds the graph from translated ops. Include in .cpp files only.
+// Builds the graph from translated ops, and before that spreads linear layers. Include in .cpp
+// files only.
 #pragma once
 
 #include <string>
@@ -16,5 +17,14 @@ std::string graph_name(const std::string& name);
 // GraphBuilder does.
 Graph build_graph(const Translation& translation, const Binding& binding, const std::string& name,
                   const std::string& file);
+
+// Linear layers that exporters wrap in two Reshapes: [steps, batch, k] -> [steps * batch, k] ->
+// Gemm -> [steps * batch, n] -> [steps, batch, n]. In the merged axis the samples are no longer
+// outermost, so that nothing behind it could be split by samples. The layer is the same on the axes
+// as they are.
+//
+// Rewrites each such layer to MatMul and Add (with a Transpose of a weight that is stored
+// transposed).
+void spread_linear_layers(Translation& translation);
 
 }  // namespace strato::onnx_import

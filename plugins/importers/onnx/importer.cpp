@@ -6,10 +6,8 @@
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/load/tensor_files.h"
 #include "plugins/importers/onnx/bind/bind.h"
-#include "plugins/importers/onnx/bind/uses.h"
 #include "plugins/importers/onnx/build.h"
 #include "plugins/importers/onnx/read/read_model.h"
-#include "plugins/importers/onnx/spread.h"
 #include "plugins/importers/onnx/translate/translate.h"
 #include "plugins/importers/onnx/weights.h"
 

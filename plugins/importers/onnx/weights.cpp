@@ -12,7 +12,6 @@
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "plugins/importers/onnx/bind/bind.h"
-#include "plugins/importers/onnx/bind/uses.h"
 #include "plugins/importers/onnx/build.h"
 #include "plugins/importers/onnx/read/read_model.h"
 #include "plugins/importers/onnx/read/tensor_value.h"

@@ -1,4 +1,5 @@
-// The dimensions of a model's inputs: which is the batch, and what the symbolic ones are bound to.
+// What a model's inputs are: weights or data; which of their dimensions is the batch, and what the
+// symbolic ones are bound to.
 // Include in .cpp files only.
 #pragma once
 
@@ -9,13 +10,34 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/plugin/api/plugin.h"
-#include "plugins/importers/onnx/bind/uses.h"
 #include "plugins/importers/onnx/read/read_model.h"
 
 namespace strato::onnx_import {
+
+// Finds the readers of a tensor and their slots, which tell weights from data.
+class Uses {
+ public:
+  explicit Uses(const onnx::GraphProto& graph);
+
+  // Read as a weight (a convolution's filter, a norm's scale, an embedding table) by some op,
+  // directly or through ops that only rename, reshape or convert.
+  bool as_weight(const std::string& tensor) const;
+  // Never read but as a setting (bounds, scales, padding), or as a lone number in arithmetic.
+  bool only_as_setting(const std::string& tensor, bool lone_number) const;
+
+ private:
+  void note_readers(const onnx::GraphProto& graph);
+
+  struct Reader {
+    const onnx::NodeProto* node;
+    int slot;
+  };
+  std::unordered_map<std::string, std::vector<Reader>> readers_;
+};
 
 struct BoundInput {
   std::string name;

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "plugins/importers/onnx/bind/bind.h"
-#include "plugins/importers/onnx/bind/uses.h"
 #include "plugins/importers/onnx/read/read_model.h"
 #include "plugins/importers/onnx/read/value.h"
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "plugins/importers/onnx/bind/bind.h"
-#include "plugins/importers/onnx/bind/uses.h"
 #include "plugins/importers/onnx/read/read_model.h"
 #include "plugins/importers/onnx/scope/tensors.h"
 

@@ -1,8 +1,9 @@
 // What a translation has so far: tensors and lists by name, and what writing bodies out takes.
+#include "plugins/importers/onnx/scope/scope.h"
+
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "plugins/importers/onnx/scope/expansion.h"
 #include "plugins/importers/onnx/scope/tensors.h"
 
 namespace strato::onnx_import {

@@ -1,9 +1,10 @@
-#include "plugins/importers/onnx/bind/uses.h"
-
 #include <algorithm>
 #include <initializer_list>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
+
+#include "plugins/importers/onnx/bind/bind.h"
 
 namespace strato::onnx_import {
 namespace {
