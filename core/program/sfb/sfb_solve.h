@@ -8,7 +8,7 @@
 
 namespace strato {
 
-// By Cbc (core/linear/integer_solver.h). Of several optima any, the same in each call. After
+// By Cbc (core/linear/solver.h). Of several optima any, the same in each call. After
 // `seconds` (elapsed), or soon after it is asked to stop, the best choice so far: at worst nothing
 // is duplicated. Every call has a model of its own, and prints nothing.
 SfbSolution solve_by_cbc(const SfbProblem& problem, double seconds, std::stop_token stop = {});

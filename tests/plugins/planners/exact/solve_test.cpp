@@ -5,6 +5,7 @@
 
 #include "core/schedule/dag/transfer_times.h"
 #include "plugins/planners/search/exact/formulation.h"
+#include "tests/core/schedule/schedule_check.h"
 #include "tests/plugins/planners/exact/kit.h"
 
 namespace strato::exact {
