@@ -31,7 +31,7 @@ class OptionsForm : public QFrame {
   explicit OptionsForm(Load load, QWidget* parent = nullptr);
   ~OptionsForm() override;  // waits for a load
 
-  void show_planner(const QString& planner);  // "tag+sfb"
+  void show_planner(const QString& planner);           // "tag+sfb"
   bool loading() const { return loads_.has_value(); }  // until the rows are there
 
   // Into the options of a search by this planner: what differs from the defaults.

@@ -60,9 +60,12 @@ const Instance* Copies::local(TensorId tensor, DeviceId device, PartId part) con
 
 Copies::Here Copies::find(TensorId tensor, DeviceId device, PartId samples) const {
   Here result;
+  const IdVector<PartId, Part>& parts = emitter_.program().parts;
+  const AxisRange range = parts[samples].first();
   const auto covers = [&](const Instance& here) {
-    return here.part == samples ||
-           contains(emitter_.program().parts[here.part], emitter_.program().parts[samples]);
+    if (here.part == samples || here.part == kWhole) return true;
+    const Part& has = parts[here.part];
+    return has.is_samples() && samples != kWhole && has.first().contains(range);
   };
   const Instance* made = own(tensor, device);
   if (made && made->part == samples) return {made, made, false};

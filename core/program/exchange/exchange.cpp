@@ -104,8 +104,10 @@ Instance Exchange::slice(TensorId tensor, DeviceId device, std::int32_t begin, s
 // Slices of slices go one level deep: a piece is a part of its owner's slice.
 Instance Exchange::pieces_of_slice(TensorId tensor, DeviceId device, const AxisRange& samples,
                                    bool has_copies) {
+  const std::vector<Shard>& owners = placement_.layout(copies_.made(tensor).layout).shards;
   std::vector<Instance> pieces;
-  for (const Shard& owner : placement_.layout(copies_.made(tensor).layout).shards) {
+  pieces.reserve(owners.size());
+  for (const Shard& owner : owners) {
     const std::int32_t from = std::max(samples.begin, owner.begin),
                        to = std::min(samples.end, owner.end);
     if (from >= to) continue;

@@ -37,23 +37,11 @@ void ExchangeTasks::set_priorities(std::span<const std::int32_t> priorities) {
   }
 }
 
-PartId ExchangeTasks::samples(TensorId tensor, std::int32_t begin, std::int32_t end) {
-  const BatchKind kind = tables_.tensors[tensor].kind;
-  if (kind == BatchKind::Whole || end - begin == tables_.batch) return kWhole;
-  return kind == BatchKind::Batched ? emitter_.parts().samples(begin, end)
-                                    : emitter_.parts().partial_sum(begin, end);
-}
-
 PartId ExchangeTasks::part(TensorId tensor, const AxisRange& range) {
   if (range.axis == kBatchAxis) return samples(tensor, range.begin, range.end);
   const Shape& shape = tables_.graph->tensor(tensor).shape;
   if (range.size() == shape[static_cast<std::size_t>(range.axis)]) return kWhole;
   return emitter_.parts().find(Part().cut(range));
-}
-
-AxisRange ExchangeTasks::samples_of(const Instance& instance) const {
-  const AxisRange* samples = emitter_.program().parts[instance.part].along(kBatchAxis);
-  return samples ? *samples : all_samples();
 }
 
 Bytes ExchangeTasks::bytes_of(TensorId tensor, const AxisRange& range) const {

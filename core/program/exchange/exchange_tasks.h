@@ -29,8 +29,16 @@ class ExchangeTasks {
 
   // Which part of a tensor a range of it is: of the batch, in the tensor's kind, or of an axis.
   PartId part(TensorId tensor, const AxisRange& range);
-  PartId samples(TensorId tensor, std::int32_t begin, std::int32_t end);
-  AxisRange samples_of(const Instance& instance) const;
+  PartId samples(TensorId tensor, std::int32_t begin, std::int32_t end) {
+    const BatchKind kind = tables_.tensors[tensor].kind;
+    if (kind == BatchKind::Whole || end - begin == tables_.batch) return kWhole;
+    return kind == BatchKind::Batched ? emitter_.parts().samples(begin, end)
+                                      : emitter_.parts().partial_sum(begin, end);
+  }
+  AxisRange samples_of(const Instance& instance) const {
+    const Part& part = emitter_.program().parts[instance.part];
+    return part.is_whole() || part.is_slice() ? all_samples() : part.first();
+  }
   AxisRange all_samples() const { return {kBatchAxis, 0, tables_.batch}; }
   // At least 1.
   Bytes bytes_of(TensorId tensor, const AxisRange& range) const;
