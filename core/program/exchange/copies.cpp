@@ -5,6 +5,7 @@ namespace strato {
 void Copies::start() {
   made_.assign(tables_.tensors.size(), Made());
   instances_.clear();
+  heads_.clear();
 }
 
 std::size_t Copies::declare(TensorId tensor, LayoutId layout) {
@@ -35,8 +36,13 @@ void Copies::forget_copies(TensorId tensor) {
 }
 
 Instance Copies::add(TensorId tensor, Instance instance) {
-  std::int32_t& copies = made_[tensor].copies;
-  instance.next = std::exchange(copies, static_cast<std::int32_t>(instances_.size()));
+  std::int32_t& lists = made_[tensor].copies;
+  if (lists < 0) {
+    lists = static_cast<std::int32_t>(heads_.size());
+    heads_.resize(heads_.size() + tables_.cluster->device_count(), -1);
+  }
+  std::int32_t& last = heads_[static_cast<std::size_t>(lists) + instance.device.index()];
+  instance.next = std::exchange(last, static_cast<std::int32_t>(instances_.size()));
   instances_.push_back(instance);
   return instance;
 }
@@ -50,9 +56,9 @@ const Instance* Copies::own(TensorId tensor, DeviceId device) const {
 
 const Instance* Copies::local(TensorId tensor, DeviceId device, PartId part) const {
   if (const Instance* here = own(tensor, device); here && here->part == part) return here;
-  for (std::int32_t i = made_[tensor].copies; i >= 0;) {
+  for (std::int32_t i = last_copy(tensor, device); i >= 0;) {
     const Instance& here = instances_[static_cast<std::size_t>(i)];
-    if (here.device == device && here.part == part) return &here;
+    if (here.part == part) return &here;
     i = here.next;
   }
   return nullptr;
@@ -69,10 +75,9 @@ Copies::Here Copies::find(TensorId tensor, DeviceId device, PartId samples) cons
   };
   const Instance* made = own(tensor, device);
   if (made && made->part == samples) return {made, made, false};
-  for (std::int32_t i = made_[tensor].copies; i >= 0;) {
+  for (std::int32_t i = last_copy(tensor, device); i >= 0;) {
     const Instance& here = instances_[static_cast<std::size_t>(i)];
     i = here.next;
-    if (here.device != device) continue;
     result.copies = true;
     if (here.part == samples) result.exact = &here;
     if (covers(here)) result.covering = &here;  // the last in the list was made first

@@ -18,7 +18,8 @@ class Copies {
   struct Made {
     std::int32_t first = -1;  // instance of shard 0 of the layout; the others' follow it
     LayoutId layout = -1;
-    std::int32_t copies = -1;  // list of instances that exchanges made
+    // Where heads_ has a list for each device of the instances that exchanges made; -1: none.
+    std::int32_t copies = -1;
     std::int32_t fetches = 0;  // from equally near copies, to take turns
     Form form = Form::Absent;
     std::int8_t axis = -1;  // of Parts: the axis along which it is divided
@@ -73,12 +74,18 @@ class Copies {
 
  private:
   const Instance* own(TensorId tensor, DeviceId device) const;  // what the device made of it
+  // The device's copy that was made last; the others follow it. -1: none.
+  std::int32_t last_copy(TensorId tensor, DeviceId device) const {
+    const std::int32_t lists = made_[tensor].copies;
+    return lists < 0 ? -1 : heads_[static_cast<std::size_t>(lists) + device.index()];
+  }
 
   const Tables& tables_;
   Placement& placement_;
   const Emitter& emitter_;
   IdVector<TensorId, Made> made_;
   std::vector<Instance> instances_;
+  std::vector<std::int32_t> heads_;  // of lists of instances; one for each device of a tensor
 };
 
 }  // namespace strato

@@ -40,12 +40,6 @@ void Residents::add_homes(TensorId parameter) {
       add_all(parameter, homes.shards[i].device);
 }
 
-Bytes Residents::bytes(TensorId tensor, DeviceId device) const {
-  const Samples has = samples_[cell(tensor, device)];
-  if (has.end <= has.begin) return Bytes(0);
-  return slice_bytes(tables_.tensors[tensor], has.begin, has.end, tables_.batch);
-}
-
 void Residents::forget(TensorId tensor) {
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
     samples_[cell(tensor, DeviceId(d))] = Samples();

@@ -40,7 +40,11 @@ class Residents {
   void add_homes(TensorId parameter);
 
   // Samples and whole tensors alone.
-  Bytes bytes(TensorId tensor, DeviceId device) const;
+  Bytes bytes(TensorId tensor, DeviceId device) const {
+    const Samples has = samples_[cell(tensor, device)];
+    if (has.end <= has.begin) return Bytes(0);
+    return slice_bytes(tables_.tensors[tensor], has.begin, has.end, tables_.batch);
+  }
   void forget(TensorId tensor);
 
   void list(std::vector<Resident>& residents) const;
@@ -57,13 +61,13 @@ class Residents {
 
   std::size_t cell(TensorId tensor, DeviceId device) const {
     const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
-    return slot * tables_.cluster->device_count() + device.index();
+    return device.index() * tables_.slots.size() + slot;
   }
   Bytes slice_bytes_at(const Place& place) const;  // 0: none
 
   const Tables& tables_;
   const Placement& placement_;
-  std::vector<Samples> samples_;  // slot x device
+  std::vector<Samples> samples_;  // device x slot
   std::map<Place, Part> slices_;
   std::map<Place, Bytes> more_bytes_, carried_;
 };

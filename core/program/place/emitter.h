@@ -21,7 +21,7 @@ struct Instance {
   PartId part = kWhole;
   std::int32_t slot = -1;  // of a parameter's resident bytes: its row in Tables::slots
   bool exclusive = false;  // a partial sum that no other tensor's reader looks at
-  std::int32_t next = -1;  // in the list of instances that an exchange made
+  std::int32_t next = -1;  // the copy of the tensor that the device had before this one
 };
 
 class Emitter {
