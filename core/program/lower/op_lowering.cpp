@@ -88,25 +88,28 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
     for (const std::int32_t slot : inputs.at_home) emitter_.read_parameter(slot, shard.device);
     if (task.kind == TaskKind::Update) overwrite_parameters(op, shard.device);
     last = emitter_.next_task();
-    write_outputs(op, s, last);
-    task.device = shard.device;
     if (layout.sharded) task.part = emitter_.parts().samples(shard.begin, shard.end);
+    write_outputs(op, shard, s, last, task.part);
+    task.device = shard.device;
     task.duration = tables_.op_time(shard.costs, op);
     emitter_.commit_compute(task);
   }
   return last;
 }
 
-// An update writes in place.
-void OpLowering::write_outputs(OpId op, std::size_t shard, TaskId task) {
-  const Shard& at = placement_.layout(op).shards[shard];
+// An update writes in place. `samples`: the shard's, which a batched output is of, too.
+void OpLowering::write_outputs(OpId op, const Shard& at, std::size_t shard, TaskId task,
+                               PartId samples) {
+  const bool in_place = tables_.ops[op].kind == TaskKind::Update;
   for (const TensorId output : tables_.outputs(op)) {
-    Instance made{{}, task, at.device, tasks_.samples(output, at.begin, at.end)};
+    const TensorFacts& facts = tables_.tensors[output];
+    const PartId part =
+        facts.kind == BatchKind::Batched ? samples : tasks_.samples(output, at.begin, at.end);
+    Instance made{{}, task, at.device, part};
     made.exclusive = true;
-    if (tables_.ops[op].kind != TaskKind::Update)
-      made.buffer = emitter_.write(
-          output, at.device, slice_bytes(tables_.tensors[output], at.begin, at.end, tables_.batch),
-          made.part);
+    if (!in_place)
+      made.buffer = emitter_.write(output, at.device,
+                                   slice_bytes(facts, at.begin, at.end, tables_.batch), part);
     copies_.set(copies_.first(output) + shard, made);
   }
 }

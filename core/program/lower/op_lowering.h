@@ -56,7 +56,7 @@ class OpLowering {
   void sort_inputs(OpId op, Inputs& inputs);
   Instance bring(OpId op, std::size_t shard, std::size_t input);
   TaskId compute(OpId op, std::size_t first_shard, std::size_t end_shard, const Inputs& inputs);
-  void write_outputs(OpId op, std::size_t shard, TaskId task);
+  void write_outputs(OpId op, const Shard& at, std::size_t shard, TaskId task, PartId samples);
   void overwrite_parameters(OpId update, DeviceId device);
   void return_parameters(OpId update, TaskId updated);
   void lower_alias(OpId op);
