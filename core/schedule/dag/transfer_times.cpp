@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -11,13 +10,40 @@
 namespace strato {
 namespace {
 
-// A few of the sizes, from the smallest to the largest.
-std::vector<Bytes> probes_of(const Dag& dag) {
+// Numbers values as they come; open addressing, because a dag has many edges and few sizes.
+class SizeNumbers {
+ public:
+  std::int32_t number(Bytes bytes) {
+    if (sizes.size() * 2 >= slots_.size()) grow();
+    std::int32_t& slot = slots_[place(bytes)];
+    if (slot < 0) {
+      slot = static_cast<std::int32_t>(sizes.size());
+      sizes.push_back(bytes);
+    }
+    return slot;
+  }
+  std::vector<Bytes> sizes;
+
+ private:
+  std::size_t place(Bytes bytes) const {
+    const std::size_t mask = slots_.size() - 1;
+    auto place = static_cast<std::size_t>(
+        (static_cast<std::uint64_t>(bytes.value) * 0x9e3779b97f4a7c15u) >> 32);
+    while (slots_[place & mask] >= 0 && sizes[at(slots_[place & mask])] != bytes) ++place;
+    return place & mask;
+  }
+  void grow() {
+    slots_.assign(std::max<std::size_t>(64, slots_.size() * 4), -1);
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      slots_[place(sizes[i])] = static_cast<std::int32_t>(i);
+  }
+  std::vector<std::int32_t> slots_;  // a power of two of them
+};
+
+// A few of the sizes, which are each there once, from the smallest to the largest.
+std::vector<Bytes> probes_of(std::vector<Bytes> sizes) {
   constexpr std::size_t kProbes = 8;
-  std::set<Bytes> distinct;
-  for (std::size_t e = 0; e < dag.edge_count(); ++e)
-    distinct.insert(dag.bytes(static_cast<std::int32_t>(e)));
-  const std::vector<Bytes> sizes(distinct.begin(), distinct.end());
+  std::ranges::sort(sizes);
   std::vector<Bytes> probes;
   for (std::size_t i = 0; i < kProbes && !sizes.empty(); ++i)
     probes.push_back(sizes[i * (sizes.size() - 1) / (kProbes - 1)]);
@@ -70,9 +96,12 @@ std::int32_t PairTimes::row(Bytes bytes) {
 }
 
 TransferTimes::TransferTimes(const Dag& dag, const Cluster& cluster, const CostModel& cost)
-    : times_(cluster, cost, probes_of(dag)) {
-  for (std::size_t e = 0; e < dag.edge_count(); ++e)
-    row_.push_back(times_.row(dag.bytes(static_cast<std::int32_t>(e))));
+    : row_(dag.edge_count()) {
+  SizeNumbers numbers;
+  for (std::size_t e = 0; e < row_.size(); ++e)
+    row_[e] = numbers.number(dag.bytes(static_cast<std::int32_t>(e)));
+  times_.emplace(cluster, cost, probes_of(numbers.sizes));
+  for (const Bytes size : numbers.sizes) times_->row(size);
 }
 
 }  // namespace strato

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -52,13 +53,13 @@ class TransferTimes {
  public:
   TransferTimes(const Dag& dag, const Cluster& cluster, const CostModel& cost);
   Nanos time(std::int32_t edge, DeviceId from, DeviceId to) const {
-    return times_.time(row_[at(edge)], from, to);
+    return times_->time(row_[at(edge)], from, to);
   }
-  Nanos longest(std::int32_t edge) const { return times_.longest(row_[at(edge)]); }
-  Nanos mean(std::int32_t edge) const { return times_.mean(row_[at(edge)]); }
+  Nanos longest(std::int32_t edge) const { return times_->longest(row_[at(edge)]); }
+  Nanos mean(std::int32_t edge) const { return times_->mean(row_[at(edge)]); }
 
  private:
-  PairTimes times_;
+  std::optional<PairTimes> times_;
   std::vector<std::int32_t> row_;  // by edge
 };
 
