@@ -6,6 +6,7 @@
 - No class has more than 25 methods: member functions that its header or its source declares, overloads once each.
 - The members of a class are defined in its header and in at most two sources.
 - No room (a folder of core or plugins) has more than 20 sources.
+- One word is one public type: no two headers of core, plugins, views and app declare types of one name in one namespace.
 - Every source has a header of its name in its folder, or is the one second source of a header: foo_part.cpp of foo.h.
   A plugin's entry file (with STRATOSCOPE_... at its end) and main.cpp have none.
 
@@ -33,15 +34,28 @@ def sources():
                 yield path.relative_to(ROOT)
 
 
-def tags(paths):
-    command = ["ctags", "--languages=C++", "--langmap=C++:+.h.cu", "--kinds-C++=fp", "--fields=+sKZ", "--fields=-Z",
+def tags(paths, kinds, scopes):
+    command = ["ctags", "--languages=C++", "--langmap=C++:+.h.cu", f"--kinds-C++={kinds}", "--fields=+sKZ", "--fields=-Z",
                "--output-format=json", "-o", "-", "-L", "-"]
     text = subprocess.run(command, input="\n".join(map(str, paths)), text=True, capture_output=True, check=True,
                           cwd=ROOT).stdout
     for line in text.splitlines():
         tag = json.loads(line)
-        if tag.get("scopeKind") in ("class", "struct"):
+        if tag.get("scopeKind") in scopes:
             yield tag
+
+
+def declared_twice():
+    """Two types of one name in one namespace would be one to the linker: what a vector of one does, it does to both."""
+    headers = [path.relative_to(ROOT) for folder in ("core", "plugins", "views", "app")
+               for path in sorted((ROOT / folder).rglob("*.h"))]
+    declared = collections.defaultdict(set)
+    for tag in tags(headers, "csg", ("namespace",)):
+        if "__anon" not in tag["scope"]:
+            declared[f"{tag['scope']}::{tag['name']}"].add(tag["path"])
+    for name, paths in sorted(declared.items()):
+        if len(paths) > 1:
+            yield f"type {name}", f"declared in {' and in '.join(sorted(paths))}"
 
 
 def unqualified(scope):
@@ -51,7 +65,7 @@ def unqualified(scope):
 def classes(paths):
     """(class, the folder that it is in) -> its methods, and the sources that define some."""
     methods, defined = collections.defaultdict(set), collections.defaultdict(set)
-    for tag in tags(paths):
+    for tag in tags(paths, "fp", ("class", "struct")):
         path = pathlib.PurePosixPath(tag["path"])
         key = (unqualified(tag["scope"]), str(path.parent))
         methods[key].add(tag["name"])
@@ -99,6 +113,7 @@ def broken(paths):
     for room, count in sorted(rooms.items()):
         if count > MOST_FILES:
             yield f"room {room}", f"{count} files, at most {MOST_FILES}"
+    yield from declared_twice()
     for path in without_header(paths):
         yield f"header {path}", "no header of its name, and not the one second source of one"
 

@@ -16,10 +16,10 @@ class OpSearch {
         figures_(figures),
         op_times_(op_times) {}
 
-  OpFacts facts_of(OpId id) const {
+  QueriedOp facts_of(OpId id) const {
     const Op& op = graph_.op(id);
     const GroupId group = problem_.grouping->group_of(id);
-    OpFacts facts;
+    QueriedOp facts;
     facts.name = op.name;
     facts.type = op.type;
     facts.phase = name_of(op.phase);
@@ -57,7 +57,7 @@ class OpSearch {
     return op.index() < op_times_.size() ? to_seconds(op_times_[op.index()]) : 0;
   }
 
-  void add_placement(const Decision& decision, OpId op, OpFacts& facts) const {
+  void add_placement(const Decision& decision, OpId op, QueriedOp& facts) const {
     facts.mode = label_of(decision.mode);
     const auto add = [&](DeviceId id) {
       const Device& device = problem_.cluster->device(id);

@@ -13,15 +13,15 @@ struct VitalWords {
   Q_DECLARE_TR_FUNCTIONS(VitalSigns)
 };
 
-std::vector<DeviceMemory> by_fullness(const Timeline& timeline) {
-  std::vector<DeviceMemory> devices;
+std::vector<DeviceFullness> by_fullness(const Timeline& timeline) {
+  std::vector<DeviceFullness> devices;
   for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
     const DeviceUse& use = timeline.devices[DeviceId(d)];
     devices.push_back({DeviceId(d), use.peak, use.capacity});
   }
   std::stable_sort(
       devices.begin(), devices.end(),
-      [](const DeviceMemory& a, const DeviceMemory& b) { return a.fraction() > b.fraction(); });
+      [](const DeviceFullness& a, const DeviceFullness& b) { return a.fraction() > b.fraction(); });
   return devices;
 }
 
@@ -38,9 +38,9 @@ std::optional<VitalSigns> vital_signs(const Snapshot& snapshot) {
     signs.baseline_feasible = snapshot.baseline->timeline->feasible;
   }
   if (snapshot.lower_bound.value > 0) signs.over_bound = timeline.step_time / snapshot.lower_bound;
-  const std::vector<DeviceMemory> devices = by_fullness(timeline);
+  const std::vector<DeviceFullness> devices = by_fullness(timeline);
   if (!devices.empty()) signs.worst = devices.front();
-  for (const DeviceMemory& device : devices) {
+  for (const DeviceFullness& device : devices) {
     if (device.peak > device.capacity) signs.too_full.push_back(device);
   }
   if (snapshot.before) {
@@ -54,7 +54,7 @@ std::optional<VitalSigns> vital_signs(const Snapshot& snapshot) {
 
 QString why_infeasible(const VitalSigns& signs, const Cluster& cluster) {
   if (signs.too_full.empty()) return {};
-  const DeviceMemory& worst = signs.too_full.front();
+  const DeviceFullness& worst = signs.too_full.front();
   QString text = VitalWords::tr("does not fit: %1 needs %2 of %3")
                      .arg(QString::fromStdString(cluster.device(worst.device).name),
                           style::bytes(worst.peak), style::bytes(worst.capacity));

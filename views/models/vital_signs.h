@@ -10,7 +10,7 @@
 
 namespace strato {
 
-struct DeviceMemory {
+struct DeviceFullness {
   DeviceId device;
   Bytes peak, capacity;
   double fraction() const { return peak / capacity; }
@@ -21,10 +21,10 @@ struct VitalSigns {
   bool feasible = true;
   std::optional<double> speedup;  // times data parallel; nothing while the baseline is unknown
   bool baseline_feasible = true;
-  std::optional<double> over_bound;    // step time / lower bound
-  DeviceMemory worst;                  // the fullest device
-  std::vector<DeviceMemory> too_full;  // fullest first
-  std::optional<Nanos> delta;          // since the last edit, when there was one
+  std::optional<double> over_bound;      // step time / lower bound
+  DeviceFullness worst;                  // the fullest device
+  std::vector<DeviceFullness> too_full;  // fullest first
+  std::optional<Nanos> delta;            // since the last edit, when there was one
   double delta_fraction = 0;
   std::optional<ErrorBar> error;  // of the step time; nothing while it is computed
 };

@@ -88,14 +88,14 @@ struct SliceRow {
 };
 
 // Slices [first, last) drawn as one thing; last == first + 1 is a slice of its own.
-struct Fold {
+struct SliceFold {
   std::size_t first, last;
   std::size_t count() const { return last - first; }
 };
 
 inline constexpr double kFoldPixels = 3;
 
-// Calls visit(Fold) in time order for everything in view.
+// Calls visit(SliceFold) in time order for everything in view.
 template <class Visit>
 void fold_slices(const SliceRow& row, const TimeMapping& mapping, Visit&& visit) {
   const double smallest = kFoldPixels * mapping.ns_per_px, view_end = mapping.end();
@@ -112,15 +112,15 @@ void fold_slices(const SliceRow& row, const TimeMapping& mapping, Visit&& visit)
       // Only the last of them can reach beyond the block; a wide one is drawn by itself.
       if (next - 1 > i && wide(next - 1)) --next;
     }
-    visit(Fold{i, next});
+    visit(SliceFold{i, next});
     i = next;
   }
 }
 
 inline constexpr double kOutlinePixels = 6;
 
-// The same for some slices of a row, `marked` ascending: calls visit(Fold) of indices into `marked`
-// for everything in view. What is at least kOutlinePixels wide is by itself.
+// The same for some slices of a row, `marked` ascending: calls visit(SliceFold) of indices into
+// `marked` for everything in view. What is at least kOutlinePixels wide is by itself.
 template <class Visit>
 void fold_marked(const SliceRow& row, const std::vector<std::uint32_t>& marked,
                  const TimeMapping& mapping, Visit&& visit) {
@@ -140,17 +140,17 @@ void fold_marked(const SliceRow& row, const std::vector<std::uint32_t>& marked,
       guess = next - i;
       if (next - 1 > i && length(next - 1) >= smallest) --next;
     }
-    visit(Fold{i, next});
+    visit(SliceFold{i, next});
     i = next;
   }
 }
 
 // What is drawn at `time`: the fold that covers it, within `slack_px` of its edges.
-inline std::optional<Fold> fold_at(const SliceRow& row, const TimeMapping& mapping, double x,
-                                   double slack_px = 2) {
-  std::optional<Fold> best;
+inline std::optional<SliceFold> fold_at(const SliceRow& row, const TimeMapping& mapping, double x,
+                                        double slack_px = 2) {
+  std::optional<SliceFold> best;
   double best_distance = slack_px;
-  fold_slices(row, mapping, [&](Fold fold) {
+  fold_slices(row, mapping, [&](SliceFold fold) {
     const double from = mapping.x(static_cast<double>(row.start[fold.first]));
     const double to = std::max(mapping.x(static_cast<double>(row.end[fold.last - 1])), from + 1);
     const double distance = std::max({from - x, x - to, 0.0});

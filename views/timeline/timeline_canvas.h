@@ -103,7 +103,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   enum class Drag { None, Pressed, Range, Pan, LabelColumn, Slice };
   struct Hit {
     std::size_t row;
-    std::optional<Fold> fold;
+    std::optional<SliceFold> fold;
   };
 
   std::optional<Hit> hit(const QPoint& at) const;

@@ -31,7 +31,7 @@ void TimelinePainter::paint_critical_row(QPainter& painter, const RowLayout::Pla
   painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(colour, 2));
   JoinedBars lines(painter);
-  fold_marked(slices, marked, scene_.mapping, [&](const Fold& fold) {
+  fold_marked(slices, marked, scene_.mapping, [&](const SliceFold& fold) {
     const std::uint32_t first = marked[fold.first], last = marked[fold.last - 1];
     const double x0 = scene_.mapping.x(static_cast<double>(slices.start[first]));
     const double x1 = scene_.mapping.x(static_cast<double>(slices.end[last]));

@@ -142,13 +142,14 @@ void TimelinePainter::paint_row(QPainter& painter, const RowLayout::Place& place
       paint_gaps(painter, place);
     JoinedBars bars(painter);
     fold_slices(row.slices, scene_.mapping,
-                [&](const Fold& fold) { paint_fold(painter, bars, place, fold); });
+                [&](const SliceFold& fold) { paint_fold(painter, bars, place, fold); });
   }
 }
 
 // A folded block takes the colour that fills most of the slices looked at: all when few, else a
 // sample, for each is somewhere else in memory.
-double TimelinePainter::busiest_entry(const SliceRow& row, const Fold& fold, std::uint8_t& entry) {
+double TimelinePainter::busiest_entry(const SliceRow& row, const SliceFold& fold,
+                                      std::uint8_t& entry) {
   constexpr std::size_t kSample = 32;
   std::array<std::uint8_t, 2 * kSample> seen;
   std::size_t count = 0;
@@ -185,7 +186,7 @@ void TimelinePainter::hatch(QPainter& painter, const QRectF& box, const SliceFil
 }
 
 void TimelinePainter::paint_fold(QPainter& painter, JoinedBars& bars, const RowLayout::Place& place,
-                                 const Fold& fold) {
+                                 const SliceFold& fold) {
   const TimelineRow& row = scene_.rows->rows[place.row];
   const SliceRow& slices = row.slices;
   double x0 = scene_.mapping.x(static_cast<double>(slices.start[fold.first]));

@@ -74,7 +74,7 @@ class TimelinePainter {
   void paint_rows(QPainter& painter, const QSize& size, bool pinned);
   void paint_row(QPainter& painter, const RowLayout::Place& place);
   void paint_fold(QPainter& painter, JoinedBars& bars, const RowLayout::Place& place,
-                  const Fold& fold);
+                  const SliceFold& fold);
   void paint_slice_text(QPainter& painter, const QRectF& box, TaskId task, bool hatched, bool dim);
   void paint_header(QPainter& painter, const RowLayout::Place& place);
   void paint_memory(QPainter& painter, const RowLayout::Place& place);
@@ -94,7 +94,7 @@ class TimelinePainter {
     return scene_.top() + place.y - (place.pinned ? 0 : scene_.scroll);
   }
   bool in_sight(const RowLayout::Place& place, const QSize& size) const;
-  double busiest_entry(const SliceRow& row, const Fold& fold, std::uint8_t& entry);
+  double busiest_entry(const SliceRow& row, const SliceFold& fold, std::uint8_t& entry);
   std::optional<QRectF> first_box(
       const std::vector<RowSlice>& places) const;  // the first that is on the screen
   std::optional<QRectF> box_of(const RowSlice& place) const;

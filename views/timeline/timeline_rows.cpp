@@ -188,7 +188,7 @@ std::vector<TaskId> dependents_of(const Program& program, TaskId task) {
   return found;
 }
 
-bool any_marked(const std::vector<std::uint32_t>& marked, const Fold& fold) {
+bool any_marked(const std::vector<std::uint32_t>& marked, const SliceFold& fold) {
   const auto found = std::lower_bound(marked.begin(), marked.end(), fold.first);
   return found != marked.end() && *found < fold.last;
 }

@@ -83,7 +83,7 @@ MarkedSlices mark_slices(const TimelineRows& rows, Wanted&& wanted) {
 // The tasks that depend on it, ascending. Looks at every later task.
 std::vector<TaskId> dependents_of(const Program& program, TaskId task);
 
-bool any_marked(const std::vector<std::uint32_t>& marked, const Fold& fold);
+bool any_marked(const std::vector<std::uint32_t>& marked, const SliceFold& fold);
 
 // Where rows are on the screen: those of collapsed sections, switched-off kinds, and those hidden
 // are absent. Pinned rows come first and stay when the others scroll.

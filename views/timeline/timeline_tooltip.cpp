@@ -128,7 +128,7 @@ QString TimelineCanvas::tooltip(const QPoint& at) const {
   if (!found) return {};
   const TimelineRow& row = rows_->rows[found->row];
   if (found->fold) {
-    const Fold fold = *found->fold;
+    const SliceFold fold = *found->fold;
     if (fold.count() == 1) return describe(row.slices.task[fold.first]);
     return tr("<b>%1 slices</b>, %2 in all<br>W zooms in")
         .arg(fold.count())

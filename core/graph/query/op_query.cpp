@@ -35,23 +35,23 @@ constexpr Unit kFlopUnits[] = {{"", 1},     {"FLOP", 1},     {"k", 1e3},  {"kFLO
 
 struct Field {
   std::string_view name;
-  std::string_view OpFacts::*text = nullptr;  // of a text, but for the devices
-  double OpFacts::*number = nullptr;          // of a quantity
+  std::string_view QueriedOp::*text = nullptr;  // of a text, but for the devices
+  double QueriedOp::*number = nullptr;          // of a quantity
   std::span<const Unit> units = {};
   std::string_view example = "\"Conv\"";
 };
 
-constexpr Field kFields[] = {{"name", &OpFacts::name},
-                             {"type", &OpFacts::type},
-                             {"phase", &OpFacts::phase},
-                             {"family", &OpFacts::family},
-                             {"group", &OpFacts::group},
-                             {"mode", &OpFacts::mode},
+constexpr Field kFields[] = {{"name", &QueriedOp::name},
+                             {"type", &QueriedOp::type},
+                             {"phase", &QueriedOp::phase},
+                             {"family", &QueriedOp::family},
+                             {"group", &QueriedOp::group},
+                             {"mode", &QueriedOp::mode},
                              {"device"},
-                             {"bytes", nullptr, &OpFacts::bytes, kByteUnits, "4MB"},
-                             {"parameters", nullptr, &OpFacts::parameters, kByteUnits, "4MB"},
-                             {"time", nullptr, &OpFacts::time, kTimeUnits, "1ms"},
-                             {"flops", nullptr, &OpFacts::flops, kFlopUnits, "2G"}};
+                             {"bytes", nullptr, &QueriedOp::bytes, kByteUnits, "4MB"},
+                             {"parameters", nullptr, &QueriedOp::parameters, kByteUnits, "4MB"},
+                             {"time", nullptr, &QueriedOp::time, kTimeUnits, "1ms"},
+                             {"flops", nullptr, &QueriedOp::flops, kFlopUnits, "2G"}};
 constexpr Field kAnyField{""};  // name or type
 constexpr std::size_t kLongest = 10'000, kDeepest = 100;
 
@@ -103,7 +103,7 @@ struct Comparison {
     return how->finds ? finds(lowered(value), wanted) : equal_without_case(value, text);
   }
 
-  bool matches(const OpFacts& facts) const {
+  bool matches(const QueriedOp& facts) const {
     if (field == &kAnyField) return holds_for(facts.name) || holds_for(facts.type);
     if (field->number) return how->holds(facts.*(field->number), number);
     if (field->text) return holds_for(facts.*(field->text)) != how->inverted;
@@ -130,7 +130,7 @@ struct OpQuery::Node {
   std::vector<Node> parts;
   Comparison leaf;
 
-  bool matches(const OpFacts& facts) const {
+  bool matches(const QueriedOp& facts) const {
     const auto holds = [&](const Node& part) { return part.matches(facts); };
     if (kind == Kind::And) return std::ranges::all_of(parts, holds);
     if (kind == Kind::Or) return std::ranges::any_of(parts, holds);
@@ -330,7 +330,7 @@ OpQuery OpQuery::parse(std::string_view text) {
   return query;
 }
 
-bool OpQuery::matches(const OpFacts& facts) const { return root_ && root_->matches(facts); }
+bool OpQuery::matches(const QueriedOp& facts) const { return root_ && root_->matches(facts); }
 bool OpQuery::asks_for(std::string_view field) const { return root_ && root_->asks_for(field); }
 std::string OpQuery::text() const { return root_ ? root_->text() : std::string(); }
 

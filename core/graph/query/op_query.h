@@ -27,7 +27,7 @@
 namespace strato {
 
 // The facts that a query may ask for about one op. Texts are borrowed.
-struct OpFacts {
+struct QueriedOp {
   std::string_view name, type, phase, family, group, mode;
   std::vector<std::string_view> devices;  // those that compute it, and their device groups
   double bytes = 0;                       // of its outputs
@@ -54,7 +54,7 @@ class OpQuery {
   // Throws QueryError. Nothing but blanks: picks nothing.
   static OpQuery parse(std::string_view text);
 
-  bool matches(const OpFacts& facts) const;
+  bool matches(const QueriedOp& facts) const;
   bool is_empty() const { return !root_; }
   bool asks_for(std::string_view field) const;  // whether a comparison names it
   std::string text() const;                     // parses to the same query

@@ -6,8 +6,9 @@
 
 namespace strato {
 
-Collectives::Collected Collectives::collective(Collective kind, TaskKind task_kind, TensorId tensor,
-                                               LayoutId layout, Bytes bytes) {
+CollectiveExchange::Collected CollectiveExchange::collective(Collective kind, TaskKind task_kind,
+                                                             TensorId tensor, LayoutId layout,
+                                                             Bytes bytes) {
   Collected what{tasks_.communication(task_kind, tensor),
                  tasks_.collective_cost(kind, layout, bytes), placement_.layout(layout).shards,
                  emitter_.next_task()};
@@ -18,12 +19,12 @@ Collectives::Collected Collectives::collective(Collective kind, TaskKind task_ki
   return what;
 }
 
-void Collectives::add_total(const Collected& what, TensorId tensor, std::size_t member,
-                            BufferId buffer) {
+void CollectiveExchange::add_total(const Collected& what, TensorId tensor, std::size_t member,
+                                   BufferId buffer) {
   copies_.add(tensor, {buffer, what.id, what.members[member].device, kWhole});
 }
 
-void Collectives::all_gather(TensorId tensor) {
+void CollectiveExchange::all_gather(TensorId tensor) {
   const Collected what = collective(Collective::AllGather, TaskKind::AllGather, tensor,
                                     copies_.made(tensor).layout, tables_.tensors[tensor].bytes);
   for (std::size_t i = 0; i < what.members.size(); ++i) emitter_.read(copies_.of_shard(tensor, i));
@@ -33,7 +34,7 @@ void Collectives::all_gather(TensorId tensor) {
   emitter_.commit_collective(what.task, what.members, what.cost.links);
 }
 
-void Collectives::all_reduce(TensorId tensor) {
+void CollectiveExchange::all_reduce(TensorId tensor) {
   const bool in_place = readers_.allow_sum_in_place(tensor);
   const Collected what = collective(Collective::AllReduce, TaskKind::AllReduce, tensor,
                                     copies_.made(tensor).layout, tables_.tensors[tensor].bytes);
@@ -47,7 +48,7 @@ void Collectives::all_reduce(TensorId tensor) {
   emitter_.commit_collective(what.task, what.members, what.cost.links);
 }
 
-void Collectives::all_reduce(std::span<const TensorId> gradients, Bytes bytes) {
+void CollectiveExchange::all_reduce(std::span<const TensorId> gradients, Bytes bytes) {
   const TensorId first = gradients.front();
   Collected what = collective(Collective::AllReduce, TaskKind::AllReduce, first,
                               copies_.made(first).layout, bytes);
@@ -62,7 +63,7 @@ void Collectives::all_reduce(std::span<const TensorId> gradients, Bytes bytes) {
   emitter_.commit_collective(what.task, what.members, what.cost.links);
 }
 
-void Collectives::reduce_scatter(TensorId tensor, const SliceRead& read) {
+void CollectiveExchange::reduce_scatter(TensorId tensor, const SliceRead& read) {
   const Layout& readers = placement_.layout(read.layout);
   Collected what = collective(Collective::ReduceScatter, TaskKind::ReduceScatter, tensor,
                               copies_.made(tensor).layout, tables_.tensors[tensor].bytes);
@@ -78,7 +79,7 @@ void Collectives::reduce_scatter(TensorId tensor, const SliceRead& read) {
   emitter_.commit_collective(what.task, what.members, what.cost.links);
 }
 
-void Collectives::all_gather_parts(TensorId parameter, std::span<const Instance> parts) {
+void CollectiveExchange::all_gather_parts(TensorId parameter, std::span<const Instance> parts) {
   const LayoutId homes = copies_.owners(parameter);
   Collected what = collective(Collective::AllGather, TaskKind::AllGather, parameter, homes,
                               tables_.tensors[parameter].bytes);
@@ -93,7 +94,7 @@ void Collectives::all_gather_parts(TensorId parameter, std::span<const Instance>
 // ---- buckets
 
 // Will the whole tensor be asked for by its owners, all of them, and after the backward pass only?
-bool Collectives::is_fusible(TensorId tensor) {
+bool CollectiveExchange::is_fusible(TensorId tensor) {
   const Copies::Made& made = copies_.made(tensor);
   if (made.form != Copies::Form::Partials || made.root.valid() || made.copies >= 0 ||
       made.no_collective)
@@ -105,7 +106,7 @@ bool Collectives::is_fusible(TensorId tensor) {
          !readers_.are_scattered(tensor, readers_.slices_read_by(consumers.front(), tensor));
 }
 
-std::vector<TensorId> Collectives::fusible_gradients() {
+std::vector<TensorId> CollectiveExchange::fusible_gradients() {
   std::vector<TensorId> gradients;
   for (OpId op : tables_.early)
     for (TensorId output : tables_.outputs(op))
@@ -119,7 +120,7 @@ std::vector<TensorId> Collectives::fusible_gradients() {
   return gradients;
 }
 
-void Collectives::fuse(Bytes limit) {
+void CollectiveExchange::fuse(Bytes limit) {
   CHECK(limit > Bytes(0), "a bucket without room");
   const auto layout_of = [&](TensorId gradient) -> const Layout& {
     return placement_.layout(copies_.made(gradient).layout);
@@ -139,7 +140,7 @@ void Collectives::fuse(Bytes limit) {
 }
 
 // One AllReduce for all gradients of the bucket, which is empty afterwards.
-void Collectives::reduce(Bucket& bucket) {
+void CollectiveExchange::reduce(Bucket& bucket) {
   if (bucket.gradients.size() == 1)
     all_reduce(bucket.gradients.front());
   else

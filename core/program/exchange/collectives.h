@@ -26,9 +26,9 @@
 
 namespace strato {
 
-class Collectives : ExchangeBase {
+class CollectiveExchange : ExchangeBase {
  public:
-  explicit Collectives(const ExchangeBase& base) : ExchangeBase(base) {}
+  explicit CollectiveExchange(const ExchangeBase& base) : ExchangeBase(base) {}
 
   // Slices to the whole, and partial sums to the total, on all owners.
   void all_gather(TensorId tensor);

@@ -11,7 +11,7 @@
 //   Transfers and a Concat; from partial sums by one AllReduce when exactly their owners need it
 //   and the makers' or the reader's group is ReplicateAllReduce, else by Transfers to the first
 //   device in need, a Sum there, and Transfers from there to others; with buckets, AllReduces are
-//   fused beforehand (Collectives::fuse);
+//   fused beforehand (CollectiveExchange::fuse);
 // - partial sums of which exactly their owners need just slices along one axis, each another one,
 //   are brought there by one ReduceScatter where they would be all-reduced otherwise; a parameter
 //   that is kept in parts and read whole by exactly the devices that keep them, by one AllGather at
@@ -42,7 +42,7 @@ namespace strato {
 
 class Exchange : ExchangeBase {
  public:
-  Exchange(const ExchangeBase& base, Collectives& collectives)
+  Exchange(const ExchangeBase& base, CollectiveExchange& collectives)
       : ExchangeBase(base), collectives_(collectives) {}
 
   // What shard `index` of `op`'s layout reads of an input; adds the tasks that bring it there.
@@ -83,7 +83,7 @@ class Exchange : ExchangeBase {
   Instance part(TensorId tensor, std::size_t part, int axis);
   Instance cut(TensorId tensor, const Instance& from, const AxisRange& range);
 
-  Collectives& collectives_;
+  CollectiveExchange& collectives_;
 };
 
 }  // namespace strato

@@ -34,7 +34,7 @@ class OpLowering {
   void start(Program& into, std::span<const std::int32_t> priorities);
   // `outputs_stay`: they are declared already, with the same layout.
   void lower(OpId op, bool outputs_stay = false);
-  // See Collectives::fuse.
+  // See CollectiveExchange::fuse.
   void fuse_gradients(Bytes limit) { collectives_.fuse(limit); }
 
   Tables& tables() { return tables_; }
@@ -73,7 +73,7 @@ class OpLowering {
   ExchangeTasks tasks_;
   Readers readers_;
   const ExchangeBase exchange_base_;
-  Collectives collectives_;
+  CollectiveExchange collectives_;
   Exchange exchange_;
   VariableExchange variables_;
   BlockObserver* observer_ = nullptr;

@@ -17,19 +17,6 @@
 namespace strato {
 namespace {
 
-class CountingEvaluator final : public Evaluator {
- public:
-  explicit CountingEvaluator(Evaluator& inner) : Evaluator(inner.cluster()), inner_(inner) {}
-  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
-    count += static_cast<std::int64_t>(strategies.size());
-    return inner_.score(strategies);
-  }
-  std::int64_t count = 0;
-
- private:
-  Evaluator& inner_;
-};
-
 // Counts what the planner asks for until something is faster than data parallelism (or, where that
 // does not fit, until something fits), every strategy once; one that a baseline had counts, too.
 class RaceEvaluator final : public Evaluator {
@@ -208,7 +195,7 @@ PlanResult plan_above_floor(const Run& run, Observer& observer) {
   if (floor) {
     floor_score = floor->score;
     observer.on_improvement(floor->baseline.strategy, floor->score,
-                            {0, run.counting.count, 0, floor->score});
+                            {0, run.counting.count(), 0, floor->score});
   }
   FloorObserver raised(observer, floor_score);
   RaceEvaluator race(run.evaluator, run.evaluator.evaluate(data_parallel(run.problem)));
@@ -244,7 +231,7 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
   const bool alone = planner.is_baseline() || !options.floor;
   PlanResult result =
       alone ? plan_within_constraints(run, *caching, observer) : plan_above_floor(run, observer);
-  result.evaluations = counting.count;
+  result.evaluations = counting.count();
   tell_left_out(result, left_out);
   return result;
 }

@@ -8,8 +8,8 @@
 namespace strato {
 namespace {
 
-OpFacts conv() {
-  OpFacts facts;
+QueriedOp conv() {
+  QueriedOp facts;
   facts.name = "layer1/conv1/Conv";
   facts.type = "Conv";
   facts.phase = "forward";
@@ -149,7 +149,7 @@ RC_GTEST_PROP(OpQuery, TextsParseToTheSameQuery, (std::uint64_t seed)) {
   const OpQuery query = OpQuery::parse(random_query(random, 6));
   const OpQuery again = OpQuery::parse(query.text());
   RC_ASSERT(again.text() == query.text());
-  OpFacts facts = conv();
+  QueriedOp facts = conv();
   facts.bytes = random.uniform(0, 1e7);
   facts.time = random.uniform(0, 1e-5);
   RC_ASSERT(query.matches(facts) == again.matches(facts));

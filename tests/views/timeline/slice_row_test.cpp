@@ -22,9 +22,9 @@ SliceRow random_row(unsigned seed, int count, int longest) {
   return row;
 }
 
-std::vector<Fold> folds(const SliceRow& row, const TimeMapping& mapping) {
-  std::vector<Fold> result;
-  fold_slices(row, mapping, [&](Fold fold) { result.push_back(fold); });
+std::vector<SliceFold> folds(const SliceRow& row, const TimeMapping& mapping) {
+  std::vector<SliceFold> result;
+  fold_slices(row, mapping, [&](SliceFold fold) { result.push_back(fold); });
   return result;
 }
 
@@ -33,7 +33,7 @@ TEST(Folding, ShowsEverySliceInViewOnceAndInOrder) {
     const SliceRow row = random_row(seed, 400, 1 + static_cast<int>(seed) * 4);
     TimeMapping m{static_cast<double>(seed * 30), 0.2 * seed, 100, 500};
     std::size_t expected = row.first_after(m.begin);
-    for (const Fold& fold : folds(row, m)) {
+    for (const SliceFold& fold : folds(row, m)) {
       EXPECT_EQ(fold.first, expected);
       EXPECT_GT(fold.last, fold.first);
       expected = fold.last;
@@ -47,7 +47,7 @@ TEST(Folding, WideSlicesStandAloneAndBlocksAreSmall) {
     const SliceRow row = random_row(seed, 400, 200);
     const TimeMapping m{0, 0.3 * seed, 0, 800};
     const double smallest = kFoldPixels * m.ns_per_px;
-    for (const Fold& fold : folds(row, m)) {
+    for (const SliceFold& fold : folds(row, m)) {
       if (fold.count() == 1) continue;
       for (std::size_t i = fold.first; i < fold.last; ++i) {
         EXPECT_LT(static_cast<double>(row.end[i] - row.start[i]), smallest);
@@ -82,7 +82,7 @@ TEST(Folding, MarkedSlicesAreAllShownOnceAndBlocksAreSmall) {
     const double smallest = kFoldPixels * m.ns_per_px;
     auto expected = static_cast<std::size_t>(
         std::ranges::lower_bound(marked, row.first_after(m.begin)) - marked.begin());
-    fold_marked(row, marked, m, [&](const Fold& fold) {
+    fold_marked(row, marked, m, [&](const SliceFold& fold) {
       ASSERT_EQ(fold.first, expected);
       ASSERT_GT(fold.last, fold.first);
       expected = fold.last;
@@ -95,7 +95,7 @@ TEST(Folding, MarkedSlicesAreAllShownOnceAndBlocksAreSmall) {
     EXPECT_TRUE(expected == marked.size() ||
                 static_cast<double>(row.start[marked[expected]]) > m.end());
   }
-  fold_marked(SliceRow(), {}, TimeMapping(), [](const Fold&) { FAIL(); });
+  fold_marked(SliceRow(), {}, TimeMapping(), [](const SliceFold&) { FAIL(); });
 }
 
 TEST(Folding, CostsPixelsNotSlices) {
@@ -105,7 +105,7 @@ TEST(Folding, CostsPixelsNotSlices) {
   const auto all = folds(row, TimeMapping{0, 1e4, 0, 1000});
   EXPECT_LE(all.size(), 340u);
   std::size_t slices = 0;
-  for (const Fold& fold : all) slices += fold.count();
+  for (const SliceFold& fold : all) slices += fold.count();
   EXPECT_EQ(slices, 1'000'000u);
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/plugin/api/planner_function.h"
 #include "core/plugin/load/plugin_registry.h"
+#include "core/search/evaluate/simulating_evaluator.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/search/portfolio/frame.h"
 
@@ -35,20 +36,6 @@ struct Settings {
              "iterations spent on improving the best, as a part of --iterations"},
             {"without", without, "planners that are left out: a,b,c"}};
   }
-};
-
-class CountingEvaluator final : public Evaluator {
- public:
-  explicit CountingEvaluator(Evaluator& inner) : Evaluator(inner.cluster()), inner_(inner) {}
-  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
-    count_ += static_cast<std::int64_t>(strategies.size());
-    return inner_.score(strategies);
-  }
-  std::int64_t count() const { return count_; }
-
- private:
-  Evaluator& inner_;
-  std::int64_t count_ = 0;
 };
 
 // The best strategy so far, whoever found it, and how it came about.
