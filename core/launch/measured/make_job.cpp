@@ -199,18 +199,4 @@ RankProgram lower_rank(const JobPlan& plan, std::shared_ptr<const Graph> graph, 
   return *std::move(program);
 }
 
-std::vector<DeviceId> working_devices(const Program& program) {
-  std::vector<bool> works(program.cluster->device_count());
-  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
-    const Task& task = program.tasks[TaskId(i)];
-    works[task.device.index()] = true;
-    if (task.target.valid()) works[task.target.index()] = true;
-    for (const DeviceId member : members_of(program, TaskId(i))) works[member.index()] = true;
-  }
-  std::vector<DeviceId> devices;
-  for (std::size_t d = 0; d < works.size(); ++d)
-    if (works[d]) devices.emplace_back(d);
-  return devices;
-}
-
 }  // namespace strato

@@ -35,9 +35,6 @@ std::optional<JobPlan> plan_of_job(const PlannedBy& by, const SimulateOptions& s
 RankProgram lower_rank(const JobPlan& plan, std::shared_ptr<const Graph> graph, DeviceId device,
                        const std::string& name);
 
-// Returns the devices that have a task, by rank, ascending.
-std::vector<DeviceId> working_devices(const Program& program);
-
 // Ranks execute their tasks in the order in which they start in `predicted`, and make their
 // programs themselves from the plan, which travels.
 Job make_job(const Timeline& predicted, const PlannedBy& by, const std::string& name,

@@ -17,6 +17,8 @@ std::optional<Collective> collective_of(TaskKind kind);
 
 // Members of a collective (its communication streams), ascending; of other tasks: none.
 std::vector<DeviceId> members_of(const Program& program, TaskId task);
+// The devices that have a task, by rank, ascending.
+std::vector<DeviceId> working_devices(const Program& program);
 
 // The tensors of a communication task: the one that it is named after, or those of a bucket in the
 // order in which they were made.

@@ -15,6 +15,7 @@
 #include "core/program/project/ring_order.h"
 #include "core/program/rank/rank_agreement.h"
 #include "core/program/rank/rank_file.h"
+#include "core/program/value/collective.h"
 #include "core/sim/timeline/execution_order.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
