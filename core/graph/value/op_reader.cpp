@@ -23,8 +23,8 @@ std::vector<std::int64_t> decoded(const std::string& bytes) {
 
 double product(const Shape& shape, std::size_t first, std::size_t last) {
   double result = 1;
-  for (std::size_t i = first; i < std::min(last, shape.size()); ++i)
-    result *= static_cast<double>(shape[i]);
+  last = std::min(last, shape.size());
+  for (std::size_t i = first; i < last; ++i) result *= static_cast<double>(shape[i]);
   return result;
 }
 
