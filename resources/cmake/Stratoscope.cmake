@@ -19,12 +19,12 @@ set(STRATO_PLUGIN_DIR ${CMAKE_BINARY_DIR}/plugins)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
-# Nobody puts another function in the place of a library's: calls within one library are inlined.
+# Nobody puts another function in the place of a library's: calls within one library are direct, or inlined.
 add_compile_options(-Wall -Wextra -Werror -fno-semantic-interposition)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-restrict)  # false alarms on text + std::to_string(...) (GCC 105651)
 endif()
-add_link_options(-Wl,--no-undefined -Wl,--as-needed)
+add_link_options(-Wl,--no-undefined -Wl,--as-needed -Wl,-Bsymbolic-functions)
 
 option(STRATOSCOPE_SANITIZE "Address and undefined-behaviour sanitizers" OFF)
 if(STRATOSCOPE_SANITIZE)

@@ -73,7 +73,7 @@ void CollectiveExchange::reduce_scatter(TensorId tensor, const SliceRead& read) 
     const AxisRange range = readers.range(i, read.axis);
     const DeviceId member = what.members[i].device;
     const PartId part = tasks_.part(tensor, range);
-    const BufferId sum = emitter_.write(tensor, member, tasks_.bytes_of(tensor, range), part);
+    const BufferId sum = emitter_.write(tensor, member, tasks_.bytes_of(tensor, part), part);
     copies_.add(tensor, {sum, what.id, member, part});
   }
   emitter_.commit_collective(what.task, what.members, what.cost.links);

@@ -46,7 +46,7 @@ Instance Exchange::part_input(OpId op, TensorId tensor, std::size_t index, int a
     collectives_.reduce_scatter(tensor, read);
     return *copies_.local(tensor, device, part);
   }
-  return bring(tensor, whole_near(op, tensor, device), device, range);
+  return take(tensor, cut(tensor, whole_near(op, tensor, device), part), device);
 }
 
 Instance Exchange::resident(TensorId tensor, DeviceId device, const AxisRange& range) {
@@ -63,7 +63,7 @@ Instance Exchange::resident(TensorId tensor, DeviceId device, const AxisRange& r
 }
 
 Instance Exchange::transfer(TensorId tensor, const Instance& from, DeviceId to) {
-  return copies_.add(tensor, tasks_.send(tensor, from, to, tasks_.samples_of(from)));
+  return copies_.add(tensor, tasks_.send(tensor, from, to));
 }
 
 Instance Exchange::parameter(TensorId tensor, DeviceId device) {
@@ -74,8 +74,8 @@ Instance Exchange::parameter(TensorId tensor, DeviceId device) {
   if (at_home && !stale) return resident(tensor, device, tasks_.all_samples());
   if (const Instance* here = copies_.local(tensor, device, kWhole)) return *here;
   if (at_home)
-    return copies_.add(tensor, tasks_.split(tensor, resident(tensor, device, tasks_.all_samples()),
-                                            tasks_.all_samples()));
+    return copies_.add(
+        tensor, tasks_.split(tensor, resident(tensor, device, tasks_.all_samples()), kWhole));
   if (homes.is_split()) {
     if (!readers_.are_keepers(tensor)) return gather(tensor, device);
     gather_at_home(tensor);
@@ -89,10 +89,11 @@ Instance Exchange::slice(TensorId tensor, DeviceId device, std::int32_t begin, s
   const Form form = copies_.made(tensor).form;
   if (form == Form::Parts && !copies_.local(tensor, device, kWhole)) gather(tensor, device);
   const AxisRange samples{kBatchAxis, begin, end};
-  const Copies::Here here = copies_.find(tensor, device, tasks_.samples(tensor, begin, end));
+  const PartId part = tasks_.samples(tensor, begin, end);
+  const Copies::Here here = copies_.find(tensor, device, part);
   if (here.exact) return *here.exact;
   if (here.covering)
-    return copies_.add(tensor, tasks_.split(tensor, Instance(*here.covering), samples));
+    return copies_.add(tensor, tasks_.split(tensor, Instance(*here.covering), part));
   if (form == Form::Whole) {
     const DeviceId source = copies_.nearest(tensor, copies_.made(tensor).layout, device);
     return transfer(tensor, slice(tensor, source, begin, end), device);
@@ -168,8 +169,7 @@ Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
   const std::size_t shards = placement_.layout(copies_.made(tensor).layout).shards.size();
   for (std::size_t i = 0; i < shards; ++i) {
     const Instance term = copies_.of_shard(tensor, i);
-    terms.push_back(term.device == root ? term
-                                        : tasks_.send(tensor, term, root, tasks_.samples_of(term)));
+    terms.push_back(term.device == root ? term : tasks_.send(tensor, term, root));
   }
   copies_.made(tensor).root = root;
   return copies_.add(tensor, tasks_.sum(tensor, root, terms));
@@ -208,13 +208,10 @@ std::vector<Instance> Exchange::pieces(TensorId tensor, DeviceId device, const A
 // Some of what one part holds.
 Instance Exchange::piece(TensorId tensor, std::size_t index, DeviceId device,
                          const AxisRange& range) {
-  if (const Instance* here = copies_.local(tensor, device, tasks_.part(tensor, range)))
-    return *here;
+  const PartId wanted = tasks_.part(tensor, range);
+  if (const Instance* here = copies_.local(tensor, device, wanted)) return *here;
   const Instance from = part(tensor, index, range.axis);
-  const AxisRange own = placement_.layout(copies_.owners(tensor)).range(index, range.axis);
-  const Instance made = own == range ? from : cut(tensor, from, range);
-  return made.device == device ? made
-                               : copies_.add(tensor, tasks_.send(tensor, made, device, range));
+  return take(tensor, from.part == wanted ? from : cut(tensor, from, wanted), device);
 }
 
 Instance Exchange::part(TensorId tensor, std::size_t index, int axis) {
@@ -224,17 +221,13 @@ Instance Exchange::part(TensorId tensor, std::size_t index, int axis) {
 }
 
 // A Split where `from` is; it is not needed again on the same device.
-Instance Exchange::cut(TensorId tensor, const Instance& from, const AxisRange& range) {
-  if (const Instance* here = copies_.local(tensor, from.device, tasks_.part(tensor, range)))
-    return *here;
-  return copies_.add(tensor, tasks_.split(tensor, from, range));
+Instance Exchange::cut(TensorId tensor, const Instance& from, PartId part) {
+  if (const Instance* here = copies_.local(tensor, from.device, part)) return *here;
+  return copies_.add(tensor, tasks_.split(tensor, from, part));
 }
 
-Instance Exchange::bring(TensorId tensor, const Instance& whole, DeviceId device,
-                         const AxisRange& range) {
-  const Instance made = cut(tensor, whole, range);
-  return made.device == device ? made
-                               : copies_.add(tensor, tasks_.send(tensor, made, device, range));
+Instance Exchange::take(TensorId tensor, const Instance& from, DeviceId device) {
+  return from.device == device ? from : transfer(tensor, from, device);
 }
 
 void Exchange::gather_at_home(TensorId parameter) {

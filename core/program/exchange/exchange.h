@@ -76,12 +76,12 @@ class Exchange : ExchangeBase {
   Instance join(TensorId tensor, DeviceId device, const AxisRange& range);
   // A parameter that is kept in parts to all of it on all devices that keep it, by one AllGather.
   void gather_at_home(TensorId parameter);
-  // The slice that is brought to the device from where the whole stands.
-  Instance bring(TensorId tensor, const Instance& whole, DeviceId device, const AxisRange& range);
   std::vector<Instance> pieces(TensorId tensor, DeviceId device, const AxisRange& range);
   Instance piece(TensorId tensor, std::size_t part, DeviceId device, const AxisRange& range);
   Instance part(TensorId tensor, std::size_t part, int axis);
-  Instance cut(TensorId tensor, const Instance& from, const AxisRange& range);
+  Instance cut(TensorId tensor, const Instance& from, PartId part);
+  // The same, on the device.
+  Instance take(TensorId tensor, const Instance& from, DeviceId device);
 
   CollectiveExchange& collectives_;
 };

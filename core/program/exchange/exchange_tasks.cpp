@@ -44,11 +44,12 @@ PartId ExchangeTasks::part(TensorId tensor, const AxisRange& range) {
   return emitter_.parts().find(Part().cut(range));
 }
 
-Bytes ExchangeTasks::bytes_of(TensorId tensor, const AxisRange& range) const {
-  if (range.axis == kBatchAxis)
-    return slice_bytes(tables_.tensors[tensor], range.begin, range.end, tables_.batch);
-  return std::max(
-      Bytes(1), strato::bytes_of(tables_.graph->tensor(tensor), Part().cut(range), tables_.batch));
+Bytes ExchangeTasks::bytes_of(TensorId tensor, PartId part) const {
+  const TensorFacts& facts = tables_.tensors[tensor];
+  if (part == kWhole) return facts.bytes;
+  const Part& of = emitter_.program().parts[part];
+  if (!of.is_slice()) return slice_bytes(facts, of.first().begin, of.first().end, tables_.batch);
+  return std::max(Bytes(1), strato::bytes_of(tables_.graph->tensor(tensor), of, tables_.batch));
 }
 
 Task ExchangeTasks::communication(TaskKind kind, TensorId tensor) const {
@@ -74,50 +75,47 @@ void ExchangeTasks::set_transfer(Task& task, DeviceId from, DeviceId to) const {
   task.latency = std::min(path.latency, task.duration);
 }
 
-// The task's `bytes` are set, and what it reads is told.
-Instance ExchangeTasks::made_here(Task& task, TensorId tensor, DeviceId device,
-                                  const AxisRange& range) {
-  const PartId made = part(tensor, range);
-  task.part = said(made, range);
+// The task's part and `bytes` are set, and what it reads is told.
+Instance ExchangeTasks::made_here(Task& task, TensorId tensor, DeviceId device, PartId made) {
   task.device = device;
   task.duration = move_time(device, task.bytes);
-  Instance instance{
-      emitter_.write(tensor, device, bytes_of(tensor, range), made), {}, device, made};
+  Instance instance{emitter_.write(tensor, device, bytes_of(tensor, made), made), {}, device, made};
   instance.task = emitter_.commit_compute(task);
   return instance;
 }
 
-Instance ExchangeTasks::split(TensorId tensor, const Instance& from, const AxisRange& range) {
+Instance ExchangeTasks::split(TensorId tensor, const Instance& from, PartId part) {
   Task task = communication(TaskKind::Split, tensor);
-  task.bytes = 2 * bytes_of(tensor, range);
+  task.part = part;
+  task.bytes = 2 * bytes_of(tensor, part);
   emitter_.read(from);
-  return made_here(task, tensor, from.device, range);
+  return made_here(task, tensor, from.device, part);
 }
 
 Instance ExchangeTasks::concat(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
                                const AxisRange& range) {
+  const PartId made = part(tensor, range);
   Task task = communication(TaskKind::Concat, tensor);
-  task.bytes = 2 * bytes_of(tensor, range);
+  task.part = made == kWhole && range.axis != kBatchAxis ? axis(range) : made;
+  task.bytes = 2 * bytes_of(tensor, made);
   for (const Instance& piece : pieces) emitter_.read(piece);
-  return made_here(task, tensor, device, range);
+  return made_here(task, tensor, device, made);
 }
 
 Instance ExchangeTasks::sum(TensorId tensor, DeviceId device, std::span<const Instance> terms) {
   Task task = communication(TaskKind::Sum, tensor);
   task.bytes = task.bytes * static_cast<std::int64_t>(terms.size() + 1);
   for (const Instance& term : terms) emitter_.read(term);
-  return made_here(task, tensor, device, all_samples());
+  return made_here(task, tensor, device, kWhole);
 }
 
-Instance ExchangeTasks::send(TensorId tensor, const Instance& from, DeviceId to,
-                             const AxisRange& range) {
+Instance ExchangeTasks::send(TensorId tensor, const Instance& from, DeviceId to) {
   Task task = communication(TaskKind::Transfer, tensor);
-  const PartId sent = part(tensor, range);
-  task.part = said(sent, range);
-  task.bytes = bytes_of(tensor, range);
+  task.part = from.part;
+  task.bytes = bytes_of(tensor, from.part);
   set_transfer(task, from.device, to);
   emitter_.read(from);
-  Instance instance{emitter_.write(tensor, to, task.bytes, sent), {}, to, sent};
+  Instance instance{emitter_.write(tensor, to, task.bytes, from.part), {}, to, from.part};
   instance.task = emitter_.commit_transfer(task);
   return instance;
 }

@@ -41,24 +41,19 @@ class ExchangeTasks {
   }
   AxisRange all_samples() const { return {kBatchAxis, 0, tables_.batch}; }
   // At least 1.
-  Bytes bytes_of(TensorId tensor, const AxisRange& range) const;
+  Bytes bytes_of(TensorId tensor, PartId part) const;
 
-  // Just this range of what stands there, on the same device.
-  Instance split(TensorId tensor, const Instance& from, const AxisRange& range);
+  // Just this part of what stands there, on the same device.
+  Instance split(TensorId tensor, const Instance& from, PartId part);
   // The range of which the pieces are all.
   Instance concat(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
                   const AxisRange& range);
   Instance sum(TensorId tensor, DeviceId device, std::span<const Instance> terms);
-  // Of what stands there, which is this range.
-  Instance send(TensorId tensor, const Instance& from, DeviceId to, const AxisRange& range);
+  // What stands there.
+  Instance send(TensorId tensor, const Instance& from, DeviceId to);
   // A parameter's new value, in place, from where it was updated.
   void send_home(TensorId parameter, OpId update, TaskId updated, DeviceId from, DeviceId home);
 
-  // The part that a task says which makes this one of the range: its own, or where that is all of
-  // an axis, the axis.
-  PartId said(PartId made, const AxisRange& range) {
-    return made == kWhole && range.axis != kBatchAxis ? axis(range) : made;
-  }
   PartId axis(const AxisRange& all) { return emitter_.parts().find(Part().cut(all)); }
   // A task that moves all of the tensor; who makes it fills in where.
   Task communication(TaskKind kind, TensorId tensor) const;
@@ -82,7 +77,7 @@ class ExchangeTasks {
           (static_cast<std::uint64_t>(key.bytes.value) ^ (small << 40)) * 0x9e3779b97f4a7c15u >> 8);
     }
   };
-  Instance made_here(Task& task, TensorId tensor, DeviceId device, const AxisRange& range);
+  Instance made_here(Task& task, TensorId tensor, DeviceId device, PartId made);
 
   Tables& tables_;
   Placement& placement_;

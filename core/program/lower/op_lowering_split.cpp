@@ -37,7 +37,7 @@ void OpLowering::compute_part(OpId op, std::size_t part, std::span<const Instanc
     const AxisRange own = layout.range(part, copies_.made(output).axis);
     const PartId made = tasks_.part(output, own);
     copies_.set(copies_.first(output) + part,
-                {emitter_.write(output, shard.device, tasks_.bytes_of(output, own), made),
+                {emitter_.write(output, shard.device, tasks_.bytes_of(output, made), made),
                  emitter_.next_task(), shard.device, made});
   }
   emitter_.commit_compute(task);
