@@ -4,7 +4,6 @@
 // evaluators implement score() and hand what is complete on to each other.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
@@ -23,14 +22,23 @@ struct Score {
   std::shared_ptr<const Feedback> feedback;  // null unless asked for
 
   // Feasible before infeasible, then faster, or with less overflow.
-  bool better_than(const Score& other) const;
+  bool better_than(const Score& other) const {
+    if (feasible != other.feasible) return feasible;
+    if (!feasible && overflow != other.overflow) return overflow < other.overflow;
+    return step_time < other.step_time;
+  }
 };
 
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
   // scores[i] belongs to strategies[i]. Deterministic; blocks; one caller at a time.
-  std::vector<Score> evaluate(std::span<const Strategy> strategies);
+  std::vector<Score> evaluate(std::span<const Strategy> strategies) {
+    std::vector<CompleteStrategy> whole;
+    whole.reserve(strategies.size());
+    for (const Strategy& strategy : strategies) whole.emplace_back(strategy, cluster_);
+    return score(whole);
+  }
   Score evaluate(const Strategy& strategy) { return evaluate(std::span(&strategy, 1))[0]; }
   virtual std::vector<Score> score(std::span<const CompleteStrategy> strategies) = 0;
 

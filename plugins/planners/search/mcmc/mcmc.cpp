@@ -6,7 +6,6 @@
 #include <list>
 #include <utility>
 
-#include "core/search/api/reporter.h"
 #include "core/search/evaluate/actions.h"
 #include "plugins/planners/search/mcmc/chain.h"
 #include "plugins/planners/search/mcmc/starts.h"

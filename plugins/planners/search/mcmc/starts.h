@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/search/api/planner_options.h"
+#include "core/search/api/planner.h"
 #include "core/search/api/problem.h"
 
 namespace strato::mcmc {
