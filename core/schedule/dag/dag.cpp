@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/schedule/dag/disjoint_sets.h"
+#include "core/base/disjoint_sets.h"
 
 namespace strato {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/program/value/tables.h"
-#include "core/schedule/dag/disjoint_sets.h"
+#include "core/base/disjoint_sets.h"
 
 namespace strato {
 namespace {

@@ -4,8 +4,11 @@
 // evaluators implement score() and hand what is complete on to each other.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/search/api/problem.h"
@@ -50,5 +53,30 @@ class Evaluator {
  private:
   const Cluster& cluster_;
 };
+
+// Asks about other strategies than it is asked about. `inner` must outlive it.
+class ChangingEvaluator final : public Evaluator {
+ public:
+  using Change = std::function<CompleteStrategy(const CompleteStrategy&)>;
+  ChangingEvaluator(Evaluator& inner, Change change)
+      : Evaluator(inner.cluster()), inner_(inner), change_(std::move(change)) {}
+  std::vector<Score> score(std::span<const CompleteStrategy> strategies) override {
+    std::vector<CompleteStrategy> changed;
+    changed.reserve(strategies.size());
+    for (const CompleteStrategy& strategy : strategies) changed.push_back(change_(strategy));
+    return inner_.score(changed);
+  }
+
+ private:
+  Evaluator& inner_;
+  const Change change_;
+};
+
+// The place of the best score, the first of equals; their number when there are none.
+inline std::size_t best_of(std::span<const Score> scores) {
+  const auto best = std::ranges::min_element(
+      scores, [](const Score& a, const Score& b) { return a.better_than(b); });
+  return static_cast<std::size_t>(best - scores.begin());
+}
 
 }  // namespace strato

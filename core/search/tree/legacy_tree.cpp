@@ -15,8 +15,6 @@
 #include <bit>
 #include <cstring>
 
-#include "core/search/tree/search_tree_check.h"
-
 namespace strato {
 namespace {
 

@@ -1,5 +1,5 @@
 // Limits on how many devices groups use together, against every way to give each group a device.
-#include "core/search/constraints/device_limits.h"
+#include "core/search/constraints/constraint_rules.h"
 
 #include <gtest/gtest.h>
 

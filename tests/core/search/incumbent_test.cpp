@@ -1,4 +1,4 @@
-#include "core/search/proposers/incumbent.h"
+#include "core/search/proposers/proposer.h"
 
 #include <gtest/gtest.h>
 

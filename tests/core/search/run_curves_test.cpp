@@ -1,4 +1,4 @@
-#include "core/search/run/run_curves.h"
+#include "core/search/run/run_record.h"
 
 #include <gtest/gtest.h>
 

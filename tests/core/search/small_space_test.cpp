@@ -1,6 +1,6 @@
 // Problems with few strategies: nothing is faster than its bound, and the search leaves out no more
 // than bounds say.
-#include "core/search/local/small_space.h"
+#include "core/search/local/bound_use.h"
 
 #include <gtest/gtest.h>
 
