@@ -1,5 +1,5 @@
 // The integer program against all schedules of small dags.
-#include "plugins/planners/search/exact/solve.h"
+#include "plugins/planners/search/exact/exact.h"
 
 #include <gtest/gtest.h>
 
