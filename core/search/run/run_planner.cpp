@@ -94,7 +94,7 @@ struct Floor {
 std::vector<Baseline> allowed_baselines(const Problem& problem, const SearchTree* steering,
                                         const BoundConstraints* constraints) {
   std::vector<Baseline> baselines = simple_baselines(problem);
-  const auto constrain = [&](Strategy strategy) {
+  const auto constrain = [&](const Strategy& strategy) {
     return constraints != nullptr ? constraints->repaired(strategy) : strategy;
   };
   const bool pins =

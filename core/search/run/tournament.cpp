@@ -151,13 +151,12 @@ class TournamentRun {
     cell.speedup = facts.data_parallel.step_time / time;
     if (facts.lower_bound > Nanos(0)) cell.above_bound = time / facts.lower_bound - 1;
     const Outcome outcome = simulate_strategy(problem, cell.result.strategy, false);
-    for (const DeviceUse& use : outcome.timeline->devices) {
-      const double part = static_cast<double>(use.peak.value) /
-                          static_cast<double>(std::max<std::int64_t>(use.capacity.value, 1));
-      if (part <= cell.memory_part) continue;
-      cell.memory_part = part;
-      cell.memory_peak = use.peak;
-    }
+    const auto part = [](const DeviceUse& use) {
+      return use.peak / std::max(use.capacity, Bytes(1));
+    };
+    const DeviceUse& fullest = *std::ranges::max_element(outcome.timeline->devices, {}, part);
+    cell.memory_part = part(fullest);
+    cell.memory_peak = fullest.peak;
   }
 
   const TournamentSetup& setup_;

@@ -26,7 +26,8 @@ constexpr std::array<Axis, kWhatIfAxes> kAxes = {{{"batch"},
                                                   {"memory", &ClusterChange::memory}}};
 
 // Null: the batch has none.
-double* factor_of(ProblemChange& change, WhatIfAxis axis) {
+template <class Change>
+auto factor_of(Change& change, WhatIfAxis axis) -> decltype(&change.speed) {
   if (axis == WhatIfAxis::Speed) return &change.speed;
   const auto factor = kAxes[static_cast<std::size_t>(axis)].of_cluster;
   return factor != nullptr ? &(change.cluster.*factor) : nullptr;
@@ -57,8 +58,7 @@ std::optional<WhatIfAxis> what_if_axis_from(std::string_view name) {
 }
 
 double value_of(const ProblemChange& change, WhatIfAxis axis, const Problem& problem) {
-  ProblemChange copy = change;
-  if (const double* factor = factor_of(copy, axis)) return *factor;
+  if (const double* factor = factor_of(change, axis)) return *factor;
   return static_cast<double>(change.batch.value_or(problem.graph->batch()));
 }
 
