@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/program/value/tables.h"
 #include "core/base/disjoint_sets.h"
+#include "core/program/value/tables.h"
 
 namespace strato {
 namespace {
