@@ -6,7 +6,6 @@
 
 #include "app/cli/stored_run.h"
 #include "core/base/quantity_text.h"
-#include "core/search/run/run_curves.h"
 #include "core/search/run/run_record.h"
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"

@@ -9,7 +9,7 @@
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/lower_bound.h"
 #include "core/search/evaluate/outcome.h"
-#include "core/search/run/run_curves.h"
+#include "core/search/run/run_record.h"
 
 namespace strato::cli {
 namespace {

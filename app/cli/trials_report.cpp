@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/quantity_text.h"
-#include "core/search/run/run_curves.h"
+#include "core/search/run/run_record.h"
 
 namespace strato::cli {
 namespace {

@@ -38,7 +38,8 @@ class OpByOp final : public Planner {
 
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token, std::shared_ptr<const SearchTree>) override {
-    const auto most = static_cast<std::size_t>(options.integer("stretches", 7));
+    const auto most = options.set.contains("stretches") ? std::stoul(options.set.at("stretches"))
+                                                        : std::size_t{7};
     PlanResult result;
     for (std::size_t stretches = 2; stretches <= most; ++stretches) {
       result.strategy = in_stretches(problem, stretches);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/plugin/load/plugin_registry.h"
-#include "core/search/api/attention.h"
+#include "core/search/api/planner.h"
 #include "views/models/worker.h"
 
 namespace strato {

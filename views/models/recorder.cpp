@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/search/run/run_curves.h"
+#include "core/search/run/run_record.h"
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"
 #include "core/store/run_lock.h"

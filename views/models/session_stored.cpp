@@ -4,7 +4,6 @@
 #include "core/base/error.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/search/evaluate/baselines.h"
-#include "core/search/run/run_curves.h"
 #include "core/search/run/run_record.h"
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"

@@ -4,9 +4,7 @@ namespace strato {
 
 PlanResult best_of(const PlanRequest& request, std::vector<Strategy> strategies) {
   const std::vector<Score> scores = request.evaluator.evaluate(strategies);
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < scores.size(); ++i)
-    if (scores[i].better_than(scores[best])) best = i;
+  const std::size_t best = best_of(scores);
   PlanResult result;
   result.strategy = std::move(strategies[best]);
   result.score = scores[best];

@@ -20,7 +20,6 @@
 #include "core/plugin/api/launcher.h"
 #include "core/plugin/api/rank_engine.h"
 #include "core/search/api/planner.h"
-#include "core/search/api/refiner.h"
 #include "core/search/evaluate/outcome.h"
 
 namespace strato {

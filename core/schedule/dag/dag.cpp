@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/disjoint_sets.h"
 #include "core/base/error.h"
-#include "core/schedule/dag/disjoint_sets.h"
 
 namespace strato {
 

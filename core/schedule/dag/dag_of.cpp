@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/disjoint_sets.h"
 #include "core/program/value/tables.h"
-#include "core/schedule/dag/disjoint_sets.h"
 
 namespace strato {
 namespace {

@@ -21,24 +21,21 @@ bool parse(const std::string& text, T& result) {
   return error == std::errc() && stop == end;
 }
 
-double number_of(const std::string& name, const std::string& text, const OptionRange& range) {
-  double value = 0;
-  if (!parse(text, value) || !std::isfinite(value))
-    refuse_option(name, text, "'" + text + "' is not a number", "give a number such as 1.5");
-  if (!range.contains(value))
-    refuse_option(name, text, "the value is out of range", "give a number " + range.text());
+// `kind`: "a number"; `example`: one.
+template <class T>
+T number_of(const std::string& name, const std::string& text, const OptionRange& range,
+            std::string_view kind, std::string_view example) {
+  T value = 0;
+  if (!parse(text, value) || !std::isfinite(static_cast<double>(value)))
+    refuse_option(name, text, fmt::format("'{}' is not {}", text, kind),
+                  fmt::format("give {} such as {}", kind, example));
+  if (!range.contains(static_cast<double>(value)))
+    refuse_option(name, text, "the value is out of range",
+                  fmt::format("give {} {}", kind, range.text()));
   return value;
 }
-
-std::int64_t whole_number_of(const std::string& name, const std::string& text,
-                             const OptionRange& range) {
-  std::int64_t value = 0;
-  if (!parse(text, value))
-    refuse_option(name, text, "'" + text + "' is not a whole number",
-                  "give a whole number such as 8");
-  if (!range.contains(static_cast<double>(value)))
-    refuse_option(name, text, "the value is out of range", "give a whole number " + range.text());
-  return value;
+double number_of(const std::string& name, const std::string& text, const OptionRange& range) {
+  return number_of<double>(name, text, range, "a number", "1.5");
 }
 
 bool truth_of(const std::string& name, const std::string& text) {
@@ -46,8 +43,6 @@ bool truth_of(const std::string& name, const std::string& text) {
   if (text == "false" || text == "0" || text == "no" || text == "off") return false;
   refuse_option(name, text, "'" + text + "' is neither true nor false", "give true or false");
 }
-
-std::string number_text(double value) { return fmt::format("{}", value); }
 
 }  // namespace
 
@@ -57,9 +52,9 @@ bool OptionRange::contains(double value) const {
 
 std::string OptionRange::text() const {
   const bool bounded = !std::isinf(high);
-  const std::string top = number_text(high);
-  if (above_low) return "above " + number_text(low) + (bounded ? ", up to " + top : "");
-  return "from " + number_text(low) + (bounded ? " to " + top : " on");
+  if (above_low)
+    return fmt::format("above {}", low) + (bounded ? fmt::format(", up to {}", high) : "");
+  return fmt::format("from {} ", low) + (bounded ? fmt::format("to {}", high) : "on");
 }
 
 Option::Option(std::string name, Read read, Write write, std::string values, std::string help)
@@ -92,21 +87,24 @@ Option::Option(std::string name, Bytes& value, OptionUnit unit, OptionRange rang
             value = Bytes(std::llround(number_of(name, text, range) * static_cast<double>(unit)));
           },
           [=, &value] {
-            return number_text(static_cast<double>(value.value) / static_cast<double>(unit));
+            return fmt::format("{}", static_cast<double>(value.value) / static_cast<double>(unit));
           },
           range.text(), std::move(help)) {}
 
 Option::Option(std::string name, double& value, OptionRange range, std::string help)
     : Option(
           name, [=, &value](const std::string& text) { value = number_of(name, text, range); },
-          [&value] { return number_text(value); }, range.text(), std::move(help)) {}
+          [&value] { return fmt::format("{}", value); }, range.text(), std::move(help)) {}
 
 Option::Option(std::string name, OptionRange range, std::string help,
                std::function<void(std::int64_t)> set, std::function<std::int64_t()> get)
     : Option(
-          name, [=](const std::string& text) { set(whole_number_of(name, text, range)); },
-          [get = std::move(get)] { return std::to_string(get()); }, range.text(), std::move(help)) {
-}
+          name,
+          [=](const std::string& text) {
+            set(number_of<std::int64_t>(name, text, range, "a whole number", "8"));
+          },
+          [get = std::move(get)] { return fmt::format("{}", get()); }, range.text(),
+          std::move(help)) {}
 
 Option::Option(std::string name, std::vector<std::string> words, std::string help,
                std::function<void(std::size_t)> set, std::function<std::size_t()> get)

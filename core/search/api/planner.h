@@ -2,26 +2,45 @@
 // an observer, and stops soon after it is asked to, with the best that it has.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
-#include <initializer_list>
-#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/search/api/evaluator.h"
 #include "core/search/api/option_table.h"
-#include "core/search/api/planner_options.h"
 #include "core/search/api/problem.h"
 #include "core/strategy/value/strategy.h"
 
 namespace strato {
 
-struct SearchTree;  // core/search/tree/search_tree.h
+struct Constraints;    // core/search/constraints/constraints.h
+struct SearchTree;     // core/search/tree/search_tree.h
+struct PlanningSteps;  // core/schedule/list/steps.h
+class Trainer;         // core/search/api/trainer.h
+
+// The options of one planning run.
+struct PlannerOptions {
+  std::int64_t iterations = 800;  // evaluations, roughly; planners without a search ignore it
+  double budget_seconds = 0;      // when positive: stop after this time instead of iterations
+  std::uint64_t seed = 1;
+  int threads = 0;  // 0: one per core; the result does not depend on it
+  OptionTexts set;  // planner's own options (--set key=value)
+  // Complete strategies in the problem's groups that are known already: searches start from them,
+  // other planners ignore them.
+  std::vector<Strategy> seeds;
+  // A person's demands on the result, whichever planner makes it: see run_planner. Null:
+  // nothing.
+  std::shared_ptr<const Constraints> constraints;
+  // False: the planner's own result, even where a simple baseline is better (studies of papers).
+  bool floor = true;
+  bool record_steps = false;  // fill PlanResult::steps where the planner can; costs time and memory
+};
 
 struct Progress {
   std::int64_t iterations = 0;  // done so far, over all continuations of this run
@@ -40,7 +59,36 @@ class Observer {
   virtual void on_tree(std::shared_ptr<const SearchTree>) {}  // a snapshot, now and then
 };
 
-struct PlanningSteps;  // core/schedule/list/steps.h
+// Tells an observer what a search does, but not more often than it is good for.
+class Reporter {
+ public:
+  explicit Reporter(Observer& observer) : observer_(observer) {}
+
+  double elapsed() const { return seconds(Clock::now() - start_); }
+  void improvement(const Strategy& strategy, const Progress& progress) {
+    observer_.on_improvement(strategy, *progress.best, progress);
+  }
+  void progress(const Progress& progress, bool last) {
+    if (!last && elapsed() - last_progress_ < 0.1) return;
+    last_progress_ = elapsed();
+    observer_.on_progress(progress);
+  }
+  // `make` copies the tree: called only when it is time.
+  template <class Make>
+  void tree(Make&& make) {
+    if (elapsed() - last_tree_ < 0.5) return;
+    last_tree_ = elapsed();
+    observer_.on_tree(make());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+  Observer& observer_;
+  Clock::time_point start_ = Clock::now();
+  double last_progress_ = 0, last_tree_ = 0;
+};
 
 struct PlanResult {
   Strategy strategy;  // complete; may have groups of its own: see problem_for()
@@ -67,8 +115,15 @@ struct PlanResult {
   std::shared_ptr<const SearchTree> tree;      // of a tree search; else null
 };
 
-class Attention;  // core/search/api/attention.h
-class Trainer;    // core/search/api/trainer.h
+// The attention of a planner's policy when it places an op. Immutable; safe from several threads.
+class Attention {
+ public:
+  virtual ~Attention() = default;
+  // Returns by op of the graph its part of the attention when these ops are placed, the mean over
+  // what is placed as one (co-located ops, among which a part is shared equally). Sums to 1; zeros
+  // for no op.
+  virtual std::vector<double> of(std::span<const OpId> ops) const = 0;
+};
 
 class Planner {
  public:
@@ -96,6 +151,18 @@ class Planner {
   virtual PlanResult plan(const Problem& problem, Evaluator& evaluator,
                           const PlannerOptions& options, Observer& observer, std::stop_token stop,
                           std::shared_ptr<const SearchTree> resume) = 0;
+};
+
+// Goes over a planner's result and makes it better: "PLANNER+REFINER" on the command line.
+class Refiner {
+ public:
+  virtual ~Refiner() = default;
+  virtual std::string name() const = 0;
+  virtual std::vector<OptionHelp> options() const { return {}; }
+  // `planned` is complete and scored; the result is never worse. Stops soon after it is asked to.
+  virtual PlanResult refine(const Problem& problem, Evaluator& evaluator, PlanResult planned,
+                            const PlannerOptions& options, Observer& observer,
+                            std::stop_token stop) = 0;
 };
 
 }  // namespace strato

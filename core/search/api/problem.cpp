@@ -2,9 +2,6 @@
 
 #include <utility>
 
-#include "core/cost/model/measured_cost_model.h"
-#include "core/graph/train/training_graph.h"
-
 namespace strato {
 
 Digest Problem::digest() const {

@@ -1,7 +1,6 @@
 // A problem: what a planner is asked to solve. Immutable and shared; safe from any thread.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "core/cluster/value/cluster.h"

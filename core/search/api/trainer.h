@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -26,10 +25,10 @@ struct TrainingOptions {
   std::int64_t steps = 1000;  // of the optimizer
   double budget_seconds = 0;  // when positive: stop after this time instead of steps
   std::uint64_t seed = 1;
-  int threads = 0;                         // 0: one per core
-  std::map<std::string, std::string> set;  // trainer's own options (--set key=value)
-  std::filesystem::path
-      checkpoint;                // written now and then; training goes on from it if it is there
+  int threads = 0;  // 0: one per core
+  OptionTexts set;  // trainer's own options (--set key=value)
+  // Written now and then; training goes on from it if it is there.
+  std::filesystem::path checkpoint;
   std::filesystem::path output;  // the weights
   // Several processes search and share gradients: this one is `rank` of `processes`, the first one
   // listens at `master` ("host:port").
@@ -53,8 +52,8 @@ class TrainingObserver {
  public:
   virtual ~TrainingObserver() = default;
   virtual void on_point(const TrainingPoint&) {}
-  virtual void on_phase(const std::string&) {
-  }  // "searching VGG19 on 3 machines", for a progress line
+  // "searching VGG19 on 3 machines", for a progress line.
+  virtual void on_phase(const std::string&) {}
 };
 
 struct TrainingResult {

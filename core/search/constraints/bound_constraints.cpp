@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
+#include "core/base/disjoint_sets.h"
 #include "core/base/error.h"
-#include "core/search/constraints/constraint_binder.h"
-#include "core/search/constraints/constraint_repair.h"
+#include "core/search/constraints/constrained.h"
 
 namespace strato {
 namespace {
@@ -24,56 +23,12 @@ namespace {
       "take one of them back");
 }
 
-// Groups that `together` connects, directly or through others.
-class Classes {
- public:
-  explicit Classes(std::size_t groups) : parent_(groups) {
-    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
-  }
-  std::size_t root(std::size_t group) {
-    while (parent_[group] != group) group = parent_[group] = parent_[parent_[group]];
-    return group;
-  }
-  void unite(GroupId a, GroupId b) {
-    const std::size_t x = root(a.index()), y = root(b.index());
-    parent_[std::max(x, y)] = std::min(x, y);
-  }
-
- private:
-  std::vector<std::size_t> parent_;
-};
-
 }  // namespace
 
 BoundConstraints::BoundConstraints(const Constraints& constraints, const Problem& problem)
-    : problem_(problem), op_times_(mean_op_times(*problem.graph, *problem.cluster, *problem.cost)) {
-  ConstraintBinder binder(problem_);
-  const std::vector<std::string> lines = describe(constraints);
-  const auto add = [&](BoundConstraint::Kind kind, const auto& of) -> BoundConstraint& {
-    BoundConstraint& item = items_.emplace_back();
-    item.kind = kind;
-    item.line = lines[items_.size() - 1];
-    item.ops = binder.ops_of(of, item.line);
-    item.groups = groups_holding(item.ops, *problem_.grouping);
-    item.forbidden.assign(problem_.cluster->device_count(), 0);
-    return item;
-  };
-  for (const Constraints::Pin& pin : constraints.pins) {
-    BoundConstraint& item = add(BoundConstraint::Kind::Pin, pin.of);
-    item.pinned = binder.decision_of(pin, item.line);
-  }
-  for (const Constraints::Forbid& forbid : constraints.forbidden) {
-    BoundConstraint& item = add(BoundConstraint::Kind::Forbid, forbid.of);
-    for (const std::string& name : forbid.devices)
-      for (const DeviceId device : binder.devices_of(name, item.line)) item.forbidden[device] = 1;
-    for (const Mode mode : forbid.modes)
-      item.forbidden_modes[static_cast<std::size_t>(mode)] = true;
-  }
-  for (const Constraints::Together& together : constraints.together)
-    add(BoundConstraint::Kind::Together, together.of);
-  for (const Constraints::Limit& limit : constraints.limits)
-    add(BoundConstraint::Kind::Limit, limit.of).most =
-        static_cast<std::size_t>(std::max<std::int64_t>(limit.devices, 1));
+    : problem_(problem),
+      op_times_(mean_op_times(*problem.graph, *problem.cluster, *problem.cost)),
+      items_(bound_to(problem, constraints)) {
   find_kinds();
   rules_ = rules_for(*problem_.grouping);
   find_limits();
@@ -83,25 +38,22 @@ BoundConstraints::BoundConstraints(const Constraints& constraints, const Problem
 }
 
 void BoundConstraints::find_kinds() {
-  IdVector<OpId, std::vector<std::int32_t>> of_op(problem_.graph->op_count());
+  IdVector<OpId, std::vector<std::size_t>> of_op(problem_.graph->op_count());
   for (std::size_t i = 0; i < items_.size(); ++i)
-    for (const OpId op : items_[i].ops) of_op[op].push_back(static_cast<std::int32_t>(i));
-  std::map<std::vector<std::int32_t>, std::int32_t> numbers;
-  for (const auto& items : of_op) {
-    const auto number = numbers.emplace(items, static_cast<std::int32_t>(numbers.size())).first;
-    kind_of_op_.push_back(number->second);
-  }
-  kinds_.resize(numbers.size());
-  for (const auto& [items, number] : numbers) kinds_[static_cast<std::size_t>(number)] = items;
+    for (const OpId op : items_[i].ops) of_op[op].push_back(i);
+  std::map<std::vector<std::size_t>, std::int32_t> numbers;
+  for (const auto& items : of_op)
+    kind_of_op_.push_back(
+        numbers.emplace(items, static_cast<std::int32_t>(numbers.size())).first->second);
 }
 
 std::vector<std::size_t> BoundConstraints::concerning(GroupId group,
                                                       const Grouping& grouping) const {
-  std::set<std::size_t> items;
-  for (const OpId op : grouping.group(group).ops)
-    for (const std::int32_t item : kinds_[static_cast<std::size_t>(kind_of_op_[op])])
-      items.insert(static_cast<std::size_t>(item));
-  return {items.begin(), items.end()};
+  std::vector<std::size_t> items;
+  for (std::size_t i = 0; i < items_.size(); ++i)
+    if (std::ranges::any_of(grouping.group(group).ops, [&](OpId op) { return items_[i].has(op); }))
+      items.push_back(i);
+  return items;
 }
 
 // Combines the constraints of a rule: throws where they contradict, limits left aside.
@@ -109,69 +61,62 @@ void BoundConstraints::combine(ConstraintRule& rule) const {
   rule.allowed.assign(problem_.cluster->device_count(), 1);
   rule.modes.fill(true);
   const BoundConstraint* pin = nullptr;
-  std::vector<std::string> forbids;
+  std::vector<const BoundConstraint*> forbids;
   for (const std::int32_t number : rule.items) {
-    const BoundConstraint& item = items_[static_cast<std::size_t>(number)];
+    const BoundConstraint& item = items_[at(number)];
     if (item.kind == BoundConstraint::Kind::Together) rule.together = true;
     if (item.kind == BoundConstraint::Kind::Pin) {
       if (pin != nullptr && pin->pinned != item.pinned) contradiction({pin->line, item.line});
       pin = &item;
     }
     if (item.kind != BoundConstraint::Kind::Forbid) continue;
-    forbids.push_back(item.line);
-    for (std::size_t d = 0; d < item.forbidden.size(); ++d)
-      if (item.forbidden[DeviceId(d)]) rule.allowed[DeviceId(d)] = 0;
-    for (std::size_t m = 0; m < kModeCount; ++m) rule.modes[m] &= !item.forbidden_modes[m];
+    forbids.push_back(&item);
+    keep_only(rule.allowed, item.allowed);
+    std::ranges::transform(rule.modes, item.modes, rule.modes.begin(), std::logical_and());
   }
-  const bool no_device = std::ranges::count(rule.allowed, 1) == 0;
-  if (no_device || std::ranges::count(rule.modes, true) == 0) contradiction(forbids);
+  if (std::ranges::count(rule.allowed, 1) == 0 || std::ranges::count(rule.modes, true) == 0) {
+    std::vector<std::string> lines;
+    for (const BoundConstraint* forbid : forbids) lines.push_back(forbid->line);
+    contradiction(lines);
+  }
   if (pin == nullptr) return;
-  for (const std::int32_t number : rule.items) {
-    const BoundConstraint& item = items_[static_cast<std::size_t>(number)];
-    if (item.kind != BoundConstraint::Kind::Forbid) continue;
-    bool against = item.forbidden_modes[static_cast<std::size_t>(pin->pinned.mode)];
-    for (const DeviceShare& share : pin->pinned.devices) against |= item.forbidden[share.device];
-    if (against) contradiction({pin->line, item.line});
-  }
+  for (const BoundConstraint* forbid : forbids)
+    if (!forbid->allows(pin->pinned)) contradiction({pin->line, forbid->line});
   rule.pinned = pin->pinned;
-  rule.modes.fill(false);
-  rule.modes[static_cast<std::size_t>(pin->pinned.mode)] = true;
-  rule.allowed.assign(rule.allowed.size(), 0);
-  for (const DeviceShare& share : pin->pinned.devices) rule.allowed[share.device] = 1;
+  rule.modes = pin->modes;
+  rule.allowed = pin->allowed;
 }
 
 ConstraintRules BoundConstraints::rules_for(const Grouping& grouping) const {
   const bool own = &grouping == problem_.grouping.get();
   std::vector<std::vector<GroupId>> groups_of;
-  Classes classes(grouping.size());
+  DisjointSets classes(grouping.size());
   for (const BoundConstraint& item : items_) {
     groups_of.push_back(own ? item.groups : groups_holding(item.ops, grouping));
     if (item.kind != BoundConstraint::Kind::Together) continue;
-    for (const GroupId group : groups_of.back()) classes.unite(groups_of.back().front(), group);
+    for (const GroupId group : groups_of.back())
+      classes.join(groups_of.back().front().value(), group.value());
   }
   ConstraintRules rules;
-  rules.class_of.assign(grouping.size(), -1);
   for (std::size_t g = 0; g < grouping.size(); ++g) {
-    const GroupId root(classes.root(g));
-    if (root.index() == g) {
-      rules.class_of[root] = static_cast<std::int32_t>(rules.classes.size());
-      rules.classes.emplace_back();
-    }
-    rules.class_of[GroupId(g)] = rules.class_of[root];
-    rules.classes[static_cast<std::size_t>(rules.class_of[root])].emplace_back(g);
+    const std::size_t root = at(classes.root(static_cast<std::int32_t>(g)));
+    if (root == g) rules.classes.emplace_back();
+    rules.class_of.push_back(root == g ? static_cast<std::int32_t>(rules.classes.size()) - 1
+                                       : rules.class_of[GroupId(root)]);
+    rules.classes[at(rules.class_of.back())].emplace_back(g);
   }
   std::vector<std::vector<std::int32_t>> items(rules.classes.size());
   for (std::size_t i = 0; i < items_.size(); ++i) {
     for (const GroupId group : groups_of[i]) {
-      auto& own_items = items[static_cast<std::size_t>(rules.class_of[group])];
+      auto& own_items = items[at(rules.class_of[group])];
       if (own_items.empty() || own_items.back() != static_cast<std::int32_t>(i))
         own_items.push_back(static_cast<std::int32_t>(i));
     }
   }
   std::map<std::vector<std::int32_t>, std::int32_t> known;
   for (std::vector<std::int32_t>& list : items) {
-    const auto [at, is_new] = known.emplace(list, static_cast<std::int32_t>(rules.rules.size()));
-    rules.rule_of.push_back(at->second);
+    const auto [place, is_new] = known.emplace(list, static_cast<std::int32_t>(rules.rules.size()));
+    rules.rule_of.push_back(place->second);
     if (!is_new) continue;
     rules.rules.emplace_back().items = std::move(list);
     combine(rules.rules.back());
@@ -196,21 +141,18 @@ void BoundConstraints::find_limits() {
   constexpr std::size_t kPatience = 200'000'000;  // once for a problem
   std::vector<DeviceId> devices;
   for (std::size_t d = 0; d < problem_.cluster->device_count(); ++d) devices.emplace_back(d);
-  FoundLimitDevices found = find_limit_devices(limits_of(rules_), devices, rules_.rules, kPatience);
+  const std::vector<DeviceLimit> limits = limits_of(rules_);
+  FoundLimitDevices found = find_limit_devices(limits, devices, rules_.rules, kPatience);
   if (found.devices) {
     limit_devices_ = *std::move(found.devices);
     return;
   }
   std::set<std::int32_t> involved;
-  for (const ConstraintRule& rule : rules_.rules) {
-    const auto limits = [&](std::int32_t i) {
-      return items_[static_cast<std::size_t>(i)].kind == BoundConstraint::Kind::Limit;
-    };
-    if (std::ranges::any_of(rule.items, limits))
-      involved.insert(rule.items.begin(), rule.items.end());
-  }
+  for (const DeviceLimit& limit : limits)
+    for (const std::size_t rule : limit.rules)
+      involved.insert(rules_.rules[rule].items.begin(), rules_.rules[rule].items.end());
   std::vector<std::string> lines;
-  for (const std::int32_t i : involved) lines.push_back(items_[static_cast<std::size_t>(i)].line);
+  for (const std::int32_t i : involved) lines.push_back(items_[at(i)].line);
   if (found.gave_up)
     throw InputError("", "constraints",
                      fmt::format("no strategy was found that keeps to all of them, though one may "
@@ -220,17 +162,16 @@ void BoundConstraints::find_limits() {
   contradiction(lines);
 }
 
-// Divides groups whose ops have different constraints; null: there are none.
-std::shared_ptr<const Grouping> BoundConstraints::divided(const Grouping& grouping) const {
+// Divides groups whose ops have different constraints.
+std::shared_ptr<const Grouping> BoundConstraints::divided(
+    const std::shared_ptr<const Grouping>& grouping) const {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> parts;
   std::vector<std::int32_t> group_of(problem_.graph->op_count());
   for (std::size_t i = 0; i < group_of.size(); ++i) {
-    const OpId op(i);
-    const auto part = parts.emplace(std::pair(grouping.group_of(op).value(), kind_of_op_[op]),
-                                    static_cast<std::int32_t>(parts.size()));
-    group_of[i] = part.first->second;
+    const std::pair part(grouping->group_of(OpId(i)).value(), kind_of_op_[OpId(i)]);
+    group_of[i] = parts.emplace(part, static_cast<std::int32_t>(parts.size())).first->second;
   }
-  if (parts.size() == grouping.size()) return nullptr;
+  if (parts.size() == grouping->size()) return grouping;
   return std::make_shared<const Grouping>(*problem_.graph, group_of, op_times_);
 }
 
@@ -261,8 +202,7 @@ Strategy BoundConstraints::repaired(const Strategy& strategy) const {
   if (violated(whole).empty()) return whole;
   RepairDemands demands{problem_.grouping, rules_, {}, limit_devices_};
   if (has_own_groups(whole)) {
-    demands.grouping = divided(*whole.grouping);
-    if (demands.grouping == nullptr) demands.grouping = whole.grouping;
+    demands.grouping = divided(whole.grouping);
     demands.rules = rules_for(*demands.grouping);
   }
   demands.limits = limits_of(demands.rules);

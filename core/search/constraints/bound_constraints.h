@@ -5,17 +5,14 @@
 // the problem's groups a constraint on some ops of a group is one on the whole group.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "core/search/api/problem.h"
 #include "core/search/constraints/constraint_rules.h"
 #include "core/search/constraints/constraints.h"
-#include "core/search/constraints/device_limits.h"
 
 namespace strato {
 
@@ -49,14 +46,13 @@ class BoundConstraints {
   std::vector<DeviceLimit> limits_of(const ConstraintRules& rules) const;
   void find_limits();
   bool has_own_groups(const Strategy& strategy) const;
-  std::shared_ptr<const Grouping> divided(const Grouping& grouping) const;
+  std::shared_ptr<const Grouping> divided(const std::shared_ptr<const Grouping>& grouping) const;
 
   Problem problem_;
   std::vector<Nanos> op_times_;
   std::vector<BoundConstraint> items_;
-  IdVector<OpId, std::int32_t> kind_of_op_;       // by the constraints that are about it
-  std::vector<std::vector<std::int32_t>> kinds_;  // of each: those items, ascending
-  ConstraintRules rules_;                         // of the problem's groups
+  IdVector<OpId, std::int32_t> kind_of_op_;  // by the constraints that are about it
+  ConstraintRules rules_;                    // of the problem's groups
   // A choice of devices that keeps all limits, whatever the groups are. For the problem's groups it
   // was looked for. In any others, divided where their ops are constrained otherwise, what holds
   // for a group holds for the problem's groups with its ops, too: what serves these serves it.

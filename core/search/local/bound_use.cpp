@@ -1,8 +1,72 @@
 #include "core/search/local/bound_use.h"
 
-#include "core/search/local/small_space.h"
+#include <algorithm>
 
 namespace strato {
+namespace {
+
+// Strategies times ops times devices: about a second of lowering.
+constexpr double kMostWork = 4e6;
+constexpr std::size_t kBeat = 64;
+
+}  // namespace
+
+double SmallSpace::count_of(std::span<const std::vector<std::int32_t>> legal) {
+  double count = 1;
+  for (const auto& actions : legal) count *= static_cast<double>(actions.size());
+  return count;
+}
+
+bool SmallSpace::is_small(const Problem& problem,
+                          std::span<const std::vector<std::int32_t>> legal) {
+  const auto tasks =
+      static_cast<double>(problem.graph->op_count() * problem.cluster->device_count());
+  return count_of(legal) * tasks <= kMostWork;
+}
+
+SmallSpace::SmallSpace(const Problem& problem, const std::vector<Decision>& actions,
+                       std::vector<std::vector<std::int32_t>> legal, std::stop_token stop,
+                       const std::function<void()>& beat)
+    : legal_(std::move(legal)) {
+  ranked_.resize(static_cast<std::size_t>(count_of(legal_)));
+  for (std::size_t i = 0; i < ranked_.size(); ++i)
+    ranked_[i].second = static_cast<std::uint32_t>(i);
+  ProgramBound bound(problem);
+  Strategy strategy;
+  strategy.groups.resize(legal_.size());
+  for (std::size_t i = 0; i < ranked_.size(); ++i) {
+    if (stop.stop_requested()) {
+      ranked_.clear();
+      return;
+    }
+    if (beat && i % kBeat == 0) beat();
+    const ActionVector chosen = this->strategy(i);
+    for (std::size_t g = 0; g < chosen.size(); ++g)
+      strategy.groups[GroupId(g)] = actions[static_cast<std::size_t>(chosen[g])];
+    ranked_[i].first = bound.of(strategy);
+  }
+  std::ranges::sort(ranked_);
+}
+
+Nanos SmallSpace::bound_of(const ActionVector& strategy) const {
+  std::size_t number = 0;
+  for (std::size_t g = legal_.size(); g-- > 0;) {
+    const auto found = std::ranges::find(legal_[g], strategy[g]);
+    if (found == legal_[g].end()) return Nanos(0);
+    number = number * legal_[g].size() + static_cast<std::size_t>(found - legal_[g].begin());
+  }
+  return std::ranges::find(ranked_, number, &std::pair<Nanos, std::uint32_t>::second)->first;
+}
+
+ActionVector SmallSpace::strategy(std::size_t place) const {
+  std::size_t rest = ranked_[place].second;
+  ActionVector actions;
+  for (const auto& legal : legal_) {
+    actions.push_back(legal[rest % legal.size()]);
+    rest /= legal.size();
+  }
+  return actions;
+}
 
 void BoundPruning::begin_round(std::size_t most) {
   most_ = most;

@@ -1,17 +1,46 @@
-// What a search uses the bounds of lowered programs for (program_bound.h). An evaluator may
-// measure, or add to strategies what bounds know nothing of: once a strategy is faster than its
-// bound, none is used any more. One thread at a time.
+// What a search uses the bounds of lowered programs for (program_bound.h): where there are few
+// strategies it goes through them in the order of their bounds, else it leaves out what cannot be
+// better. An evaluator may measure, or add to strategies what bounds know nothing of: once a
+// strategy is faster than its bound, none is used any more. One thread at a time.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "core/search/api/evaluator.h"
 #include "core/search/evaluate/program_bound.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato {
+
+// All strategies of a problem with few of them, in ascending order of their bounds. Where the
+// optimum's bound is close, it comes early, and what is left when the next bound is no better than
+// the best needs no look: branch and bound, best first.
+class SmallSpace {
+ public:
+  // `legal`: actions by group. Nothing is listed when it was asked to stop. `beat` is called again
+  // and again on this thread while it takes its time.
+  SmallSpace(const Problem& problem, const std::vector<Decision>& actions,
+             std::vector<std::vector<std::int32_t>> legal, std::stop_token stop = {},
+             const std::function<void()>& beat = nullptr);
+  static double count_of(std::span<const std::vector<std::int32_t>> legal);  // may be huge
+  // Tells whether there are few enough to lower them all, in about a second.
+  static bool is_small(const Problem& problem, std::span<const std::vector<std::int32_t>> legal);
+
+  std::size_t size() const { return ranked_.size(); }
+  Nanos bound(std::size_t place) const { return ranked_[place].first; }
+  ActionVector strategy(std::size_t place) const;
+  Nanos bound_of(const ActionVector& strategy) const;  // 0 of one that is not listed
+
+ private:
+  std::vector<std::vector<std::int32_t>> legal_;
+  std::vector<std::pair<Nanos, std::uint32_t>> ranked_;  // bound and number
+};
 
 // Tells which strategies need no evaluation, since their bounds say that they are no better than
 // what they would have to beat. To bound one costs a lowering, which is less than an evaluation,
@@ -33,8 +62,7 @@ class BoundPruning {
   std::size_t most_ = 0, bounded_ = 0, pruned_ = 0;  // in this round
 };
 
-// Of a problem with few strategies a search lists them all (small_space.h), of any other it prunes
-// proposals.
+// Of a problem with few strategies a search lists them all, of any other it prunes proposals.
 class BoundUse {
  public:
   // `legal`: actions by group.

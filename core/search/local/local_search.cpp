@@ -40,15 +40,18 @@ void check(const LocalSearchState& state, std::size_t groups, std::size_t action
 }  // namespace
 
 LocalSearch::LocalSearch(Neighbourhood neighbourhood, std::uint64_t seed)
-    : neighbourhood_(std::move(neighbourhood)), seed_(seed) {}
+    : neighbourhood_(std::move(neighbourhood)), seed_(seed) {
+  state_.successes.resize(Neighbourhood::kKinds);
+  state_.yields.resize(Neighbourhood::kSources);
+}
 
 void LocalSearch::restart_from(ActionVector strategy, const Score& score) {
-  incumbent_ = std::move(strategy);
+  state_.incumbent = std::move(strategy);
   score_ = score;
-  away_.clear();
-  neighbours_done_ = false;
-  tried_.clear();
-  together_.clear();
+  state_.away.clear();
+  state_.neighbours_done = false;
+  state_.tried.clear();
+  state_.together.clear();
 }
 
 // Which of them finds better strategies depends on the problem and on how far the search is: each
@@ -58,14 +61,15 @@ LocalSearch::Source LocalSearch::random_source(Random& random) const {
   std::array<double, Neighbourhood::kSources> weights{};
   for (std::size_t i = 0; i < weights.size(); ++i)
     if (neighbourhood_.offers(static_cast<Source>(i), base()))
-      weights[i] = kShares[i] * static_cast<double>(2 + yields_[i].wins) /
-                   static_cast<double>(100 + yields_[i].tries);
+      weights[i] = kShares[i] * static_cast<double>(2 + state_.yields[i].wins) /
+                   static_cast<double>(100 + state_.yields[i].tries);
   return static_cast<Source>(random.weighted(weights));
 }
 
 Move LocalSearch::random_move(Random& random, Source source) const {
   std::vector<double> kinds;
-  for (std::int64_t successes : successes_) kinds.push_back(1.0 + static_cast<double>(successes));
+  for (std::int64_t successes : state_.successes)
+    kinds.push_back(1.0 + static_cast<double>(successes));
   kinds[Neighbourhood::Single] += 2;
   return neighbourhood_.random_move(random, source, kinds, base());
 }
@@ -79,21 +83,21 @@ void LocalSearch::add(ActionVector strategy, std::vector<Move> moves,
 }
 
 void LocalSearch::add_together(std::size_t count) {
-  if (together_.size() > 1) {
+  if (state_.together.size() > 1) {
     ActionVector all = base();
-    for (const Move& move : together_) all = neighbourhood_.apply(move, all);
-    add(std::move(all), together_);
+    for (const Move& move : state_.together) all = neighbourhood_.apply(move, all);
+    add(std::move(all), state_.together);
   }
-  for (const Move& move : together_)
+  for (const Move& move : state_.together)
     if (proposals_.size() < count) add(neighbourhood_.apply(move, base()), {move});
-  together_.clear();
+  state_.together.clear();
 }
 
 void LocalSearch::add_neighbours(Random& random, std::size_t count) {
   for (std::size_t attempt = 0; attempt < 50 * count && proposals_.size() < count; ++attempt) {
     const Source source = random_source(random);
     const Move move = random_move(random, source);
-    if (tried_.insert(move).second) add(neighbourhood_.apply(move, base()), {move}, source);
+    if (state_.tried.insert(move).second) add(neighbourhood_.apply(move, base()), {move}, source);
   }
 }
 
@@ -104,53 +108,45 @@ void LocalSearch::add_pairs(Random& random, std::size_t count) {
     const Move second = random_move(random, random_source(random));
     ActionVector strategy = neighbourhood_.apply(second, neighbourhood_.apply(first, base()));
     const Digest hash = Hasher().numbers(std::span<const std::int32_t>(strategy)).finish();
-    if (!tried_pairs_.insert(static_cast<std::int64_t>(hash.low)).second) continue;
+    if (!state_.tried_pairs.insert(static_cast<std::int64_t>(hash.low)).second) continue;
     add(std::move(strategy), {first, second});
   }
 }
 
 // At another good strategy, or, when there is none left, at the incumbent for its pairs.
 bool LocalSearch::start_again() {
-  away_.clear();
-  tried_.clear();
-  std::optional<Start> start = starts_ ? starts_(used_starts_) : std::nullopt;
-  neighbours_done_ = !start;
+  state_.away.clear();
+  state_.tried.clear();
+  std::optional<Start> start = starts_ ? starts_(state_.used_starts) : std::nullopt;
+  state_.neighbours_done = !start;
   if (!start) return false;
-  used_starts_.insert(start->number);
-  away_ = std::move(start->strategy);
-  away_score_ = start->score;
+  state_.used_starts.insert(start->number);
+  go_away(std::move(start->strategy), start->score);
   return true;
 }
 
+// Only what fits is started from.
+void LocalSearch::go_away(ActionVector strategy, const Score& score) {
+  state_.away = std::move(strategy);
+  state_.away_time_ns = score.step_time.value;
+  away_score_ = score;
+}
+
 std::vector<ActionVector> LocalSearch::propose(std::size_t count) {
-  Random random(seed_ ^ (0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(++step_)));
+  Random random(seed_ ^ (0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(++state_.steps)));
   proposals_.clear();
-  pairs_turn_ = !away_.empty() && step_ % 2 == 0;
+  pairs_turn_ = !state_.away.empty() && state_.steps % 2 == 0;
   if (!pairs_turn_) add_together(count);
   if (!neighbourhood_.is_pinned_everywhere()) {
-    if (!neighbours_done_ && !pairs_turn_) {
+    if (!state_.neighbours_done && !pairs_turn_) {
       add_neighbours(random, count);
       while (proposals_.empty() && start_again()) add_neighbours(random, count);
     }
-    if (neighbours_done_ || pairs_turn_) add_pairs(random, count);
+    if (state_.neighbours_done || pairs_turn_) add_pairs(random, count);
   }
   std::vector<ActionVector> strategies;
   for (const Proposal& proposal : proposals_) strategies.push_back(proposal.strategy);
   return strategies;
-}
-
-void LocalSearch::take(const Proposal& winner, const Score& score) {
-  for (const Move& move : winner.moves) ++successes_[at(move.kind)];
-  tried_.clear();
-  if (is_away() && !score.better_than(score_)) {
-    away_ = winner.strategy;
-    away_score_ = score;
-    return;
-  }
-  incumbent_ = winner.strategy;
-  score_ = score;
-  away_.clear();
-  neighbours_done_ = false;
 }
 
 // Proposals that are better than what they had to beat, best first.
@@ -161,7 +157,7 @@ std::vector<std::size_t> LocalSearch::winners(std::span<const Score> scores) {
     const bool won = scores[i].better_than(before);
     if (won) better.push_back(i);
     if (!proposals_[i].source) continue;
-    Yield& yield = yields_[*proposals_[i].source];
+    LocalSearchState::Yield& yield = state_.yields[*proposals_[i].source];
     ++yield.tries;
     if (won) ++yield.wins;
   }
@@ -175,40 +171,30 @@ bool LocalSearch::accept(std::span<const Score> scores) {
   const std::vector<std::size_t> better = winners(scores);
   if (better.empty()) return false;
   for (const std::size_t other : std::span(better).subspan(1))
-    if (proposals_[other].moves.size() == 1) together_.push_back(proposals_[other].moves.front());
-  take(proposals_[better.front()], scores[better.front()]);
-  return away_.empty();
-}
-
-LocalSearchState LocalSearch::save() const {
-  return {.steps = step_,
-          .incumbent = incumbent_,
-          .successes = successes_,
-          .yields = {yields_.begin(), yields_.end()},
-          .tried = {tried_.begin(), tried_.end()},
-          .together = together_,
-          .tried_pairs = {tried_pairs_.begin(), tried_pairs_.end()},
-          .away = away_,
-          .away_time_ns = away_score_.step_time.value,
-          .neighbours_done = neighbours_done_,
-          .used_starts = {used_starts_.begin(), used_starts_.end()}};
+    if (proposals_[other].moves.size() == 1)
+      state_.together.push_back(proposals_[other].moves.front());
+  const Proposal& winner = proposals_[better.front()];
+  const Score& score = scores[better.front()];
+  for (const Move& move : winner.moves) ++state_.successes[at(move.kind)];
+  state_.tried.clear();
+  if (is_away() && !score.better_than(score_)) {
+    go_away(winner.strategy, score);
+    return false;
+  }
+  state_.incumbent = winner.strategy;
+  score_ = score;
+  state_.away.clear();
+  state_.neighbours_done = false;
+  return true;
 }
 
 void LocalSearch::restore(const LocalSearchState& state) {
   check(state, neighbourhood_.groups(), neighbourhood_.actions());
-  step_ = state.steps;
-  incumbent_ = state.incumbent;
-  successes_ = state.successes;
-  for (std::int64_t& count : successes_) count = std::clamp<std::int64_t>(count, 0, 1'000'000);
-  std::ranges::copy(state.yields, yields_.begin());
-  tried_ = {state.tried.begin(), state.tried.end()};
-  together_ = state.together;
-  tried_pairs_ = {state.tried_pairs.begin(), state.tried_pairs.end()};
-  away_ = state.away;
-  // Only what fits is started from.
-  away_score_ = {Nanos(state.away_time_ns), true, Bytes(0), nullptr};
-  neighbours_done_ = state.neighbours_done;
-  used_starts_ = {state.used_starts.begin(), state.used_starts.end()};
+  state_ = state;
+  state_.yields.resize(Neighbourhood::kSources);
+  for (std::int64_t& count : state_.successes)
+    count = std::clamp<std::int64_t>(count, 0, 1'000'000);
+  go_away(state.away, {Nanos(state.away_time_ns), true, Bytes(0), nullptr});
 }
 
 }  // namespace strato

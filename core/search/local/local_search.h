@@ -4,7 +4,6 @@
 // good strategies, and then to neighbours of neighbours. One thread at a time.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -37,8 +36,9 @@ class LocalSearch {
   using Starts = std::function<std::optional<Start>(const std::set<std::int64_t>& used)>;
   void start_again_from(Starts starts) { starts_ = std::move(starts); }
 
-  bool has_incumbent() const { return !incumbent_.empty(); }
-  const ActionVector& incumbent() const { return incumbent_; }
+  bool has_incumbent() const { return !state_.incumbent.empty(); }
+  const ActionVector& incumbent() const { return state_.incumbent; }
+  const Score& score() const { return score_; }  // of the incumbent
   // What a proposal has to beat: the incumbent, or where it is away from that.
   const Score& to_beat() const { return is_away() ? away_score_ : score_; }
   // A better strategy from elsewhere: start from it.
@@ -49,14 +49,13 @@ class LocalSearch {
   // Scores of the last proposals, in order. True when the incumbent improved.
   bool accept(std::span<const Score> scores);
 
-  LocalSearchState save() const;
+  const LocalSearchState& save() const { return state_; }
   // Throws InputError. The incumbent's score is not part of the state: set it before going on.
   void restore(const LocalSearchState& state);
   void set_incumbent_score(const Score& score) { score_ = score; }
 
  private:
   using Source = Neighbourhood::Source;
-  using Yield = LocalSearchState::Yield;
   struct Proposal {
     ActionVector strategy;
     std::vector<Move> moves;
@@ -69,30 +68,19 @@ class LocalSearch {
   void add_neighbours(Random& random, std::size_t count);
   void add_pairs(Random& random, std::size_t count);
   bool start_again();
-  bool is_away() const { return !away_.empty() && !pairs_turn_; }
-  const ActionVector& base() const { return is_away() ? away_ : incumbent_; }
+  bool is_away() const { return !state_.away.empty() && !pairs_turn_; }
+  const ActionVector& base() const { return is_away() ? state_.away : state_.incumbent; }
   std::vector<std::size_t> winners(std::span<const Score> scores);
-  void take(const Proposal& winner, const Score& score);
+  void go_away(ActionVector strategy, const Score& score);
 
   Neighbourhood neighbourhood_;
   const std::uint64_t seed_;
   std::function<bool(const ActionVector&)> forbidden_;
   Starts starts_;
 
-  ActionVector incumbent_;
-  Score score_;
-  std::int64_t step_ = 0;
-  std::vector<std::int64_t> successes_ = std::vector<std::int64_t>(Neighbourhood::kKinds, 0);
-  std::array<Yield, Neighbourhood::kSources> yields_;
-  std::set<Move> tried_;  // since the incumbent changed
-  // While it is away from the incumbent: where, and how good that is. Empty: at the incumbent.
-  ActionVector away_;
+  LocalSearchState state_;
+  Score score_;  // of the incumbent
   Score away_score_;
-  bool neighbours_done_ = false;  // of the incumbent, and no start is left
-  std::set<std::int64_t> used_starts_;
-  std::set<std::int64_t> tried_pairs_;  // digests of neighbours of neighbours
-  std::vector<Move> together_;          // improvements that were found beside the one taken
-
   bool pairs_turn_ = false;  // these proposals are pairs at the incumbent, although it is away
   std::vector<Proposal> proposals_;
 };

@@ -85,12 +85,6 @@ ActionVector MemoryEstimate::pack(std::span<const std::int32_t> bins,
   return result;
 }
 
-ActionVector MemoryEstimate::with_large_ones_split(ActionVector packing, double room) const {
-  for (std::size_t g = 0; g < packing.size(); ++g)
-    if (needs_[GroupId(g)].activations > room / 4) packing[g] = 0;
-  return packing;
-}
-
 std::vector<ActionVector> MemoryEstimate::packings(std::span<const Decision> actions) const {
   std::vector<std::int32_t> single;  // actions on one device
   for (std::size_t a = 0; a < actions.size(); ++a)
@@ -112,7 +106,10 @@ std::vector<ActionVector> MemoryEstimate::packings(std::span<const Decision> act
     std::ranges::sort(bins, {}, device_of);  // neighbours along the graph stay in one machine
     for (double alive : {1.0, 0.0, 0.3}) {
       const ActionVector packing = pack(bins, actions, alive);
-      for (ActionVector one : {packing, with_large_ones_split(packing, smallest)})
+      ActionVector split = packing;  // the large ones
+      for (std::size_t g = 0; g < split.size(); ++g)
+        if (needs_[GroupId(g)].activations > smallest / 4) split[g] = 0;
+      for (ActionVector one : {packing, split})
         if (std::ranges::find(result, one) == result.end()) result.push_back(std::move(one));
     }
     if (count == 2) break;

@@ -40,7 +40,6 @@ class MemoryEstimate {
   };
   ActionVector pack(std::span<const std::int32_t> bins, std::span<const Decision> actions,
                     double alive) const;
-  ActionVector with_large_ones_split(ActionVector packing, double room) const;
 
   Problem problem_;
   IdVector<GroupId, Need> needs_;

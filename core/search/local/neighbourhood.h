@@ -12,7 +12,7 @@
 
 #include "core/base/random.h"
 #include "core/search/api/problem.h"
-#include "core/search/tree/search_state.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/search/local/memory_estimate.h"
-#include "core/search/mcts/action_order.h"
+#include "core/search/mcts/action_table.h"
 
 namespace strato {
 

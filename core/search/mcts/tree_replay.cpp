@@ -6,10 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/search/mcts/puct.h"
-#include "core/search/tree/search_tree.h"
 
 namespace strato {
 namespace {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/at.h"
 #include "core/search/mcts/tree_options.h"
 #include "core/search/tree/search_tree.h"
 
@@ -21,12 +22,10 @@ class TreeReplay {
   std::size_t step() const { return step_; }
   void seek(std::size_t step);  // O(depth) a step between here, or the start, and there
 
-  std::int32_t visits(std::int32_t vertex) const {
-    return visits_[static_cast<std::size_t>(vertex)];
-  }
+  std::int32_t visits(std::int32_t vertex) const { return visits_[at(vertex)]; }
   double value(std::int32_t vertex) const;  // Q, the mean reward; 0 when not visited yet
   // The best reward at or below it: Q of searches that back up the maximum.
-  double best(std::int32_t vertex) const { return best_[static_cast<std::size_t>(vertex)]; }
+  double best(std::int32_t vertex) const { return best_[at(vertex)]; }
   bool exists(std::int32_t vertex) const { return visits(vertex) > 0; }
   std::size_t existing() const { return existing_; }  // vertices
   // The place-th smallest of their own rewards; O(log vertices).

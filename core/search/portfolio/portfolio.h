@@ -10,7 +10,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "core/search/api/reporter.h"
+#include "core/search/api/planner.h"
 #include "core/search/proposers/local_proposers.h"
 #include "core/search/proposers/special_proposers.h"
 #include "core/search/proposers/tree_proposer.h"

@@ -1,17 +1,19 @@
 // Going on from a stored tree, as if the search had never stopped or with new wishes of a person.
+#include <fmt/format.h>
+
 #include <limits>
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/search/mcts/tree_ranking.h"
+#include "core/search/mcts/tree_rewards.h"
 #include "core/search/portfolio/portfolio.h"
-#include "core/search/tree/search_tree_check.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato {
 
 void Portfolio::restore(const SearchTree& tree) {
   if (tree.seed != search_.common.seed)
-    throw InputError("", "search tree", "it was made with seed " + std::to_string(tree.seed),
+    throw InputError("", "search tree", fmt::format("it was made with seed {}", tree.seed),
                      "resume with that seed, or start a new search");
   check_state(tree);
   SearchState state = tree.state;

@@ -25,7 +25,7 @@
 //   - where the prior is not uniform, it decides a few strategies from the first group to the last,
 //     and local improvement goes on from the best of them, where that is better (tree_proposer.h);
 //   - where there are few strategies, the turns of local improvement go through them in the order
-//     of their bounds, until nothing else can be better (small_space.h);
+//     of their bounds, until nothing else can be better (bound_use.h);
 //   - local improvement leaves out what cannot be better, as bounds of lowered programs say
 //     (bound_use.h);
 //   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for
@@ -52,7 +52,6 @@
 #include <stop_token>
 
 #include "core/search/api/planner.h"
-#include "core/search/mcts/prior.h"
 #include "core/search/mcts/tree_options.h"
 #include "core/search/tree/search_tree.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/search/mcts/tree_ranking.h"
+#include "core/search/mcts/tree_rewards.h"
 
 namespace strato {
 namespace {
@@ -132,24 +132,23 @@ UnfinishedProposer::UnfinishedProposer(RunningSearch& search)
   });
 }
 
-// An incumbent of all that finishes nothing and is better than its own becomes its own.
-void UnfinishedProposer::meet_incumbent() {
-  const Incumbent& incumbent = search_.incumbent;
-  if (!incumbent.score().better_than(score_) || !incumbent.strategy().duplicated.empty()) return;
-  local_.restart_from(incumbent.actions(), incumbent.score());
-  score_ = incumbent.score();
+void UnfinishedProposer::start_from_incumbent(const Score& score) {
+  local_.restart_from(search_.incumbent.actions(), score);
   tried_finished_ = false;
 }
 
-// It begins at the incumbent of all.
+// It begins at the incumbent of all. One of all that finishes nothing and is better than its own
+// becomes its own.
 Proposal UnfinishedProposer::propose(const Turn& turn) {
   const Finishing& finishing = search_.finishing;
+  const Incumbent& incumbent = search_.incumbent;
   if (!has_begun()) {
     step_ = Step::Begin;
-    candidates_ = {{search_.incumbent.actions(), finishing.all(true)}};
+    candidates_ = {{incumbent.actions(), finishing.all(true)}};
     return proposal(true);
   }
-  meet_incumbent();
+  if (incumbent.score().better_than(local_.score()) && incumbent.strategy().duplicated.empty())
+    start_from_incumbent(incumbent.score());
   if (!std::exchange(tried_finished_, true)) {
     step_ = Step::Finish;
     candidates_ = {{actions(), finishing.all(false)}};
@@ -157,7 +156,7 @@ Proposal UnfinishedProposer::propose(const Turn& turn) {
   }
   step_ = Step::Improve;
   local_.prefer(best_uniform_actions(search_.tree, search_.table));
-  search_.begin_bounds(actions(), score_);
+  search_.begin_bounds(actions(), local_.score());
   candidates_.clear();
   for (ActionVector& proposed : local_.propose(turn.most))
     candidates_.push_back({std::move(proposed), finishing.all(true)});
@@ -165,15 +164,10 @@ Proposal UnfinishedProposer::propose(const Turn& turn) {
 }
 
 void UnfinishedProposer::accept(std::span<const Score> scores) {
-  if (step_ == Step::Begin) {
-    local_.restart_from(search_.incumbent.actions(), scores.front());
-    score_ = scores.front();
-    return;
-  }
+  if (step_ == Step::Begin) return start_from_incumbent(scores.front());
   if (step_ == Step::Improve) {
     if (!local_.accept(scores)) return;
     tried_finished_ = false;
-    score_ = scores[best_of(scores)];
   }
   Proposer::accept(scores);
 }
@@ -191,11 +185,6 @@ void UnfinishedProposer::restore(const SearchState& state) {
 void UnfinishedProposer::begin_anew() {
   local_.restart_from({}, {});
   tried_finished_ = false;
-}
-
-void UnfinishedProposer::set_score(const Score& score) {
-  score_ = score;
-  local_.set_incumbent_score(score);
 }
 
 }  // namespace strato

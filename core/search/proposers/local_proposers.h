@@ -54,14 +54,13 @@ class UnfinishedProposer final : public Proposer {
   // the score of that, unfinished.
   void restore(const SearchState& state) override;
   void begin_anew();
-  void set_score(const Score& score);
+  void set_score(const Score& score) { local_.set_incumbent_score(score); }
 
  private:
   enum class Step { Begin, Finish, Improve };
-  void meet_incumbent();
+  void start_from_incumbent(const Score& score);
 
   LocalSearch local_;
-  Score score_;                  // of its own incumbent
   bool tried_finished_ = false;  // its own incumbent was
   Step step_ = Step::Begin;      // of the last proposal
 };

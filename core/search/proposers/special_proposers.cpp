@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/search/local/memory_estimate.h"
-#include "core/search/mcts/tree_ranking.h"
+#include "core/search/mcts/tree_rewards.h"
 
 namespace strato {
 

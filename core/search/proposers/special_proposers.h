@@ -6,13 +6,13 @@
 #include <memory>
 #include <vector>
 
-#include "core/search/local/small_space.h"
+#include "core/search/local/bound_use.h"
 #include "core/search/proposers/proposer.h"
 
 namespace strato {
 
 // All strategies of a problem with few of them, as they are unfinished, in the order of their
-// bounds (small_space.h), until nothing that is left can be better. The space is listed on its
+// bounds (bound_use.h), until nothing that is left can be better. The space is listed on its
 // first turn.
 class SpaceProposer final : public Proposer {
  public:

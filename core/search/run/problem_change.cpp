@@ -7,11 +7,9 @@
 
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
-#include "core/cost/model/measured_cost_model.h"
 #include "core/cost/value/profile.h"
 #include "core/graph/build/copy_graph.h"
 #include "core/search/evaluate/baselines.h"
-#include "core/search/evaluate/outcome.h"
 
 namespace strato {
 namespace {
@@ -74,20 +72,16 @@ CostSources without_network(const CostSources& costs) {
 std::vector<DeviceShare> carried(const std::vector<DeviceShare>& shares, const ChangedCluster& to,
                                  bool grows) {
   std::map<DeviceId, std::int32_t> stays, instead;
-  std::map<DeviceId, std::int32_t> weights;
-  for (const DeviceShare& share : shares) weights[share.device] = share.weight;
-  for (const auto& [device, weight] : weights) {
+  for (const auto& [device, weight] : shares) {
     const DeviceId now = to.instead[device];
     if (!now.valid()) continue;
     instead.emplace(now, weight);
     if (to.like[now] == device) stays.emplace(now, weight);
   }
   if (stays.empty()) stays = std::move(instead);
-  if (grows) {
-    for (std::size_t d = 0; d < to.like.size(); ++d) {
-      const auto known = weights.find(to.like[DeviceId(d)]);
-      if (known != weights.end()) stays.emplace(DeviceId(d), known->second);
-    }
+  for (std::size_t d = 0; grows && d < to.like.size(); ++d) {
+    const auto known = std::ranges::find(shares, to.like[DeviceId(d)], &DeviceShare::device);
+    if (known != shares.end()) stays.emplace(DeviceId(d), known->weight);
   }
   std::vector<DeviceShare> result;
   for (const auto& [device, weight] : stays) result.push_back({device, weight});
@@ -122,7 +116,7 @@ void carry_over(SyncPart& part, const ChangedCluster& to) {
       stations.emplace(to.cluster->device(now).machine, now);
   part.stations.clear();
   for (const auto& [machine, station] : stations) part.stations.push_back(station);
-  std::sort(part.stations.begin(), part.stations.end());
+  std::ranges::sort(part.stations);
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 #include "core/search/run/run_planner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/search/api/planner.h"
 #include "core/search/constraints/bound_constraints.h"
 #include "core/search/constraints/constrained.h"
 #include "core/search/evaluate/baselines.h"
@@ -65,13 +66,10 @@ class FloorObserver final : public Observer {
 };
 
 // "12.3 ms", for notes.
-std::string milliseconds(Nanos time) {
-  const std::int64_t tenths = (time.value + 50'000) / 100'000;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
-}
-
 std::string outcome_words(const Score& score) {
-  return milliseconds(score.step_time) + (score.feasible ? "" : ", out of memory");
+  const std::int64_t tenths = (score.step_time.value + 50'000) / 100'000;
+  return fmt::format("{}.{} ms{}", tenths / 10, tenths % 10,
+                     score.feasible ? "" : ", out of memory");
 }
 
 void check_belongs(const SearchTree& tree, const Problem& problem) {
@@ -91,35 +89,28 @@ struct Floor {
   Score score;
 };
 
-// The baselines as the constraints leave them.
-std::vector<Baseline> constrained_baselines(const Problem& problem,
-                                            const BoundConstraints* constraints) {
-  std::vector<Baseline> baselines = simple_baselines(problem);
-  if (constraints == nullptr) return baselines;
-  for (Baseline& baseline : baselines) {
-    Strategy kept = constraints->repaired(baseline.strategy);
-    if (kept != baseline.strategy) baseline.name += " under the constraints";
-    baseline.strategy = std::move(kept);
-  }
-  return baselines;
-}
-
-// The baselines as a person's steering leaves them: with the pinned decisions, outside of what is
-// excluded.
-std::vector<Baseline> steered_baselines(const Problem& problem, const SearchTree* steering,
+// The simple baselines as the constraints and a person's steering leave them: with the pinned
+// decisions, outside of what is excluded.
+std::vector<Baseline> allowed_baselines(const Problem& problem, const SearchTree* steering,
                                         const BoundConstraints* constraints) {
-  std::vector<Baseline> baselines = constrained_baselines(problem, constraints);
-  if (steering == nullptr) return baselines;
+  std::vector<Baseline> baselines = simple_baselines(problem);
+  const auto constrain = [&](const Strategy& strategy) {
+    return constraints != nullptr ? constraints->repaired(strategy) : strategy;
+  };
   const bool pins =
+      steering != nullptr &&
       std::ranges::any_of(steering->pinned, [](const auto& pin) { return pin.has_value(); });
-  for (Baseline& baseline : baselines) {
-    baseline.strategy = with_pins(*steering, std::move(baseline.strategy));
-    if (constraints != nullptr) baseline.strategy = constraints->repaired(baseline.strategy);
-    if (pins) baseline.name += " with the pins";
+  for (auto& [name, strategy] : baselines) {
+    Strategy kept = constrain(strategy);
+    if (kept != strategy) name += " under the constraints";
+    if (pins) name += " with the pins";
+    strategy =
+        steering != nullptr ? constrain(with_pins(*steering, std::move(kept))) : std::move(kept);
   }
-  std::erase_if(baselines, [&](const Baseline& baseline) {
-    return is_forbidden(*steering, baseline.strategy);
-  });
+  if (steering != nullptr)
+    std::erase_if(baselines, [&](const Baseline& baseline) {
+      return is_forbidden(*steering, baseline.strategy);
+    });
   return baselines;
 }
 
@@ -128,9 +119,7 @@ std::optional<Floor> best_baseline(std::vector<Baseline> baselines, Evaluator& e
   std::vector<Strategy> strategies;
   for (const Baseline& baseline : baselines) strategies.push_back(baseline.strategy);
   const std::vector<Score> scores = evaluator.evaluate(strategies);
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < scores.size(); ++i)
-    if (scores[i].better_than(scores[best])) best = i;
+  const std::size_t best = best_of(scores);
   return Floor{std::move(baselines[best]), scores[best]};
 }
 
@@ -138,71 +127,23 @@ std::optional<Floor> best_baseline(std::vector<Baseline> baselines, Evaluator& e
 // way.
 void apply_floor(PlanResult& result, const Planner& planner, const Floor& floor) {
   const bool baseline_won = floor.score.better_than(result.score);
+  const std::string own = outcome_words(result.score), simple = outcome_words(floor.score);
   std::string note =
-      baseline_won ? "baseline " + floor.baseline.name + " won (" + outcome_words(floor.score) +
-                         "): " + planner.name() + " found nothing faster (" +
-                         outcome_words(result.score) + ")"
-                   : planner.name() + " (" + outcome_words(result.score) + ") is " +
-                         (result.score.better_than(floor.score) ? "better than" : "as good as") +
-                         " the best baseline, " + floor.baseline.name + " (" +
-                         outcome_words(floor.score) + ")";
+      baseline_won
+          ? fmt::format("baseline {} won ({}): {} found nothing faster ({})", floor.baseline.name,
+                        simple, planner.name(), own)
+          : fmt::format("{} ({}) is {} the best baseline, {} ({})", planner.name(), own,
+                        result.score.better_than(floor.score) ? "better than" : "as good as",
+                        floor.baseline.name, simple);
   if (!result.note.empty()) note += "; " + result.note;
   result.note = std::move(note);
   if (!baseline_won) return;
   // Facts and steps of the planner are about what it found.
   if (!result.facts.empty())
-    result.facts.insert(result.facts.begin(), {"facts of", planner.name() + "'s own (" +
-                                                               outcome_words(result.score) + ")"});
+    result.facts.insert(result.facts.begin(),
+                        {"facts of", fmt::format("{}'s own ({})", planner.name(), own)});
   result.strategy = floor.baseline.strategy;
   result.score = floor.score;
-}
-
-// Searches go on from what they are given and may return it as it is: so what changes the results
-// of training (lossy encodings, staleness) is given to none. Returns how many were left out.
-std::size_t leave_out_what_changes_results(std::vector<Strategy>& starts) {
-  return std::erase_if(starts, [](const Strategy& start) { return !keeps_results(start); });
-}
-
-void tell_left_out(PlanResult& result, std::size_t starts) {
-  if (starts == 0) return;
-  result.facts.push_back(
-      {"Start strategies left out", std::to_string(starts) +
-                                        ": lossy or stale, which would change the results "
-                                        "of training"});
-}
-
-// One planner's run: its problem, what it is held to, and what it asks.
-struct Run {
-  Planner& planner;
-  const Problem& problem;
-  const PlannerOptions& options;
-  const BoundConstraints* constraints;  // null: none
-  Evaluator& evaluator;
-  const CountingEvaluator& counting;
-  std::stop_token stop;
-  std::shared_ptr<const SearchTree> resume;
-};
-
-PlanResult plan_within_constraints(const Run& run, Evaluator& evaluator, Observer& observer) {
-  return plan_within(run.constraints, run.planner, run.problem, evaluator, run.options, observer,
-                     run.stop, run.resume);
-}
-
-PlanResult plan_above_floor(const Run& run, Observer& observer) {
-  const std::optional<Floor> floor = best_baseline(
-      steered_baselines(run.problem, run.resume.get(), run.constraints), run.evaluator);
-  std::optional<Score> floor_score;
-  if (floor) {
-    floor_score = floor->score;
-    observer.on_improvement(floor->baseline.strategy, floor->score,
-                            {0, run.counting.count(), 0, floor->score});
-  }
-  FloorObserver raised(observer, floor_score);
-  RaceEvaluator race(run.evaluator, run.evaluator.evaluate(data_parallel(run.problem)));
-  PlanResult result = plan_within_constraints(run, race, raised);
-  if (floor) apply_floor(result, run.planner, *floor);
-  result.evaluations_to_beat_data_parallel = race.won;
-  return result;
 }
 
 }  // namespace
@@ -216,7 +157,10 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
                        std::shared_ptr<const SearchTree> resume) {
   refuse_unknown_options(planner, given);
   PlannerOptions options = given;
-  const std::size_t left_out = leave_out_what_changes_results(options.seeds);
+  // Searches go on from what they are given and may return it as it is: so what changes the results
+  // of training (lossy encodings, staleness) is given to none.
+  const std::size_t left_out =
+      std::erase_if(options.seeds, [](const Strategy& start) { return !keeps_results(start); });
   if (problem.grouping->size() == 0)
     throw InputError("", problem.graph->name(), "the graph has no op to plan",
                      "give a model with at least one op");
@@ -226,13 +170,29 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
       make_simulating_evaluator(problem, options.threads, planner.wants_feedback());
   CountingEvaluator counting(*simulating);
   const auto caching = make_caching_evaluator(counting);
-  const Run run{planner,  problem,  options, constraints.get(),
-                *caching, counting, stop,    std::move(resume)};
-  const bool alone = planner.is_baseline() || !options.floor;
-  PlanResult result =
-      alone ? plan_within_constraints(run, *caching, observer) : plan_above_floor(run, observer);
+  const auto plan = [&](Evaluator& evaluator, Observer& told) {
+    return plan_within(constraints.get(), planner, problem, evaluator, options, told, stop, resume);
+  };
+  PlanResult result;
+  if (planner.is_baseline() || !options.floor) {
+    result = plan(*caching, observer);
+  } else {
+    const std::optional<Floor> floor =
+        best_baseline(allowed_baselines(problem, resume.get(), constraints.get()), *caching);
+    if (floor)
+      observer.on_improvement(floor->baseline.strategy, floor->score,
+                              {0, counting.count(), 0, floor->score});
+    FloorObserver raised(observer, floor ? std::optional(floor->score) : std::nullopt);
+    RaceEvaluator race(*caching, caching->evaluate(data_parallel(problem)));
+    result = plan(race, raised);
+    if (floor) apply_floor(result, planner, *floor);
+    result.evaluations_to_beat_data_parallel = race.won;
+  }
   result.evaluations = counting.count();
-  tell_left_out(result, left_out);
+  if (left_out > 0)
+    result.facts.push_back(
+        {"Start strategies left out",
+         fmt::format("{}: lossy or stale, which would change the results of training", left_out)});
   return result;
 }
 

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "core/base/error.h"
-#include "core/cost/model/measured_cost_model.h"
 #include "core/io/json.h"
 #include "core/search/constraints/constraints.h"
 
@@ -20,12 +21,25 @@ Json costs_json(const RunCosts& costs) {
 RunCosts read_run_costs(const JsonView& view) {
   RunCosts costs;
   costs.are = view.at("are").string();
-  if (const auto profiles = view.find("profiles")) {
+  if (const auto profiles = view.find("profiles"))
     for (const JsonView& file : profiles->items()) costs.files.profiles.push_back(file.string());
-  }
   if (const auto calibration = view.find("calibration"))
     costs.files.calibration = calibration->string();
   return costs;
+}
+
+PlanResult::Curve read_curve(const JsonView& view) {
+  PlanResult::Curve curve{view.at("title").string(),
+                          view.at("name").string(),
+                          view.at("x").string(),
+                          view.at("y").string(),
+                          {}};
+  for (const JsonView& point : view.at("points").items()) {
+    const std::vector<JsonView> pair = point.items();
+    if (pair.size() != 2) point.fail("is no point", "give two numbers");
+    curve.points.emplace_back(pair[0].number(), pair[1].number());
+  }
+  return curve;
 }
 
 }  // namespace
@@ -55,13 +69,11 @@ RunOptions parse_run_options(const std::string& text, const std::string& name) {
   if (const auto count = view.find("iterations")) planner.iterations = count->integer(1);
   if (const auto budget = view.find("budget")) planner.budget_seconds = budget->number(0);
   if (const auto seed = view.find("seed")) planner.seed = seed->json().get<std::uint64_t>();
-  if (const auto set = view.find("set"); set && set->is_object()) {
+  if (const auto set = view.find("set"); set && set->is_object())
     for (const auto& [key, value] : set->members()) planner.set[key] = value.string();
-  }
-  if (const auto constraints = view.find("constraints")) {
+  if (const auto constraints = view.find("constraints"))
     planner.constraints = std::make_shared<const Constraints>(
         parse_constraints(json_text(constraints->json()), name));
-  }
   if (const auto costs = view.find("costs")) options.costs = read_run_costs(*costs);
   return options;
 }
@@ -93,5 +105,29 @@ std::string note_with_facts(const PlanResult& result) {
     note += (note.empty() ? "" : "; ") + name + ": " + value;
   return note;
 }
+
+std::string curves_text(const std::vector<PlanResult::Curve>& curves) {
+  Json list = Json::array();
+  for (const PlanResult::Curve& curve : curves) {
+    Json points = Json::array();
+    for (const auto& [x, y] : curve.points)
+      if (std::isfinite(x) && std::isfinite(y)) points.push_back(Json::array({x, y}));
+    list.push_back({{"title", curve.title},
+                    {"name", curve.name},
+                    {"x", curve.x},
+                    {"y", curve.y},
+                    {"points", std::move(points)}});
+  }
+  return json_text(list);
+}
+
+std::vector<PlanResult::Curve> parse_curves(const std::string& text, const std::string& name) {
+  std::vector<PlanResult::Curve> curves;
+  for (const JsonView& curve : JsonView::parse(text, name).items())
+    curves.push_back(read_curve(curve));
+  return curves;
+}
+
+std::string curves_key(std::int64_t run) { return fmt::format("run/{}/curves", run); }
 
 }  // namespace strato

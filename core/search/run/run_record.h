@@ -1,6 +1,7 @@
 // The texts that the workspace keeps of a run: the same from the command line and from the window.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,5 +33,15 @@ CostSources restore_costs(const RunCosts& costs, const std::string& file, const 
                           std::vector<std::string>* warnings = nullptr);
 
 std::string note_with_facts(const PlanResult& result);  // "note; bound: 12 ms; fused: 40 ops"
+
+// The curves that a planner drew of its own course: for scripts, and for the workspace, which keeps
+// them as the setting curves_key() of their run.
+// A JSON list, one curve after the other. Points that are no finite numbers are left out.
+std::string curves_text(const std::vector<PlanResult::Curve>& curves);
+// Throws InputError, which calls the text `name`.
+std::vector<PlanResult::Curve> parse_curves(const std::string& text, const std::string& name);
+
+// Settings "run/<id>/..." belong to a run and are removed with it (Workspace::remove_run).
+std::string curves_key(std::int64_t run);
 
 }  // namespace strato

@@ -49,6 +49,7 @@ class TournamentRun {
   TournamentRun(const TournamentSetup& setup, const PlannerFactory& make_planner,
                 TournamentObserver& observer, std::stop_token stop)
       : setup_(setup),
+        cells_(setup.problems.size() * setup.planners.size()),
         make_planner_(make_planner),
         observer_(observer),
         stop_(std::move(stop)),
@@ -61,14 +62,13 @@ class TournamentRun {
   }
 
   Tournament operator()() {
-    const std::size_t cells = setup_.problems.size() * setup_.planners.size();
-    std::size_t threads = setup_.options.threads > 0
-                              ? static_cast<std::size_t>(setup_.options.threads)
-                              : std::max<std::size_t>(1, std::thread::hardware_concurrency());
-    threads = std::min(threads, cells);
+    const std::size_t threads = setup_.options.threads > 0
+                                    ? static_cast<std::size_t>(setup_.options.threads)
+                                    : std::thread::hardware_concurrency();
     {
       std::vector<std::jthread> pool;
-      for (std::size_t t = 1; t < threads; ++t) pool.emplace_back([this] { work(); });
+      for (std::size_t t = 1; t < std::min(threads, cells_); ++t)
+        pool.emplace_back([this] { work(); });
       work();
     }
     if (failure_) std::rethrow_exception(failure_);
@@ -80,8 +80,7 @@ class TournamentRun {
 
   // Problem by problem, so that whole rows come first. Every cell belongs to who took its number.
   void work() {
-    const std::size_t cells = setup_.problems.size() * setup_.planners.size();
-    for (std::size_t i; !ended() && (i = next_.fetch_add(1)) < cells;) {
+    for (std::size_t i; !ended() && (i = next_.fetch_add(1)) < cells_;) {
       try {
         run(i / setup_.planners.size(), i % setup_.planners.size());
       } catch (...) {
@@ -116,8 +115,7 @@ class TournamentRun {
     auto& place = result_.cells[p][planner];
     place = std::move(cell);
     ++done_;
-    observer_.on_cell(
-        *place, {done_, setup_.problems.size() * setup_.planners.size(), seconds_since(start_)});
+    observer_.on_cell(*place, {done_, cells_, seconds_since(start_)});
   }
 
   TournamentCell planned(std::size_t p, std::size_t planner) {
@@ -153,16 +151,16 @@ class TournamentRun {
     cell.speedup = facts.data_parallel.step_time / time;
     if (facts.lower_bound > Nanos(0)) cell.above_bound = time / facts.lower_bound - 1;
     const Outcome outcome = simulate_strategy(problem, cell.result.strategy, false);
-    for (const DeviceUse& use : outcome.timeline->devices) {
-      const double part = static_cast<double>(use.peak.value) /
-                          static_cast<double>(std::max<std::int64_t>(use.capacity.value, 1));
-      if (part <= cell.memory_part) continue;
-      cell.memory_part = part;
-      cell.memory_peak = use.peak;
-    }
+    const auto part = [](const DeviceUse& use) {
+      return use.peak / std::max(use.capacity, Bytes(1));
+    };
+    const DeviceUse& fullest = *std::ranges::max_element(outcome.timeline->devices, {}, part);
+    cell.memory_part = part(fullest);
+    cell.memory_peak = fullest.peak;
   }
 
   const TournamentSetup& setup_;
+  const std::size_t cells_;
   const PlannerFactory& make_planner_;
   TournamentObserver& observer_;
   const std::stop_token stop_;

@@ -5,7 +5,6 @@
 // pool; only the wall times do. Ties share the better rank (1, 1, 3).
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

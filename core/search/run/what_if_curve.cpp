@@ -13,59 +13,52 @@
 namespace strato {
 namespace {
 
-constexpr std::array<std::string_view, kWhatIfAxes> kAxisNames = {"batch",   "network", "links",
-                                                                  "latency", "speed",   "memory"};
+// Every axis in the order of WhatIfAxis: its name and, but for the batch, its factor in a change.
+struct Axis {
+  std::string_view name;
+  double ClusterChange::*of_cluster = nullptr;
+};
+constexpr std::array<Axis, kWhatIfAxes> kAxes = {{{"batch"},
+                                                  {"network", &ClusterChange::network_bandwidth},
+                                                  {"links", &ClusterChange::machine_bandwidth},
+                                                  {"latency", &ClusterChange::latency},
+                                                  {"speed"},
+                                                  {"memory", &ClusterChange::memory}}};
 
-double* factor_of(ProblemChange& change, WhatIfAxis axis) {
-  switch (axis) {
-    case WhatIfAxis::Batch:
-      return nullptr;
-    case WhatIfAxis::NetworkBandwidth:
-      return &change.cluster.network_bandwidth;
-    case WhatIfAxis::MachineBandwidth:
-      return &change.cluster.machine_bandwidth;
-    case WhatIfAxis::Latency:
-      return &change.cluster.latency;
-    case WhatIfAxis::Speed:
-      return &change.speed;
-    case WhatIfAxis::Memory:
-      return &change.cluster.memory;
-  }
-  return nullptr;
+// Null: the batch has none.
+template <class Change>
+auto factor_of(Change& change, WhatIfAxis axis) -> decltype(&change.speed) {
+  if (axis == WhatIfAxis::Speed) return &change.speed;
+  const auto factor = kAxes[static_cast<std::size_t>(axis)].of_cluster;
+  return factor != nullptr ? &(change.cluster.*factor) : nullptr;
 }
 
-std::int64_t devices_in(const Problem& problem, const MachineKind& kind) {
-  return std::ranges::count_if(problem.cluster->devices(), [&](const Device& device) {
-    return device.machine == kind.machines.front();
-  });
+// Machines of the kind that there are after the change.
+std::int64_t count_of(const MachineKind& kind, const ProblemChange& change) {
+  const auto wanted = change.cluster.machines.find(kind.name);
+  return wanted != change.cluster.machines.end() ? wanted->second : std::ssize(kind.machines);
 }
 
-// This is of the cluster as `base` has it.
-std::int64_t devices_with(const Problem& problem, const ProblemChange& base) {
+std::int64_t devices_with(const Problem& problem, const ProblemChange& change) {
   std::int64_t devices = 0;
-  for (const MachineKind& kind : machine_kinds(*problem.cluster)) {
-    const auto wanted = base.cluster.machines.find(kind.name);
-    const auto count = wanted != base.cluster.machines.end()
-                           ? wanted->second
-                           : static_cast<std::int64_t>(kind.machines.size());
-    devices += count * devices_in(problem, kind);
-  }
+  for (const MachineKind& kind : machine_kinds(*problem.cluster))
+    devices += count_of(kind, change) * std::ranges::count(problem.cluster->devices(),
+                                                           kind.machines.front(), &Device::machine);
   return devices;
 }
 
 }  // namespace
 
-std::string_view name_of(WhatIfAxis axis) { return kAxisNames[static_cast<std::size_t>(axis)]; }
+std::string_view name_of(WhatIfAxis axis) { return kAxes[static_cast<std::size_t>(axis)].name; }
 
 std::optional<WhatIfAxis> what_if_axis_from(std::string_view name) {
-  const auto found = std::ranges::find(kAxisNames, name);
-  if (found == kAxisNames.end()) return {};
-  return static_cast<WhatIfAxis>(found - kAxisNames.begin());
+  const auto found = std::ranges::find(kAxes, name, &Axis::name);
+  if (found == kAxes.end()) return {};
+  return static_cast<WhatIfAxis>(found - kAxes.begin());
 }
 
 double value_of(const ProblemChange& change, WhatIfAxis axis, const Problem& problem) {
-  ProblemChange copy = change;
-  if (const double* factor = factor_of(copy, axis)) return *factor;
+  if (const double* factor = factor_of(change, axis)) return *factor;
   return static_cast<double>(change.batch.value_or(problem.graph->batch()));
 }
 
@@ -108,11 +101,7 @@ std::vector<double> usual_values(WhatIfAxis axis, const Problem& problem) {
 
 std::vector<ScalingPoint> scaling_points(const Problem& problem, const ProblemChange& base,
                                          const MachineKind& kind, std::int64_t most) {
-  const auto named = base.cluster.machines.find(kind.name);
-  const auto now = named != base.cluster.machines.end()
-                       ? named->second
-                       : static_cast<std::int64_t>(kind.machines.size());
-  std::set<std::int64_t> counts = {std::max<std::int64_t>(1, now)};
+  std::set<std::int64_t> counts = {std::max<std::int64_t>(1, count_of(kind, base))};
   for (std::int64_t count = 1; count <= most; count *= 2) counts.insert(count);
   const double devices_now = static_cast<double>(devices_with(problem, base));
   const auto batch = static_cast<double>(base.batch.value_or(problem.graph->batch()));

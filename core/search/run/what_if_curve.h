@@ -15,8 +15,8 @@ namespace strato {
 
 enum class WhatIfAxis { Batch, NetworkBandwidth, MachineBandwidth, Latency, Speed, Memory };
 inline constexpr int kWhatIfAxes = 6;
-std::string_view name_of(
-    WhatIfAxis axis);  // "batch", "network", "links", "latency", "speed", "memory"
+// "batch", "network", "links", "latency", "speed", "memory".
+std::string_view name_of(WhatIfAxis axis);
 std::optional<WhatIfAxis> what_if_axis_from(std::string_view name);
 
 double value_of(const ProblemChange& change, WhatIfAxis axis, const Problem& problem);

@@ -1,8 +1,9 @@
 // Little endian:
-//   "STRATREE" u32 version, digest (2 x u64), i64 iterations, u64 seed, state
-//   (legacy_tree_state.cpp), actions: count, each decision (u8 mode, count, each (i32 device, i32
-//   weight)), order: count, each i32 group, vertices: count, each (i32 parent, action, depth,
-//   visits, first_child, child_count, prior_row,
+//   "STRATREE" u32 version, digest (2 x u64), i64 iterations, u64 seed,
+//   state (legacy_tree_state.cpp),
+//   actions: count, each decision (u8 mode, count, each (i32 device, i32 weight)),
+//   order: count, each i32 group,
+//   vertices: count, each (i32 parent, action, depth, visits, first_child, child_count, prior_row,
 //                          f64 value_sum, f32 prior, f32 reward, i64 step_time_ns, f32 weight),
 //   priors: count, each f32,
 //   pinned: count, each (u8 whether, decision if so), i32 focus,
@@ -14,8 +15,6 @@
 
 #include <bit>
 #include <cstring>
-
-#include "core/search/tree/search_tree_check.h"
 
 namespace strato {
 namespace {

@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "core/search/tree/legacy_tree.h"
-#include "core/search/tree/search_tree_check.h"
 
 namespace strato {
 namespace {
@@ -78,7 +77,7 @@ std::vector<Move> moves_of(const Row& row) {
 
 void read_second_half(std::span<const Row> rows, LocalSearchState& state) {
   if (rows[2].size() < 2) damaged_state();
-  state.tried_pairs = rows[0];
+  state.tried_pairs = {rows[0].begin(), rows[0].end()};
   state.away = actions_of(rows[1]);
   state.neighbours_done = rows[2][0] != 0;
   state.away_time_ns = rows[2][1];
@@ -99,7 +98,8 @@ LocalSearchState read_local(std::string_view text) {
   state.steps = rows[0][0];
   state.incumbent = actions_of(rows[1]);
   state.successes = rows[2];
-  state.tried = moves_of(rows[3]);
+  const std::vector<Move> tried = moves_of(rows[3]);
+  state.tried = {tried.begin(), tried.end()};
   state.together = moves_of(rows[4]);
   if (rows.size() > 6) read_second_half(std::span(rows).subspan(5), state);
   return state;

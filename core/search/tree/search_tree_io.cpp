@@ -7,7 +7,6 @@
 
 #include "core/io/container.h"
 #include "core/search/tree/legacy_tree.h"
-#include "core/search/tree/search_tree_check.h"
 
 namespace strato {
 namespace {
@@ -178,18 +177,27 @@ Candidate parse_candidate(const JsonView& json) {
   return {unpacked<std::int32_t>(json.at("actions")), parse_flags(json.at("unfinished"))};
 }
 
+template <class T>
+std::vector<T> list_of(const std::set<T>& set) {
+  return {set.begin(), set.end()};
+}
+template <class T>
+std::set<T> set_of(const std::vector<T>& list) {
+  return {list.begin(), list.end()};
+}
+
 Json local_json(const LocalSearchState& state) {
   return {{"steps", state.steps},
           {"incumbent", packed(state.incumbent)},
           {"successes", packed(state.successes)},
           {"yields", rows_json<std::int64_t>(state.yields)},
-          {"tried", rows_json<std::int32_t>(state.tried)},
+          {"tried", rows_json<std::int32_t>(list_of(state.tried))},
           {"together", rows_json<std::int32_t>(state.together)},
-          {"tried_pairs", packed(state.tried_pairs)},
+          {"tried_pairs", packed(list_of(state.tried_pairs))},
           {"away", packed(state.away)},
           {"away_time_ns", state.away_time_ns},
           {"neighbours_done", state.neighbours_done},
-          {"used_starts", packed(state.used_starts)}};
+          {"used_starts", packed(list_of(state.used_starts))}};
 }
 
 LocalSearchState parse_local(const JsonView& json) {
@@ -198,13 +206,13 @@ LocalSearchState parse_local(const JsonView& json) {
           .incumbent = unpacked<std::int32_t>(json.at("incumbent")),
           .successes = unpacked<std::int64_t>(json.at("successes")),
           .yields = parse_rows<std::int64_t, Yield>(json.at("yields"), "a yield is there in part"),
-          .tried = parse_rows<std::int32_t, Move>(json.at("tried"), kMoves),
+          .tried = set_of(parse_rows<std::int32_t, Move>(json.at("tried"), kMoves)),
           .together = parse_rows<std::int32_t, Move>(json.at("together"), kMoves),
-          .tried_pairs = unpacked<std::int64_t>(json.at("tried_pairs")),
+          .tried_pairs = set_of(unpacked<std::int64_t>(json.at("tried_pairs"))),
           .away = unpacked<std::int32_t>(json.at("away")),
           .away_time_ns = json.at("away_time_ns").integer(),
           .neighbours_done = json.at("neighbours_done").boolean(),
-          .used_starts = unpacked<std::int64_t>(json.at("used_starts"))};
+          .used_starts = set_of(unpacked<std::int64_t>(json.at("used_starts")))};
 }
 
 Json state_json(const SearchState& state) {

@@ -1,5 +1,7 @@
 #include "core/search/tree/steer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -7,23 +9,20 @@
 
 #include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/search/tree/search_tree.h"
 
 namespace strato {
 namespace {
 
-void need_group(const SearchTree& tree, GroupId group) {
-  if (group.valid() && group.index() < tree.order.size()) return;
-  throw InputError(
-      "", "search tree", "it has no op group " + std::to_string(group.value()),
-      "its op groups are 0 to " + std::to_string(static_cast<std::int64_t>(tree.order.size()) - 1));
+void need(std::string_view one, std::string_view many, std::int32_t number, std::size_t count) {
+  if (number >= 0 && at(number) < count) return;
+  throw InputError("", "search tree", fmt::format("it has no {} {}", one, number),
+                   fmt::format("its {} are 0 to {}", many, static_cast<std::int64_t>(count) - 1));
 }
-
-void need_vertex(const SearchTree& tree, std::int32_t vertex) {
-  if (vertex >= 0 && at(vertex) < tree.vertices.size()) return;
-  throw InputError("", "search tree", "it has no vertex " + std::to_string(vertex),
-                   "its vertices are 0 to " +
-                       std::to_string(static_cast<std::int64_t>(tree.vertices.size()) - 1));
+void need(const SearchTree& tree, GroupId group) {
+  need("op group", "op groups", group.value(), tree.order.size());
+}
+void need(const SearchTree& tree, std::int32_t vertex) {
+  need("vertex", "vertices", vertex, tree.vertices.size());
 }
 
 // The decision becomes an action; rows of priors get a place for it.
@@ -46,7 +45,7 @@ void check_in_groups(const SearchTree& tree, const Strategy& strategy) {
 }
 
 [[noreturn]] void no_such_vertex(std::string_view text, const std::string& problem) {
-  throw InputError("", "vertex '" + std::string(text) + "'", problem,
+  throw InputError("", fmt::format("vertex '{}'", text), problem,
                    "name one as root/3/0 (children by number), best, or #17");
 }
 
@@ -54,7 +53,7 @@ std::int32_t number_in(std::string_view text, std::string_view part) {
   std::int32_t value = -1;
   const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
   if (error != std::errc() || end != part.data() + part.size() || value < 0)
-    no_such_vertex(text, "'" + std::string(part) + "' is not a number");
+    no_such_vertex(text, fmt::format("'{}' is not a number", part));
   return value;
 }
 
@@ -87,9 +86,9 @@ std::vector<std::int32_t> match(const SearchTree& before, const SearchTree& afte
 }  // namespace
 
 void pin(SearchTree& tree, GroupId group, const Decision& decision) {
-  need_group(tree, group);
+  need(tree, group);
   if (decision.devices.empty())
-    throw InputError("", "op group " + std::to_string(group.value()),
+    throw InputError("", fmt::format("op group {}", group.value()),
                      "the pinned decision names no device", "name at least one");
   ensure_action(tree, decision);
   tree.pinned.resize(tree.order.size());
@@ -97,7 +96,7 @@ void pin(SearchTree& tree, GroupId group, const Decision& decision) {
 }
 
 void unpin(SearchTree& tree, GroupId group) {
-  need_group(tree, group);
+  need(tree, group);
   if (tree.pinned.empty()) return;
   tree.pinned[group].reset();
   if (std::ranges::none_of(tree.pinned, [](const auto& pin) { return pin.has_value(); }))
@@ -105,7 +104,7 @@ void unpin(SearchTree& tree, GroupId group) {
 }
 
 void restrict_to(SearchTree& tree, std::span<const GroupId> groups, const Strategy& strategy) {
-  for (GroupId group : groups) need_group(tree, group);
+  for (GroupId group : groups) need(tree, group);
   if (strategy.grouping != nullptr)
     throw InputError("", "strategy", "it has op groups of its own, which the search tree has not",
                      "give a strategy in the groups of the search");
@@ -118,18 +117,18 @@ void restrict_to(SearchTree& tree, std::span<const GroupId> groups, const Strate
 }
 
 void set_weight(SearchTree& tree, std::int32_t vertex, float weight) {
-  need_vertex(tree, vertex);
+  need(tree, vertex);
   if (vertex == 0)
     throw InputError("", "search tree", "its root has no weight", "name a vertex below it");
   if (!(weight >= 0) || !std::isfinite(weight))
-    throw InputError("", "search tree", "a weight of " + std::to_string(weight) + " means nothing",
+    throw InputError("", "search tree", fmt::format("a weight of {:f} means nothing", weight),
                      "give 0 to exclude a branch, more than 1 to boost it");
   tree.vertices[at(vertex)].weight = weight;
 }
 
 void set_focus(SearchTree& tree, std::int32_t vertex) {
   if (vertex >= 0) {
-    need_vertex(tree, vertex);
+    need(tree, vertex);
     for (std::int32_t v = vertex; v > 0; v = tree.vertices[at(v)].parent)
       if (tree.is_closed(v))
         throw InputError("", "search tree",
@@ -144,7 +143,7 @@ std::int32_t resolve_vertex(const SearchTree& tree, std::string_view text) {
   if (text.starts_with('#')) {
     const std::int32_t vertex = number_in(text, text.substr(1));
     if (at(vertex) >= tree.vertices.size())
-      no_such_vertex(text, "the tree has " + std::to_string(tree.vertices.size()) + " vertices");
+      no_such_vertex(text, fmt::format("the tree has {} vertices", tree.vertices.size()));
     return vertex;
   }
   std::size_t slash = std::min(text.find('/'), text.size());
@@ -156,8 +155,8 @@ std::int32_t resolve_vertex(const SearchTree& tree, std::string_view text) {
     const std::int32_t place = number_in(text, text.substr(begin, slash - begin));
     const SearchTree::Vertex& v = tree.vertices[at(vertex)];
     if (place >= v.child_count)
-      no_such_vertex(
-          text, vertex_path(tree, vertex) + " has " + std::to_string(v.child_count) + " children");
+      no_such_vertex(text,
+                     fmt::format("{} has {} children", vertex_path(tree, vertex), v.child_count));
     vertex = v.first_child + place;
   }
   return vertex;
@@ -167,7 +166,7 @@ std::string vertex_path(const SearchTree& tree, std::int32_t vertex) {
   std::string path;
   for (std::int32_t v = vertex; v > 0; v = tree.vertices[at(v)].parent) {
     const SearchTree::Vertex& parent = tree.vertices[at(tree.vertices[at(v)].parent)];
-    path = "/" + std::to_string(v - parent.first_child) + path;
+    path = fmt::format("/{}{}", v - parent.first_child, path);
   }
   return "root" + path;
 }
@@ -200,13 +199,11 @@ TreeDifference compare(const SearchTree& before, const SearchTree& after) {
   TreeDifference result;
   const std::vector<std::int32_t> matched = match(before, after);
   std::vector<bool> found(after.vertices.size(), false);
+  const SearchTree::Vertex none;
   const auto row = [&](std::int32_t b, std::int32_t a) {
-    TreeDifference::Row r{b, a};
-    if (b >= 0) r.visits_before = before.vertices[at(b)].visits;
-    if (b >= 0) r.value_before = before.vertices[at(b)].value();
-    if (a >= 0) r.visits_after = after.vertices[at(a)].visits;
-    if (a >= 0) r.value_after = after.vertices[at(a)].value();
-    result.vertices.push_back(r);
+    const SearchTree::Vertex& was = b >= 0 ? before.vertices[at(b)] : none;
+    const SearchTree::Vertex& is = a >= 0 ? after.vertices[at(a)] : none;
+    result.vertices.push_back({b, a, was.visits, is.visits, was.value(), is.value()});
   };
   for (std::size_t v = 0; v < matched.size(); ++v) {
     if (matched[v] < 0) continue;

@@ -4,7 +4,7 @@
 #include "core/search/portfolio/tree_search.h"
 #include "plugins/planners/search/exact/exact.h"
 #include "plugins/planners/search/mcmc/mcmc.h"
-#include "plugins/planners/search/portfolio/auto.h"
+#include "plugins/planners/search/portfolio/portfolio.h"
 
 namespace strato {
 namespace {

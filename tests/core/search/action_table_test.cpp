@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/search/mcts/action_order.h"
-#include "core/search/mcts/known_rewards.h"
+#include "core/search/mcts/tree_rewards.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

@@ -1,11 +1,11 @@
 // Limits on how many devices groups use together, against every way to give each group a device.
-#include "core/search/constraints/device_limits.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 #include <set>
+
+#include "core/search/constraints/constraint_rules.h"
 
 namespace strato {
 namespace {

@@ -1,7 +1,6 @@
-#include "core/search/proposers/incumbent.h"
-
 #include <gtest/gtest.h>
 
+#include "core/search/proposers/proposer.h"
 #include "core/search/proposers/special_proposers.h"
 #include "tests/core/search/toy.h"
 

@@ -1,10 +1,9 @@
-#include "core/search/run/run_curves.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/search/run/run_record.h"
 
 namespace strato {
 namespace {

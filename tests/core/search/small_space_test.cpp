@@ -1,13 +1,12 @@
 // Problems with few strategies: nothing is faster than its bound, and the search leaves out no more
 // than bounds say.
-#include "core/search/local/small_space.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "core/search/evaluate/actions.h"
 #include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/local/bound_use.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"

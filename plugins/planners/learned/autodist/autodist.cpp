@@ -8,7 +8,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
-#include "core/search/api/reporter.h"
+#include "core/search/api/planner.h"
 #include "core/search/constraints/constraints.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/learned/autodist/search/race.h"

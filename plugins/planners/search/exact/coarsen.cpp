@@ -145,18 +145,6 @@ std::vector<std::int32_t> stretches(const std::vector<double>& weights, std::siz
   return part;
 }
 
-// Several edges between two parts stand side by side: they add up later.
-std::vector<BlockEdge> edges_between(const std::vector<BlockEdge>& edges,
-                                     const std::vector<std::int32_t>& part) {
-  std::vector<BlockEdge> result;
-  for (const BlockEdge& edge : edges) {
-    const std::int32_t from = part[at(edge.from)];
-    const std::int32_t to = part[at(edge.to)];
-    if (from != to) result.push_back({from, to, edge.gain});
-  }
-  return result;
-}
-
 bool is_forward(const Op& op) { return op.phase == Phase::Forward || op.phase == Phase::Loss; }
 
 // The vertices that are contracted: forward ops, each with its gradients and updates. A backward op
@@ -216,8 +204,10 @@ std::vector<std::int32_t> contract_blocks(std::vector<double> weights,
     const std::vector<std::int32_t> part = stretches(weights, most);
     std::vector<double> merged(most, 0);
     for (std::size_t v = 0; v < weights.size(); ++v) merged[at(part[v])] += weights[v];
-    const std::vector<std::int32_t> block =
-        contract_blocks(std::move(merged), edges_between(edges, part), parts);
+    std::vector<BlockEdge> between;  // several of two parts stand side by side: they add up later
+    for (const auto& [from, to, gain] : edges)
+      if (part[at(from)] != part[at(to)]) between.push_back({part[at(from)], part[at(to)], gain});
+    const std::vector<std::int32_t> block = contract_blocks(std::move(merged), between, parts);
     std::vector<std::int32_t> result;
     for (const std::int32_t p : part) result.push_back(block[at(p)]);
     return result;

@@ -7,12 +7,12 @@
 //   C       makespan: minimised
 //
 //   sum of x[c,d] over d = 1;  sum of memory(c) x[c,d] over c <= capacity(d)
-//   s[j] >= f[i] + sum over e of t(d,e) x[j,e] - (longest t(d,.)) (1 - x[i,d])   edge i -> j, each
-//   d o[i,j] + o[j,i] >= x[i,d] + x[j,d] - 1;  s[j] >= f[i] - M (1 - o[i,j]) C >= f[i] + tail(i);
-//   C >= work of each device x[c,d'] <= sum over earlier classes c' of x[c',d]   d, d' neighbours
-//   among equal devices
+//   s[j] >= f[i] + sum over e of t(d,e) x[j,e] - (longest t(d,.)) (1 - x[i,d])   edge i -> j; any d
+//   o[i,j] + o[j,i] >= x[i,d] + x[j,d] - 1;  s[j] >= f[i] - M (1 - o[i,j])
+//   C >= f[i] + tail(i);  C >= work of each device
+//   x[c,d'] <= sum over earlier classes c' of x[c',d]   d, d' neighbours among equal devices
 //
-// Transfers cost time but occupy nothing, as in the schedules of core/search/schedule (Pesto also
+// Transfers cost time but occupy nothing, as in the schedules of core/schedule/list (Pesto also
 // queues them on links); nodes without time there (views) do not occupy a device. M comes from
 // longest paths before and behind the nodes and the makespan of a known schedule. Times are scaled,
 // so that this makespan is 1,000.
@@ -20,7 +20,6 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "core/base/at.h"

@@ -149,31 +149,9 @@ std::vector<NodeIndex> topological_by(const Dag& dag, std::span<const std::int64
 
 Schedule schedule_in_order(const Instance& instance, std::span<const DeviceId> device,
                            std::span<const NodeIndex> order) {
-  const auto& [dag, transfers, cluster] = instance;
-  Schedule schedule;
-  schedule.device.assign(device.begin(), device.end());
-  schedule.start.resize(dag.size());
-  schedule.finish.resize(dag.size());
-  schedule.memory.resize(cluster.device_count());
-  std::vector<DeviceTimeline> timelines(cluster.device_count());
-  for (const NodeIndex node : order) {
-    const DeviceId here = device[at(node)];
-    const Nanos time = dag.time(node, cluster.device(here).type);
-    Nanos start;
-    for (const DagEdge& in : dag.predecessors(node))
-      start = std::max(
-          start, schedule.finish[at(in.node)] + transfers.time(in.edge, device[at(in.node)], here));
-    if (time > Nanos()) {
-      start = timelines[here.index()].earliest(start, time);
-      timelines[here.index()].occupy(start, time);
-    }
-    schedule.start[at(node)] = start;
-    schedule.finish[at(node)] = start + time;
-    schedule.makespan = std::max(schedule.makespan, start + time);
-    schedule.memory[here.index()] += dag.memory(node);
-  }
-  schedule.fits = overflow(schedule, cluster) == Bytes(0);
-  return schedule;
+  Scheduling scheduling(instance.dag, instance.transfers, instance.cluster, {});
+  for (const NodeIndex node : order) scheduling.place(node, device[at(node)]);
+  return std::move(scheduling).finished();
 }
 
 Schedule best_list_schedule(const Instance& instance, std::stop_token stop) {

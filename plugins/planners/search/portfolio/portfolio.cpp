@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/portfolio/tree_search.h"
-#include "core/search/tree/search_tree.h"
 
 namespace strato::portfolio {
 namespace {
@@ -74,14 +73,11 @@ double Portfolio::seconds_left() const {
 
 // Iterations are told as the part of the whole that is done, of those that were asked for.
 Progress Portfolio::progress() const {
-  Progress progress;
-  progress.evaluations = evaluator_.count();
-  progress.elapsed_seconds = options_.budget_seconds - seconds_left();
-  progress.iterations = timed() || planned_ == 0
-                            ? searched_
-                            : options_.iterations * std::min(searched_, planned_) / planned_;
-  if (leader_.exists()) progress.best = leader_.score();
-  return progress;
+  const std::int64_t iterations =
+      timed() || planned_ == 0 ? searched_
+                               : options_.iterations * std::min(searched_, planned_) / planned_;
+  return {iterations, evaluator_.count(), options_.budget_seconds - seconds_left(),
+          leader_.score()};
 }
 
 PlannerOptions Portfolio::options_for(std::int64_t iterations, double budget_seconds) const {
@@ -97,7 +93,9 @@ PlanResult Portfolio::run_one(const std::string& who, Planner& planner, const Fr
                               const PlannerOptions& options,
                               std::shared_ptr<const SearchTree> resume, bool shows_tree) {
   Relay relay(*this, who, frame, shows_tree);
-  FramedEvaluator framed(evaluator_, frame);
+  ChangingEvaluator framed(evaluator_, [&](const CompleteStrategy& inside) {
+    return CompleteStrategy(frame.complete(*inside), *problem_.cluster);
+  });
   PlannerOptions own = options;
   if (!frame.is_empty()) own.set["bounds"] = "false";  // they know nothing of the frame
   PlanResult result =
@@ -154,9 +152,7 @@ PlanResult Portfolio::run() {
 
 void Portfolio::run_new() {
   const auto searches = std::ranges::count(entrants_, Effort::Search, &Entrant::effort);
-  const auto improving = static_cast<std::int64_t>(
-      std::llround(settings_.improve * static_cast<double>(options_.iterations)));
-  planned_ = searches * options_.iterations + improving;
+  planned_ = searches * options_.iterations + improving();
   offer_known();
   run_all(Effort::Quick, options_.budget_seconds);
   const double left = std::max(seconds_left(), 0.0);
@@ -173,7 +169,7 @@ void Portfolio::run_resumed() {
     run_all(Effort::Quick, options_.budget_seconds);
   }
   planned_ = options_.iterations;
-  if (leader_.exists()) start_from_ = leader_.steps().back();
+  if (leader_.score()) start_from_ = leader_.steps().back();
   improved_since_ = leader_.steps().size();
   const auto prior = make_uniform_prior();
   const PlannerOptions options =
@@ -191,11 +187,11 @@ void Portfolio::run_resumed() {
 PlanResult Portfolio::result() const {
   PlanResult result;
   result.strategy = leader_.strategy();
-  result.score = leader_.score();
+  result.score = *leader_.score();
   result.evaluations = evaluator_.count();
   result.note = note();
   if (!tree_of_.empty()) result.tree = trees_.at(tree_of_);
-  result.facts.push_back({"planners that ran", std::to_string(ran_)});
+  result.facts.push_back({"planners that ran", fmt::format("{}", ran_)});
   for (const auto& [name, why] : refused_) result.facts.push_back({name + " does not serve", why});
   if (!start_from_.who.empty())
     result.facts.push_back({"start", start_from_.who + ", " + worth(start_from_.score)});
@@ -221,6 +217,68 @@ std::string Portfolio::note() const {
     before = score;
   }
   return text;
+}
+
+namespace {
+
+class Auto final : public Planner {
+ public:
+  explicit Auto(const PluginRegistry& registry) : registry_(registry) {}
+  std::string name() const override { return "auto"; }
+  std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
+
+  // One evaluator serves all: what one of them needs, they all get. Nobody has said yet which are
+  // left out.
+  bool wants_feedback() const override {
+    return std::ranges::any_of(all(), [](const Entrant& e) {
+      return e.planner != nullptr && e.planner->wants_feedback();
+    });
+  }
+
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree> resume) override {
+    const auto settings = read_options<Settings>(options.set);
+    const std::vector<Entrant> entrants = chosen(settings.without);
+    const PlanRequest request{problem,  evaluator,       options,
+                              observer, std::move(stop), std::move(resume)};
+    return Portfolio(request, settings, registry_, entrants).run();
+  }
+
+ private:
+  const std::vector<Entrant>& all() const {
+    if (!entrants_.empty()) return entrants_;
+    for (const PluginInfo& plugin : registry_.list(PluginKind::Planner)) {
+      if (plugin.effort >= Effort::Learning) continue;
+      Entrant& entrant = entrants_.emplace_back(Entrant{plugin.name, plugin.effort, nullptr, ""});
+      try {
+        entrant.planner = registry_.planner(plugin.name);
+      } catch (const InputError& error) {
+        entrant.error = error.what();
+      }
+    }
+    return entrants_;
+  }
+
+  std::vector<Entrant> chosen(const std::string& without) const {
+    std::vector<Entrant> entrants = all();
+    std::istringstream names(without);
+    for (std::string name; std::getline(names, name, ',');)
+      if (std::erase_if(entrants, [&](const Entrant& e) { return e.name == name; }) == 0)
+        refuse_option("without", without,
+                      "there is no planner '" + name + "' among those that auto runs",
+                      "see list planners");
+    return entrants;
+  }
+
+  const PluginRegistry& registry_;
+  mutable std::vector<Entrant> entrants_;
+};
+
+}  // namespace
+
+std::unique_ptr<Planner> make_auto(const PluginRegistry& registry) {
+  return std::make_unique<Auto>(registry);
 }
 
 }  // namespace strato::portfolio

@@ -1,7 +1,26 @@
-// One run of the planner "auto" (auto.h says what it does and what it promises).
+// The planner "auto": the best of all others, and more.
+//
+//   1. Every planner that is not a search runs once (by the "effort" of its manifest: quick ones
+//      first, then slow ones), and the strategies that were given as seeds are looked at.
+//   2. Every search runs exactly as it does on its own: the same problem, seed, options and number
+//      of iterations, and scores that are a function of the strategy alone.
+//   3. Then the best is improved. Arms are the searches, each in up to two frames (below): the
+//      problem's groups, seeded with the best strategies that have them, and what the best has of
+//      its own (groups, order, splits). Successive halving (Jamieson and Talwalkar, "Non-stochastic
+//      best arm identification", 2016) divides the iterations: each arm gets a turn, the better
+//      half by step time saved per evaluation goes on, until one is left with what remains.
+//
+// So with --iterations the result is, by construction, not worse than that of any planner that is
+// installed, or of any seed; and it is deterministic. It costs the time of all others and of
+// improve x iterations more; scores are kept, so that nothing is evaluated twice. With --budget 1.
+// is the same, and 2. and 3. share what is left: a search gets a tenth of it for itself.
+//
+// Going on from a stored result goes on with its tree; what a person has pinned or excluded is
+// respected, and where nothing is, the quick planners run again, too.
 #pragma once
 
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <memory>
@@ -14,7 +33,6 @@
 #include "core/plugin/load/plugin_registry.h"
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "core/search/tree/search_tree.h"
-#include "plugins/planners/search/portfolio/frame.h"
 
 namespace strato::portfolio {
 
@@ -38,6 +56,32 @@ struct Settings {
   }
 };
 
+// The part of a strategy beyond one decision a group of the problem, held fast while a search
+// changes the decisions: groups of its own, splits, an execution order, gradient buckets,
+// duplicated ops.
+class Frame {
+ public:
+  // The problem's groups and nothing else.
+  explicit Frame(const Problem& problem) : problem_(problem) {}
+  // All that is `strategy`'s own.
+  Frame(const Problem& problem, const Strategy& strategy);
+
+  // True when a strategy says anything beyond decisions for the problem's groups.
+  static bool is_needed(const Problem& problem, const Strategy& strategy);
+
+  const Problem& problem() const { return problem_; }  // in the groups of the frame
+  bool is_empty() const { return empty_; }
+  // True when the strategy is in the same groups.
+  bool holds(const Strategy& strategy) const;
+  Strategy inside(const Strategy& strategy) const;  // its decisions only
+  Strategy complete(const Strategy& inside) const;  // with what the frame holds fast
+
+ private:
+  Problem problem_;
+  bool empty_ = true;
+  Strategy rest_;  // without groups
+};
+
 // The best strategy so far, whoever found it, and how it came about.
 class Leader {
  public:
@@ -55,10 +99,9 @@ class Leader {
     steps_.back().score = score;
     return true;
   }
-  bool exists() const { return score_.has_value(); }
   const Strategy& strategy() const { return strategy_; }
-  const Score& score() const { return *score_; }
-  const std::vector<Step>& steps() const { return steps_; }  // one for several in a row by one
+  const std::optional<Score>& score() const { return score_; }  // nothing: it has none yet
+  const std::vector<Step>& steps() const { return steps_; }     // one for several in a row by one
 
  private:
   Strategy strategy_;
@@ -66,6 +109,7 @@ class Leader {
   std::vector<Step> steps_;
 };
 
+// One run.
 class Portfolio {
  public:
   // Refers to all of it.
@@ -97,6 +141,9 @@ class Portfolio {
                      const PlannerOptions& options, std::shared_ptr<const SearchTree> resume,
                      bool shows_tree);
   void improve();
+  std::int64_t improving() const {  // iterations
+    return std::llround(settings_.improve * static_cast<double>(options_.iterations));
+  }
   std::vector<Arm> arms();
   void take_turn(Arm& arm, std::int64_t iterations, double budget_seconds);
   std::vector<Strategy> seeds_for(const Frame& frame) const;
@@ -132,5 +179,7 @@ class Portfolio {
   std::size_t ran_ = 0;
   std::int64_t searched_ = 0, planned_ = 0;  // iterations
 };
+
+std::unique_ptr<Planner> make_auto(const PluginRegistry& registry);
 
 }  // namespace strato::portfolio

@@ -1,9 +1,7 @@
 // The third part of a run: successive halving between the searches that may improve the best.
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/error.h"
-#include "core/search/tree/search_tree.h"
 #include "plugins/planners/search/portfolio/portfolio.h"
 
 namespace strato::portfolio {
@@ -16,9 +14,41 @@ constexpr std::size_t kLargestFrame =
 
 }  // namespace
 
+Frame::Frame(const Problem& problem, const Strategy& strategy)
+    : problem_(problem_for(problem, strategy)), empty_(false), rest_(strategy) {
+  rest_.groups.clear();
+  if (problem_.grouping->digest() == problem.grouping->digest()) rest_.grouping.reset();
+}
+
+bool Frame::is_needed(const Problem& problem, const Strategy& strategy) {
+  return !Frame(problem).holds(strategy) || !strategy.priorities.empty() ||
+         !strategy.splits.empty() || !strategy.duplicated.empty() || strategy.bucket > Bytes(0);
+}
+
+bool Frame::holds(const Strategy& strategy) const {
+  if (strategy.grouping == nullptr) return rest_.grouping == nullptr;
+  return strategy.grouping->digest() == problem_.grouping->digest();
+}
+
+Strategy Frame::inside(const Strategy& strategy) const {
+  Strategy result;
+  result.groups = strategy.groups;
+  return result;
+}
+
+// Decisions that a search adds itself (TAG duplicates ops) outrank the frame's; a result in groups
+// of its own has left the frame.
+Strategy Frame::complete(const Strategy& inside) const {
+  if (empty_ || inside.grouping != nullptr) return inside;
+  Strategy result = rest_;
+  result.groups = inside.groups;
+  if (!inside.duplicated.empty()) result.duplicated = inside.duplicated;
+  return result;
+}
+
 // The best first, none twice.
 std::vector<Strategy> Portfolio::seeds_for(const Frame& frame) const {
-  const Found leader{leader_.strategy(), leader_.score()};
+  const Found leader{leader_.strategy(), *leader_.score()};
   std::vector<const Found*> fitting{&leader};
   for (const Found& found : found_) fitting.push_back(&found);
   std::erase_if(fitting, [&](const Found* found) { return !frame.holds(found->strategy); });
@@ -51,7 +81,7 @@ std::vector<Portfolio::Arm> Portfolio::arms() {
         arm.name += " around the best's own groups or order";
       }
       if (arm.tree == nullptr) ++arm.seed;  // not the same search again
-      arm.best = scores_.contains(entrant.name) ? scores_[entrant.name] : leader_.score();
+      arm.best = scores_.contains(entrant.name) ? scores_[entrant.name] : *leader_.score();
       arms.push_back(std::move(arm));
     }
   // A small budget is for the planner that was best on its own.
@@ -64,7 +94,7 @@ void Portfolio::take_turn(Arm& arm, std::int64_t iterations, double budget_secon
   PlannerOptions options = options_for(iterations, budget_seconds);
   options.seed = arm.seed;
   options.seeds = seeds_for(*arm.frame);
-  const Score before = leader_.score();
+  const Score before = *leader_.score();
   const std::int64_t count_before = evaluator_.count();
   const bool shows_tree = arm.frame->is_empty() && arm.name == tree_of_;
   try {
@@ -81,17 +111,16 @@ void Portfolio::take_turn(Arm& arm, std::int64_t iterations, double budget_secon
   const double spent =
       static_cast<double>(std::max<std::int64_t>(1, evaluator_.count() - count_before));
   arm.gain = 0;
-  if (!leader_.score().better_than(before)) return;
-  arm.gain = (before.feasible == leader_.score().feasible
-                  ? 1 - leader_.score().step_time / std::max(before.step_time, Nanos(1))
+  if (!leader_.score()->better_than(before)) return;
+  arm.gain = (before.feasible == leader_.score()->feasible
+                  ? 1 - leader_.score()->step_time / std::max(before.step_time, Nanos(1))
                   : 1) /
              spent;
 }
 
 void Portfolio::improve() {
   std::vector<Arm> alive = arms();
-  auto left = static_cast<std::int64_t>(
-      std::llround(settings_.improve * static_cast<double>(options_.iterations)));
+  std::int64_t left = improving();
   const auto goes_on = [&] {
     return !alive.empty() && !request_.stop.stop_requested() &&
            (timed() ? seconds_left() > 0 : left > 0);

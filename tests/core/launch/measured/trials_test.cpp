@@ -183,7 +183,7 @@ class Bounded final : public Planner {
   std::vector<OptionHelp> options() const override { return {{"bounds", "true", ""}}; }
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer&, std::stop_token, std::shared_ptr<const SearchTree>) override {
-    told = options.text("bounds", "");
+    told = options.set.contains("bounds") ? options.set.at("bounds") : "";
     PlanResult result;
     result.strategy = data_parallel(problem);
     result.score = evaluator.evaluate(result.strategy);

@@ -9,7 +9,7 @@
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
 #include "plugins/planners/search/exact/coarsen.h"
-#include "plugins/planners/search/exact/solve.h"
+#include "plugins/planners/search/exact/exact.h"
 #include "tests/plugins/planners/exact/kit.h"
 #include "tests/plugins/shipped.h"
 

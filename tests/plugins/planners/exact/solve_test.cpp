@@ -1,9 +1,8 @@
 // The integer program against all schedules of small dags.
-#include "plugins/planners/search/exact/solve.h"
-
 #include <gtest/gtest.h>
 
 #include "core/schedule/dag/transfer_times.h"
+#include "plugins/planners/search/exact/exact.h"
 #include "plugins/planners/search/exact/formulation.h"
 #include "tests/core/schedule/schedule_check.h"
 #include "tests/plugins/planners/exact/kit.h"

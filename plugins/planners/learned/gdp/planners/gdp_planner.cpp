@@ -9,7 +9,7 @@
 
 #include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/search/api/attention.h"
+#include "core/search/api/planner.h"
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/learned/gdp/planners/placement_search.h"

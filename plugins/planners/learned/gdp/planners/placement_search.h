@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/search/api/option_table.h"
-#include "core/search/api/reporter.h"
+#include "core/search/api/planner.h"
 #include "plugins/planners/learned/gdp/policy/placement_task.h"
 
 namespace strato::gdp {

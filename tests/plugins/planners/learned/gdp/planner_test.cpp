@@ -1,4 +1,6 @@
 // gdp as it is shipped, and its rounds.
+#include "core/search/api/planner.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +11,6 @@
 #include "core/base/error.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
-#include "core/search/api/attention.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "core/search/run/run_planner.h"

@@ -1,4 +1,4 @@
-// Sets of small numbers that grow together (union-find). Private to this folder.
+// Sets of small numbers that grow together (union-find).
 #pragma once
 
 #include <algorithm>
