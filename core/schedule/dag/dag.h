@@ -3,7 +3,10 @@
 // nodes are scheduled in milliseconds; nothing in this folder recurses along the graph.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -32,6 +35,10 @@ class Dag {
  public:
   std::size_t size() const { return memory_.size(); }
   std::size_t edge_count() const { return bytes_.size(); }
+  auto nodes() const { return std::views::iota(NodeIndex{0}, static_cast<NodeIndex>(size())); }
+  auto edges() const {
+    return std::views::iota(std::int32_t{0}, static_cast<std::int32_t>(edge_count()));
+  }
   std::span<const DagEdge> successors(NodeIndex node) const {  // ascending by node
     return row(successors_, successor_begin_, node);
   }
@@ -87,5 +94,36 @@ class DagBuilder {
 // (CHECK). A cluster that holds nodes of several co-location groups makes them one; a group inside
 // one cluster is no group any more.
 Dag contract(const Dag& dag, std::span<const std::int32_t> cluster_of);
+
+// Sets of nodes that grow together (union-find).
+class DisjointSets {
+ public:
+  explicit DisjointSets(std::size_t count) : parent_(count) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+  }
+  void join(std::int32_t a, std::int32_t b) {
+    a = root(a), b = root(b);
+    parent_[at(std::max(a, b))] = std::min(a, b);  // roots are the smallest
+  }
+  std::int32_t root(std::int32_t of) {
+    while (parent_[at(of)] != of) of = parent_[at(of)] = parent_[at(parent_[at(of)])];
+    return of;
+  }
+  // The number of everyone's set, in the order of their first members; -1: alone.
+  std::vector<std::int32_t> numbered() {
+    std::vector<std::int32_t> size(parent_.size(), 0), number(parent_.size(), -1);
+    for (const std::int32_t parent : parent_) ++size[at(root(parent))];
+    std::int32_t next = 0;
+    for (std::size_t i = 0; i < parent_.size(); ++i) {
+      const std::size_t first = at(root(parent_[i]));
+      if (size[first] < 2) continue;
+      number[i] = first == i ? next++ : number[first];
+    }
+    return number;
+  }
+
+ private:
+  std::vector<std::int32_t> parent_;
+};
 
 }  // namespace strato

@@ -6,7 +6,6 @@
 
 #include "core/base/at.h"
 #include "core/base/digest.h"
-#include "core/schedule/dag/disjoint_sets.h"
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "core/search/evaluate/baselines.h"
