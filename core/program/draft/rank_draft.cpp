@@ -20,16 +20,16 @@ void LastWriters::set(ValueId value, const Part* slice, Index writer) {
 }
 
 ValueId RankDraft::make(const Value& value) {
-  const ValueId id = values_.next_id();
-  values_.push_back({value, ValueId()});
+  draft_.values.push_back(value);
   writers_.add_value();
-  return id;
+  base_of_.push_back({});
+  return ValueId(draft_.values.size() - 1);
 }
 
 ValueId RankDraft::resident(TensorId tensor, const Part& part) {
   std::vector<ValueId>& known = residents_[tensor];
   for (const ValueId id : known)
-    if (values_[id].what.part == part) return id;
+    if (draft_.values[id].part == part) return id;
   known.push_back(make({tensor, part, true, Encoding::None, 0}));
   return known.back();
 }
@@ -59,11 +59,11 @@ std::vector<ValueId> RankDraft::add_view(const View& view) {
   const Index writer = writers_.of(view.base);
   const bool early =
       view.stream == Stream::Communication && !writers_.has_slices(view.base) &&
-      (writer == LastWriters::kNone || instructions_[writer].stream == Stream::Compute);
+      (writer == LastWriters::kNone || draft_.instructions[writer].stream == Stream::Compute);
   std::vector<ValueId> made;
   for (const TensorId output : graph_.op(view.op).outputs) {
     made.push_back(make({output, view.part, false, Encoding::None, 0}));
-    values_[made.back()].base = root(view.base);
+    base_of_[made.back()] = root(view.base);
   }
   add_at(early ? place_after(writer) : next_place(),
          {.what = what, .reads = view.inputs, .writes = made});
@@ -73,11 +73,11 @@ std::vector<ValueId> RankDraft::add_view(const View& view) {
 void RankDraft::forget_views(ValueId base) { views_.erase(root(base)); }
 
 const Part* RankDraft::used_slice(const Instruction& what, ValueId id) const {
-  const Known& known = values_[id];
+  const Value& value = draft_.values[id];
   const bool can = what.kind == InstructionKind::Update || what.kind == InstructionKind::Send ||
                    what.kind == InstructionKind::Receive;
-  const bool does = can && what.part.is_slice() && known.what.resident &&
-                    known.what.part.is_whole() && !known.base.valid();
+  const bool does = can && what.part.is_slice() && value.resident && value.part.is_whole() &&
+                    !base_of_[id].valid();
   return does ? &what.part : nullptr;
 }
 
@@ -99,7 +99,7 @@ void RankDraft::note_writer(Index index, const Entry& entry) {
   if (!in_place) return;
   for (const ValueId id : entry.reads) {
     if (!id.valid()) continue;
-    const TensorRole role = graph_.tensor(values_[id].what.tensor).role;
+    const TensorRole role = graph_.tensor(draft_.values[id].tensor).role;
     const bool kept = role != TensorRole::Parameter && role != TensorRole::OptimizerState;
     if (entry.what.kind == InstructionKind::Update && kept) continue;
     set(id);
@@ -108,50 +108,45 @@ void RankDraft::note_writer(Index index, const Entry& entry) {
 }
 
 RankDraft::Index RankDraft::add_at(const Place& place, const Entry& entry) {
-  const auto index = static_cast<Index>(instructions_.size());
+  const auto index = static_cast<Index>(draft_.instructions.size());
   for (const ValueId id : entry.reads)
     if (id.valid()) need_writers(index, entry.what, id);
   note_writer(index, entry);
-  instructions_.push_back(entry.what);
   places_.push_back(place);
-  reads_.push_row(entry.reads);
-  writes_.push_row(entry.writes);
-  members_.push_row(entry.members);
-  cuts_.push_row(entry.cuts);
+  draft_.instructions.push_back(entry.what);
+  draft_.reads.push_row(entry.reads);
+  draft_.writes.push_row(entry.writes);
+  draft_.members.push_row(entry.members);
+  draft_.cuts.push_row(entry.cuts);
   return index;
 }
 
 RankDraft::Index RankDraft::add(const Entry& entry) { return add_at(next_place(), entry); }
 
 std::vector<RankDraft::Index> RankDraft::in_order() const {
-  std::vector<Index> order(instructions_.size());
+  std::vector<Index> order(places_.size());
   std::iota(order.begin(), order.end(), Index{0});
   const auto earlier = [&](Index a, Index b) { return places_[a] < places_[b]; };
-  if (!std::is_sorted(order.begin(), order.end(), earlier))
-    std::sort(order.begin(), order.end(), earlier);
+  if (!std::ranges::is_sorted(order, earlier)) std::ranges::sort(order, earlier);
   return order;
 }
 
 RankProgram RankDraft::finish(int rank) && {
   RankProgram program;
   program.rank = rank;
-  program.device = device_;
-  IdVector<ValueId, ValueId> base_of;
-  for (const Known& known : values_) {
-    program.values.push_back(known.what);
-    base_of.push_back(known.base);
-  }
-  std::vector<Index> now(instructions_.size());
+  program.device = draft_.device;
+  program.values = std::move(draft_.values);
+  std::vector<Index> now(places_.size());
   for (const Index index : in_order()) {
     now[index] = static_cast<Index>(program.instructions.size());
-    program.instructions.push_back(instructions_[index]);
-    program.reads.push_row(reads_[index]);
-    program.writes.push_row(writes_[index]);
-    program.members.push_row(members_[index]);
-    program.cuts.push_row(cuts_[index]);
+    program.instructions.push_back(draft_.instructions[index]);
+    program.reads.push_row(draft_.reads[index]);
+    program.writes.push_row(draft_.writes[index]);
+    program.members.push_row(draft_.members[index]);
+    program.cuts.push_row(draft_.cuts[index]);
   }
   for (Need& need : needs_) need = {now[need.later], now[need.earlier]};
-  order_streams(program, std::move(needs_), base_of);
+  order_streams(program, std::move(needs_), base_of_);
   return program;
 }
 

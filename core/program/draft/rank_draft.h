@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
-#include "core/program/draft/stream_order.h"
 #include "core/program/rank/rank_program.h"
 
 namespace strato {
@@ -44,11 +44,16 @@ class LastWriters {
   std::unordered_map<ValueId, std::vector<SliceWriter>> slices_;  // since then
 };
 
+struct Need {
+  LastWriters::Index later, earlier;  // the one cannot start before the other ends
+  friend auto operator<=>(const Need&, const Need&) = default;
+};
+
 class RankDraft {
  public:
   using Index = LastWriters::Index;  // the place of an instruction may still change
 
-  RankDraft(const Graph& graph, DeviceId device) : graph_(graph), device_(device) {}
+  RankDraft(const Graph& graph, DeviceId device) : graph_(graph) { draft_.device = device; }
 
   // A value that the next instruction writes.
   ValueId make(const Value& value);
@@ -83,10 +88,6 @@ class RankDraft {
   RankProgram finish(int rank) &&;
 
  private:
-  struct Known {
-    Value what;
-    ValueId base;  // of a view: the value whose memory it shares, itself no view
-  };
   struct MadeView {
     OpId op;
     ValueId base;
@@ -97,9 +98,9 @@ class RankDraft {
     friend auto operator<=>(const Place&, const Place&) = default;
   };
 
-  ValueId root(ValueId id) const { return values_[id].base.valid() ? values_[id].base : id; }
+  ValueId root(ValueId id) const { return base_of_[id].valid() ? base_of_[id] : id; }
   Index add_at(const Place& place, const Entry& entry);
-  Place next_place() const { return {static_cast<std::int64_t>(instructions_.size()), 0}; }
+  Place next_place() const { return {std::ssize(draft_.instructions), 0}; }
   Place place_after(Index writer) const;
   // The slice of a parameter, or of its state, that is whole there and of which an instruction uses
   // just that; null: it uses all of the value.
@@ -110,18 +111,20 @@ class RankDraft {
   std::vector<Index> in_order() const;
 
   const Graph& graph_;
-  DeviceId device_;
-  IdVector<ValueId, Known> values_;
+  RankProgram draft_;  // in the order in which it was added; without waits and releases
+  // By value: of a view the value whose memory it shares, itself no view.
+  IdVector<ValueId, ValueId> base_of_;
   std::unordered_map<TensorId, std::vector<ValueId>> residents_;
   std::unordered_map<ValueId, std::vector<MadeView>> views_;  // by root
   LastWriters writers_;
-  std::vector<Instruction> instructions_;
-  std::vector<Place> places_;
-  Rows<ValueId> reads_, writes_;
-  Rows<DeviceId> members_;
-  Rows<std::int32_t> cuts_;
+  std::vector<Place> places_;  // by instruction
   std::vector<Need> needs_;
 };
+
+// Fills waits and releases of a program whose other rows are there. base_of: by value, the value
+// whose memory it shares, or invalid.
+void order_streams(RankProgram& program, std::vector<Need> needs,
+                   const IdVector<ValueId, ValueId>& base_of);
 
 // The drafts of all ranks of a program, or of one device's alone. A rank is a device that has a
 // task; ranks ascend by device.

@@ -11,6 +11,59 @@ constexpr ValueId kElsewhere{0};  // a value of a device that is not wanted
 
 }  // namespace
 
+ResidentParts::ResidentParts(const Program& program) : program_(program) {
+  list_slices();
+  list_carried();
+}
+
+const Resident* ResidentParts::find(TensorId tensor, DeviceId device) const {
+  const auto place = [](const Resident& resident) {
+    return Place(resident.device, resident.tensor);
+  };
+  const auto at = std::ranges::lower_bound(program_.residents, Place(device, tensor), {}, place);
+  const bool found = at != program_.residents.end() && place(*at) == Place(device, tensor);
+  return found ? &*at : nullptr;
+}
+
+// A parameter whose update is split is kept in slices, where they are updated; unless all of it is
+// there.
+void ResidentParts::list_slices() {
+  for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
+    const ProgramTask at{program_, TaskId(i)};
+    const Task& task = at.task();
+    if (task.kind != TaskKind::Update || program_.cuts_of(task).empty()) continue;
+    const TensorId parameter = at.op().inputs.front();
+    const Resident* here = find(parameter, task.device);
+    if (here && here->bytes >= program_.graph->tensor(parameter).bytes()) continue;
+    slices_[{task.device, parameter}].push_back(stated_part(at, parameter));
+  }
+}
+
+void ResidentParts::list_carried() {
+  for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
+    const ProgramTask at{program_, TaskId(i)};
+    const Task& task = at.task();
+    if (!task.keeps) continue;
+    at.expect(has(task.tensor, task.device), task.tensor, "it is kept nowhere");
+    std::vector<Part>& parts = carried_[{task.device, task.tensor}];
+    parts.push_back(stated_part(at, task.tensor));
+    at.expect(std::ranges::count(parts, parts.back()) == 1, task.tensor, "it is kept twice");
+  }
+}
+
+Part ResidentParts::standing_for(TensorId tensor, DeviceId device, const Part& wanted) const {
+  if (!is_trained(*program_.graph, tensor)) return wanted;
+  const auto known = slices_.find({device, tensor});
+  if (known == slices_.end()) return Part();
+  const std::vector<Part>& parts = known->second;
+  return std::ranges::find(parts, wanted) != parts.end() ? wanted : parts.front();
+}
+
+std::span<const Part> ResidentParts::carried(TensorId tensor, DeviceId device) const {
+  const auto known = carried_.find({device, tensor});
+  return known == carried_.end() ? std::span<const Part>() : std::span(known->second);
+}
+
 BufferValues::BufferValues(const Program& program, const ResidentParts& residents,
                            RankDrafts& drafts)
     : program_(program),
@@ -79,7 +132,7 @@ ValueId BufferValues::find(const ProgramTask& at, const Wanted& wanted) {
 }
 
 ValueId BufferValues::find_resident(const Wanted& wanted) {
-  const auto& [tensor, part, device, stream] = wanted;
+  const auto& [tensor, part, device] = wanted;
   if (!drafts_.wanted(device)) return kElsewhere;
   if (!residents_.has(tensor, device)) return {};
   if (residents_.standing_for(tensor, device, part) != part) return {};
@@ -87,7 +140,7 @@ ValueId BufferValues::find_resident(const Wanted& wanted) {
 }
 
 ValueId BufferValues::find_carried(const Wanted& wanted) {
-  const auto& [tensor, part, device, stream] = wanted;
+  const auto& [tensor, part, device] = wanted;
   const auto carried = residents_.carried(tensor, device);
   if (std::ranges::find(carried, part) == carried.end()) return {};
   return drafts_.wanted(device) ? drafts_.of(device).resident(tensor, part) : kElsewhere;
@@ -111,10 +164,10 @@ ValueId BufferValues::find_view(const ProgramTask& at, OpId op, const Wanted& wa
     if (input == first)
       inputs.back() = base;
     else if (!is_trained(graph_, input))
-      inputs.back() = find_resident({input, {}, wanted.device, wanted.stream});
+      inputs.back() = find_resident({input, {}, wanted.device});
   }
   return drafts_.of(wanted.device)
-      .view({op, wanted.tensor, wanted.part, base, inputs, at.id, wanted.stream});
+      .view({op, wanted.tensor, wanted.part, base, inputs, at.id, stream_of(at)});
 }
 
 ValueId BufferValues::find_bytes(const ProgramTask& at, const Wanted& wanted) {

@@ -5,11 +5,46 @@
 // the device, or through ops that make no task (views).
 #pragma once
 
+#include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "core/program/draft/rank_draft.h"
-#include "core/program/project/resident_parts.h"
 #include "core/program/value/program_task.h"
 
 namespace strato {
+
+// The parts of tensors that devices hold from step to step, where a program does not say so by
+// buffers: slices of parameters whose update is split, and gradients kept for the next step.
+// Immutable; safe from any thread.
+class ResidentParts {
+ public:
+  // Throws InvariantError where a gradient is kept twice or without a place.
+  explicit ResidentParts(const Program& program);
+
+  bool has(TensorId tensor, DeviceId device) const { return find(tensor, device) != nullptr; }
+  // The part of a resident tensor that stands for the wanted one: of a parameter that is trained,
+  // a slice that the device keeps, or all of it; of others the wanted one itself.
+  Part standing_for(TensorId tensor, DeviceId device, const Part& wanted) const;
+  // The parts of a gradient that the step before left there.
+  std::span<const Part> carried(TensorId tensor, DeviceId device) const;
+
+ private:
+  using Place = std::pair<DeviceId, TensorId>;
+  const Resident* find(TensorId tensor, DeviceId device) const;  // null: none
+  void list_slices();
+  void list_carried();
+
+  const Program& program_;
+  std::map<Place, std::vector<Part>> slices_, carried_;
+};
+
+// The stream of the task's instructions.
+inline Stream stream_of(const ProgramTask& at) {
+  return is_communication(at.task().kind) ? Stream::Communication : Stream::Compute;
+}
 
 class BufferValues {
  public:
@@ -31,7 +66,6 @@ class BufferValues {
     TensorId tensor;
     Part part;
     DeviceId device;
-    Stream stream;  // of the instruction that needs it
   };
   // Invalid: it is not there.
   ValueId find(const ProgramTask& at, const Wanted& wanted);
@@ -54,6 +88,32 @@ class BufferValues {
   IdVector<BufferId, ValueId> value_;
   IdVector<BufferId, Encoding> encoding_;
   IdVector<BufferId, char> reduced_;  // in place
+};
+
+// The buffers that a collective reads or writes, by member: of n members it is asked n times.
+class MemberBuffers {
+  struct DeviceOf {
+    const Program& program;
+    DeviceId operator()(BufferId buffer) const { return program.buffers[buffer].device; }
+  };
+
+ public:
+  MemberBuffers(const Program& program, std::span<const BufferId> buffers)
+      : program_(program), buffers_(buffers.begin(), buffers.end()) {
+    std::ranges::stable_sort(buffers_, {}, DeviceOf{program_});
+  }
+  // In the task's order.
+  std::span<const BufferId> of(DeviceId member) const {
+    return std::ranges::equal_range(buffers_, member, {}, DeviceOf{program_});
+  }
+  BufferId one_of(const ProgramTask& at, DeviceId member, const char* problem) const {
+    at.expect(of(member).size() == 1, at.task().tensor, problem);
+    return of(member).front();
+  }
+
+ private:
+  const Program& program_;
+  std::vector<BufferId> buffers_;
 };
 
 }  // namespace strato

@@ -1,6 +1,7 @@
 #include "core/program/project/rank_builder.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/base/error.h"
 #include "core/graph/axes/split_axes.h"
@@ -18,48 +19,27 @@ RankBuilder::RankBuilder(const Program& program, DeviceId only, bool folded)
 void RankBuilder::add(TaskId task) {
   const ProgramTask at{program_, task};
   placed_of_[task].first = static_cast<std::int32_t>(placed_.size());
-  switch (at.task().kind) {
-    case TaskKind::Compute:
-    case TaskKind::Update:
-      compute(at);
-      break;
-    case TaskKind::Split:
-      split(at);
-      break;
-    case TaskKind::Concat:
-      concat(at);
-      break;
-    case TaskKind::Sum:
-      sum(at);
-      break;
-    case TaskKind::Transfer:
-      transfer(at);
-      break;
-    case TaskKind::AllReduce:
-      all_reduce(at);
-      break;
-    case TaskKind::AllGather:
-      all_gather(at);
-      break;
-    case TaskKind::ReduceScatter:
-      reduce_scatter(at);
-      break;
-    case TaskKind::Reduce:
-    case TaskKind::Broadcast:
-      at.fail(at.task().tensor, "no rank can do this");
-  }
+  using Add = void (RankBuilder::*)(const ProgramTask&);
+  using Self = RankBuilder;
+  // By TaskKind: its last three are Reduce and Broadcast, which no rank can do, and Update.
+  static constexpr std::array<Add, 11> kAdd = {
+      &Self::compute,  &Self::split,      &Self::concat,     &Self::sum,
+      &Self::transfer, &Self::all_reduce, &Self::all_gather, &Self::reduce_scatter,
+      nullptr,         nullptr,           &Self::compute};
+  const Add add = kAdd.at(static_cast<std::size_t>(at.task().kind));
+  if (add == nullptr) at.fail(at.task().tensor, "no rank can do this");
+  (this->*add)(at);
   placed_of_[task].second = static_cast<std::int32_t>(placed_.size());
 }
 
 RankPrograms RankBuilder::finish() && { return {program_.graph, std::move(drafts_).finish()}; }
 
-Instruction RankBuilder::instruction(const ProgramTask& at, InstructionKind kind,
-                                     const Part& part) {
+Instruction RankBuilder::instruction(const ProgramTask& at, Kind kind, const Part& part) {
   Instruction what;
   what.kind = kind;
-  what.stream = is_communication(at.task().kind) ? Stream::Communication : Stream::Compute;
+  what.stream = stream_of(at);
   what.task = at.id;
-  if (kind == InstructionKind::Compute || kind == InstructionKind::Update) what.op = at.task().op;
+  if (kind == Kind::Compute || kind == Kind::Update) what.op = at.task().op;
   what.part = part;
   what.duration = at.task().duration;
   what.bytes = at.task().bytes;
@@ -68,10 +48,12 @@ Instruction RankBuilder::instruction(const ProgramTask& at, InstructionKind kind
 
 // The instruction waits for what its task waits for, as far as that is on the same device. What
 // does not communicate cannot wait for another one.
-void RankBuilder::emit(const ProgramTask& at, DeviceId device, const RankDraft::Entry& entry) {
+void RankBuilder::emit(const ProgramTask& at, DeviceId device, const Instruction& what,
+                       std::span<const ValueId> reads, std::span<const ValueId> writes,
+                       std::span<const DeviceId> members, std::span<const std::int32_t> cuts) {
   if (!drafts_.wanted(device)) return;
   RankDraft& into = drafts_.of(device);
-  const RankDraft::Index index = into.add(entry);
+  const RankDraft::Index index = into.add({what, reads, writes, members, cuts});
   for (const TaskId dependency : program_.dependencies[at.id.index()]) {
     bool here = false;
     const auto [first, last] = placed_of_[dependency];
@@ -81,7 +63,7 @@ void RankBuilder::emit(const ProgramTask& at, DeviceId device, const RankDraft::
       into.need(index, earlier.index);
       here = true;
     }
-    if (!here && entry.what.stream == Stream::Compute)
+    if (!here && what.stream == Stream::Compute)
       at.fail(at.task().tensor.valid() ? at.task().tensor : at.op().inputs.front(),
               "waits for a task of another device");
   }
@@ -91,7 +73,7 @@ void RankBuilder::emit(const ProgramTask& at, DeviceId device, const RankDraft::
 // An update that reads no buffer takes what the step before left of its gradient, if it did.
 ValueId RankBuilder::gradient(const ProgramTask& at, const Part& part) {
   if (at.task().kind != TaskKind::Update || !at.reads().empty()) return {};
-  return values_.find_carried({at.op().inputs[1], part, at.task().device, Stream::Compute});
+  return values_.find_carried({at.op().inputs[1], part, at.task().device});
 }
 
 void RankBuilder::compute(const ProgramTask& at) {
@@ -109,7 +91,7 @@ void RankBuilder::compute(const ProgramTask& at) {
   const std::vector<Part> parts = input_parts(at);
   std::vector<ValueId> reads, writes;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    BufferValues::Wanted wanted{op.inputs[i], parts[i], device, Stream::Compute};
+    BufferValues::Wanted wanted{op.inputs[i], parts[i], device};
     if (update && i == 0)  // perhaps a slice of a parameter that is whole there
       wanted.part = residents_.standing_for(op.inputs[i], device, parts[i]);
     ValueId read = i == 1 ? gradient(at, wanted.part) : ValueId();
@@ -123,11 +105,8 @@ void RankBuilder::compute(const ProgramTask& at) {
           program_.task_name(at.id) + " writes its outputs in another order");
     writes.push_back(values_.bind(at, at.writes()[o]));
   }
-  const InstructionKind kind = update ? InstructionKind::Update : InstructionKind::Compute;
-  emit(at, device,
-       {.what = instruction(at, kind, program_.part_of(at.task())),
-        .reads = reads,
-        .writes = writes});
+  const Kind kind = update ? Kind::Update : Kind::Compute;
+  emit(at, device, instruction(at, kind, program_.part_of(at.task())), reads, writes);
 }
 
 // The part of its tensor that a Split reads: a buffer's, a gradient's that the step before left,
@@ -154,16 +133,12 @@ void RankBuilder::split(const ProgramTask& at) {
   const bool keeps = at.task().keeps;
   at.expect(is_cut_from(part, source), tensor, "what it is cut from is not there");
   ValueId from;
-  if (!keeps && at.reads().empty())
-    from = values_.find_carried({tensor, source, device, Stream::Compute});
-  if (!from.valid()) from = values_.get(at, {tensor, source, device, Stream::Compute});
-  const ValueId to = keeps ? values_.find_carried({tensor, part, device, Stream::Compute})
+  if (!keeps && at.reads().empty()) from = values_.find_carried({tensor, source, device});
+  if (!from.valid()) from = values_.get(at, {tensor, source, device});
+  const ValueId to = keeps ? values_.find_carried({tensor, part, device})
                            : values_.bind(at, at.writes().front(), at.task().encoding);
   at.expect(to.valid(), tensor, "it is kept as something else");
-  emit(at, device,
-       {.what = instruction(at, InstructionKind::Split, part),
-        .reads = {&from, 1},
-        .writes = {&to, 1}});
+  emit(at, device, instruction(at, Kind::Split, part), {&from, 1}, {&to, 1});
 }
 
 // In their order along the task's axis; what no buffer holds is resident.
@@ -202,23 +177,17 @@ void RankBuilder::concat(const ProgramTask& at) {
   const Part made = program_.part_of(at.writes().front());
   std::vector<ValueId> reads;
   for (const Part& part : concat_parts(at, made))
-    reads.push_back(values_.get(at, {tensor, part, device, Stream::Compute}));
+    reads.push_back(values_.get(at, {tensor, part, device}));
   const ValueId to = values_.bind(at, at.writes().front());
-  emit(
-      at, device,
-      {.what = instruction(at, InstructionKind::Concat, made), .reads = reads, .writes = {&to, 1}});
+  emit(at, device, instruction(at, Kind::Concat, made), reads, {&to, 1});
 }
 
 // One message's content.
 void RankBuilder::decode(const ProgramTask& at) {
   const BufferId from = at.reads().front();
-  const bool sums = at.task().kind == TaskKind::Sum;
+  const Kind kind = at.task().kind == TaskKind::Sum ? Kind::Sum : Kind::Concat;
   const ValueId read = values_.value_of(from), to = values_.bind(at, at.writes().front());
-  emit(at, at.task().device,
-       {.what = instruction(at, sums ? InstructionKind::Sum : InstructionKind::Concat,
-                            values_.part_of(from)),
-        .reads = {&read, 1},
-        .writes = {&to, 1}});
+  emit(at, at.task().device, instruction(at, kind, values_.part_of(from)), {&read, 1}, {&to, 1});
 }
 
 void RankBuilder::sum(const ProgramTask& at) {
@@ -233,12 +202,11 @@ void RankBuilder::sum(const ProgramTask& at) {
   for (const Part& term : terms) {
     at.expect(term.total() == terms.front().total(), tensor, "its terms are of other slices");
     ranges.push_back(term.first());
-    reads.push_back(values_.get(at, {tensor, term, device, Stream::Compute}));
+    reads.push_back(values_.get(at, {tensor, term, device}));
   }
   expect_all(at, ranges, range_along(*program_.graph, tensor, sum, kBatchAxis));
   const ValueId to = values_.bind(at, at.writes().front());
-  emit(at, device,
-       {.what = instruction(at, InstructionKind::Sum, sum), .reads = reads, .writes = {&to, 1}});
+  emit(at, device, instruction(at, Kind::Sum, sum), reads, {&to, 1});
 }
 
 }  // namespace strato

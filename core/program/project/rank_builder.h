@@ -10,7 +10,6 @@
 
 #include "core/program/draft/rank_draft.h"
 #include "core/program/project/buffer_values.h"
-#include "core/program/project/resident_parts.h"
 #include "core/program/rank/rank_program.h"
 #include "core/program/value/program_task.h"
 
@@ -27,6 +26,7 @@ class RankBuilder {
   RankPrograms finish() &&;
 
  private:
+  using Kind = InstructionKind;
   using Range = std::pair<std::int32_t, std::int32_t>;
   struct Placed {  // what a task became on one device
     DeviceId device;
@@ -34,8 +34,10 @@ class RankBuilder {
   };
 
   // The instruction that the task becomes on a rank.
-  static Instruction instruction(const ProgramTask& at, InstructionKind kind, const Part& part);
-  void emit(const ProgramTask& at, DeviceId device, const RankDraft::Entry& entry);
+  static Instruction instruction(const ProgramTask& at, Kind kind, const Part& part);
+  void emit(const ProgramTask& at, DeviceId device, const Instruction& what,
+            std::span<const ValueId> reads, std::span<const ValueId> writes,
+            std::span<const DeviceId> members = {}, std::span<const std::int32_t> cuts = {});
   // Throws InvariantError unless the ranges, in some order, follow each other from end to end.
   void expect_all(const ProgramTask& at, const std::vector<AxisRange>& ranges,
                   const AxisRange& whole) const {

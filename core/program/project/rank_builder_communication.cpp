@@ -1,6 +1,3 @@
-#include <algorithm>
-
-#include "core/program/project/member_buffers.h"
 #include "core/program/project/rank_builder.h"
 #include "core/program/value/collective.h"
 
@@ -15,13 +12,13 @@ void RankBuilder::transfer(const ProgramTask& at) {
   const bool fits = at.reads().size() <= 1 && (there == part || there.is_whole()) &&
                     (at.writes().empty() || part == program_.part_of(at.writes().front()));
   if (!fits) at.fail(tensor, "\"" + describe(there) + "\" is there, not what is to be sent");
-  const BufferValues::Wanted wanted{tensor, there, from, Stream::Communication};
+  const BufferValues::Wanted wanted{tensor, there, from};
   ValueId value = buffered ? ValueId() : values_.find_carried(wanted);
   if (!value.valid()) value = values_.find_bytes(at, wanted);
   at.expect(value.valid(), tensor, "what is to be sent is not there");
-  Instruction what = instruction(at, InstructionKind::Send, part);
+  Instruction what = instruction(at, Kind::Send, part);
   what.peer = at.task().target;
-  emit(at, from, {.what = what, .reads = {&value, 1}});
+  emit(at, from, what, {&value, 1}, {});
   receive(at, part);
 }
 
@@ -33,12 +30,11 @@ void RankBuilder::receive(const ProgramTask& at, const Part& part) {
         values_.bind(at, at.writes().front(),
                      at.reads().empty() ? Encoding::None : values_.encoding_of(at.reads().front()));
   else
-    value = values_.find_resident(
-        {tensor, residents_.standing_for(tensor, target, part), target, Stream::Communication});
+    value = values_.find_resident({tensor, residents_.standing_for(tensor, target, part), target});
   at.expect(value.valid(), tensor, "it arrives nowhere");
-  Instruction what = instruction(at, InstructionKind::Receive, part);
+  Instruction what = instruction(at, Kind::Receive, part);
   what.peer = at.task().device;
-  emit(at, target, {.what = what, .writes = {&value, 1}});
+  emit(at, target, what, {}, {&value, 1});
 }
 
 // Of several gradients that are fused into one message, each is summed up for itself.
@@ -56,11 +52,8 @@ void RankBuilder::all_reduce(const ProgramTask& at) {
     for (const BufferId buffer : sums.of(member)) writes.push_back(values_.bind(at, buffer));
     at.expect(writes.empty() || writes.size() == reads.size(), at.task().tensor,
               "its sum has no place");
-    emit(at, member,
-         {.what = instruction(at, InstructionKind::AllReduce, program_.part_of(at.task())),
-          .reads = reads,
-          .writes = writes,
-          .members = members});
+    emit(at, member, instruction(at, Kind::AllReduce, program_.part_of(at.task())), reads, writes,
+         members);
     if (writes.empty())
       for (const BufferId buffer : terms.of(member)) values_.reduce_in_place(buffer);
   }
@@ -105,15 +98,10 @@ void RankBuilder::all_gather(const ProgramTask& at) {
   }
   at.expect(cuts.back() == all_of(at, axis).end, tensor, "its pieces are not all of it");
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const ValueId from = values_.get(at, {tensor, parts[i], members[i], Stream::Communication});
+    const ValueId from = values_.get(at, {tensor, parts[i], members[i]});
     const ValueId to =
         values_.bind(at, written.one_of(at, members[i], "what is gathered has no place"));
-    emit(at, members[i],
-         {.what = instruction(at, InstructionKind::AllGather, {}),
-          .reads = {&from, 1},
-          .writes = {&to, 1},
-          .members = members,
-          .cuts = cuts});
+    emit(at, members[i], instruction(at, Kind::AllGather, {}), {&from, 1}, {&to, 1}, members, cuts);
   }
 }
 
@@ -137,12 +125,8 @@ void RankBuilder::gather_records(const ProgramTask& at) {
     const ValueId value = values_.value_of(from);
     const ValueId to = values_.bind(at, written.one_of(at, member, "what is gathered has no place"),
                                     at.task().encoding);
-    emit(at, member,
-         {.what = instruction(at, InstructionKind::AllGather, values_.part_of(from).total()),
-          .reads = {&value, 1},
-          .writes = {&to, 1},
-          .members = members,
-          .cuts = cuts});
+    emit(at, member, instruction(at, Kind::AllGather, values_.part_of(from).total()), {&value, 1},
+         {&to, 1}, members, cuts);
   }
 }
 
@@ -168,14 +152,10 @@ void RankBuilder::reduce_scatter(const ProgramTask& at) {
   at.expect(cuts.back() == all_of(at, axis).end, tensor, "its parts are not all of it");
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Part term = values_.part_of(read.of(members[i]).front());
-    const ValueId from = values_.get(at, {tensor, term, members[i], Stream::Communication});
+    const ValueId from = values_.get(at, {tensor, term, members[i]});
     const ValueId to = values_.bind(at, written.of(members[i]).front());
-    emit(at, members[i],
-         {.what = instruction(at, InstructionKind::ReduceScatter, parts[i]),
-          .reads = {&from, 1},
-          .writes = {&to, 1},
-          .members = members,
-          .cuts = cuts});
+    emit(at, members[i], instruction(at, Kind::ReduceScatter, parts[i]), {&from, 1}, {&to, 1},
+         members, cuts);
   }
 }
 

@@ -26,7 +26,7 @@ std::optional<RankProgram> rank_program_of(const Program& program, std::span<con
 
 // The same out of a program in which twins are left out (symmetry.h): what the device has in that
 // of all devices, to the bit, without lowering those of others. The strategy travels, and each rank
-// lowers its own part (rank_programs_twin.cpp).
+// lowers its own part.
 //
 // `folded`: of this (complete) strategy, `order`: of its tasks, as rank_programs() wants it.
 // Nothing: the device has no task, or it is not known how its program follows from its twin's,

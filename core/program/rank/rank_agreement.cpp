@@ -1,19 +1,15 @@
 #include "core/program/rank/rank_agreement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
 
 namespace strato {
 namespace {
-
-struct Open {
-  std::int64_t ranks = 0, count = 0;
-  Hasher content;
-};
 
 class Lister {
  public:
@@ -26,29 +22,27 @@ class Lister {
   RankShares list() && {
     for (std::size_t i = 0; i < program_.instructions.size(); ++i)
       if (program_.instructions[i].stream == Stream::Communication) add(i);
-    RankShares shares;
     std::map<std::string, std::int64_t> index;
-    for (const auto& [name, open] : open_) {
+    for (auto& [name, share] : shares_.by_name) {
       index[name] = static_cast<std::int64_t>(index.size());
-      shares.by_name[name] = {open.ranks, open.count, open.content.finish().hex()};
+      share.content = content_[name].finish().hex();
     }
-    for (const auto& [name, count] : order_) shares.order.push_back({index[name], count});
-    return shares;
+    for (const auto& [name, count] : order_) shares_.order.push_back({index[name], count});
+    return std::move(shares_);
   }
 
  private:
   std::string rank_of(DeviceId device) const {
     const auto found = rank_of_.find(device);
     CHECK(found != rank_of_.end(), "a rank program talks to a device that has no rank");
-    return "rank " + std::to_string(found->second);
+    return fmt::format("rank {}", found->second);
   }
 
   std::string name_of_set(std::span<const DeviceId> members) const {
     Hasher hasher;
     for (const DeviceId member : members) hasher.number(member.value());
-    return "collectives of " + std::to_string(members.size()) + " ranks from " +
-           rank_of(members.front()) + " to " + rank_of(members.back()) + ", set " +
-           hasher.finish().hex().substr(0, 8);
+    return fmt::format("collectives of {} ranks from {} to {}, set {:.8}", members.size(),
+                       rank_of(members.front()), rank_of(members.back()), hasher.finish().hex());
   }
 
   void add(std::size_t i) {
@@ -57,30 +51,32 @@ class Lister {
     const bool sends = what.kind == InstructionKind::Send;
     const DeviceId from = sends ? program_.device : what.peer;
     const DeviceId to = sends ? what.peer : program_.device;
-    const std::string name = what.peer.valid()
-                                 ? "transfers from " + rank_of(from) + " to " + rank_of(to)
-                                 : name_of_set(members);
+    const std::string name =
+        what.peer.valid() ? fmt::format("transfers from {} to {}", rank_of(from), rank_of(to))
+                          : name_of_set(members);
     if (order_.empty() || order_.back().first != name) order_.emplace_back(name, 0);
     ++order_.back().second;
-    Open& open = open_[name];
-    open.ranks = what.peer.valid() ? 2 : static_cast<std::int64_t>(members.size());
-    ++open.count;
-    open.content.number(what.peer.valid() ? InstructionKind::Send : what.kind)
+    RankShare& share = shares_.by_name[name];
+    share.ranks = what.peer.valid() ? 2 : std::ssize(members);
+    ++share.count;
+    Hasher& content = content_[name];
+    content.number(what.peer.valid() ? InstructionKind::Send : what.kind)
         .number(what.task.value())
         .numbers(program_.cuts[i]);
     for (const auto& [tensor, bytes] : moved_by(graph_, program_, i))
-      open.content.number(tensor.value()).number(bytes.value);
+      content.number(tensor.value()).number(bytes.value);
   }
 
   const Graph& graph_;
   const RankProgram& program_;
   std::map<DeviceId, int> rank_of_;
-  std::map<std::string, Open> open_;
+  RankShares shares_;
+  std::map<std::string, Hasher> content_;
   std::vector<std::pair<std::string, std::int64_t>> order_;
 };
 
 std::string words(const RankShare& share) {
-  return std::to_string(share.count) + ", digest " + share.content.substr(0, 8);
+  return fmt::format("{}, digest {:.8}", share.count, share.content);
 }
 
 std::optional<Disagreement> find_other_content(std::span<const RankShares> all) {
@@ -95,16 +91,15 @@ std::optional<Disagreement> find_other_content(std::span<const RankShares> all) 
       First& first = known.try_emplace(name, First{static_cast<int>(rank), share, 0}).first->second;
       ++first.seen;
       if (share == first.share) continue;
-      return Disagreement{static_cast<int>(rank), "has other " + name + " (" + words(share) +
-                                                      ") than rank " + std::to_string(first.rank) +
-                                                      " (" + words(first.share) + ")"};
+      return Disagreement{static_cast<int>(rank),
+                          fmt::format("has other {} ({}) than rank {} ({})", name, words(share),
+                                      first.rank, words(first.share))};
     }
   }
   for (const auto& [name, first] : known) {
     if (first.seen == first.share.ranks) continue;
-    return Disagreement{first.rank, "has " + name + ", of which only " +
-                                        std::to_string(first.seen) + " of " +
-                                        std::to_string(first.share.ranks) + " ranks know"};
+    return Disagreement{first.rank, fmt::format("has {}, of which only {} of {} ranks know", name,
+                                                first.seen, first.share.ranks)};
   }
   return std::nullopt;
 }
@@ -204,9 +199,9 @@ class Walk {
       rank = *std::ranges::find_if(wanted->ranks,
                                    [&](std::size_t other) { return share_at(other) != wanted; });
     }
-    return {static_cast<int>(rank), "comes to " + share_at(rank)->name + " before " +
-                                        share_at(before)->name + ", at which rank " +
-                                        std::to_string(before) + " waits for it"};
+    return {static_cast<int>(rank),
+            fmt::format("comes to {} before {}, at which rank {} waits for it",
+                        share_at(rank)->name, share_at(before)->name, before)};
   }
 
   std::span<const RankShares> all_;

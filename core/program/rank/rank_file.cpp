@@ -7,7 +7,6 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/io/byte_io.h"
-#include "core/program/rank/rank_validate.h"
 
 namespace strato {
 namespace {

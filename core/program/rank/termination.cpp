@@ -1,8 +1,11 @@
 #include "core/program/rank/termination.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <numeric>
+#include <optional>
 
 #include "core/base/error.h"
 
@@ -27,7 +30,7 @@ class TerminationCheck {
       first_.push_back(event_of_.size());
       event_of_.resize(event_of_.size() + program(r).instructions.size());
     }
-    for (std::size_t i = 0; i < event_of_.size(); ++i) event_of_[i] = i;
+    std::iota(event_of_.begin(), event_of_.end(), std::size_t{0});
     meet();
     follow();
     find_cycle();
@@ -47,7 +50,7 @@ class TerminationCheck {
   std::string words(const Place& place) const {
     return describe_instruction(programs_, place.rank, place.instruction, [&](DeviceId device) {
       const int rank = programs_.rank_of(device);
-      return rank < 0 ? "device " + std::to_string(device.value()) : "rank " + std::to_string(rank);
+      return rank < 0 ? fmt::format("device {}", device.value()) : fmt::format("rank {}", rank);
     });
   }
   [[noreturn]] void refuse(const Place& place, const std::string& problem) const {
@@ -56,16 +59,15 @@ class TerminationCheck {
 
   // ---- what meets
 
-  // Shares of one transfer between two ranks, or of one collective of these members, meet in their
-  // order.
-  struct Channel {
+  // The instructions of each rank, in their order, that meet those of the others.
+  using Shares = std::map<std::size_t, std::vector<Place>>;
+  struct Transfers {  // from one device to another
     std::vector<Place> sends, receives;
-    std::map<std::size_t, std::vector<Place>> shares;  // by rank
   };
 
   void meet() {
-    std::map<std::pair<DeviceId, DeviceId>, Channel> transfers;
-    std::map<std::vector<DeviceId>, Channel> collectives;
+    std::map<std::pair<DeviceId, DeviceId>, Transfers> transfers;
+    std::map<std::vector<DeviceId>, Shares> collectives;
     for (std::size_t r = 0; r < programs_.ranks.size(); ++r)
       for (std::size_t i = 0; i < program(r).instructions.size(); ++i) {
         const Place place{r, i};
@@ -77,19 +79,19 @@ class TerminationCheck {
         else if (what.kind == InstructionKind::Receive)
           transfers[{what.peer, here}].receives.push_back(place);
         else if (!members.empty())
-          collectives[{members.begin(), members.end()}].shares[r].push_back(place);
+          collectives[{members.begin(), members.end()}][r].push_back(place);
       }
-    for (const auto& [devices, channel] : transfers) join(channel.sends, channel.receives);
-    for (const auto& [members, channel] : collectives) meet(members, channel);
+    for (const auto& [devices, between] : transfers) join(between.sends, between.receives);
+    for (const auto& [members, shares] : collectives) meet(members, shares);
   }
 
-  void meet(const std::vector<DeviceId>& members, const Channel& channel) {
-    const std::vector<Place>& first = channel.shares.begin()->second;
+  void meet(const std::vector<DeviceId>& members, const Shares& shares) {
+    const std::vector<Place>& first = shares.begin()->second;
     for (const DeviceId member : members) {
       const int rank = programs_.rank_of(member);
-      const auto share = channel.shares.find(static_cast<std::size_t>(rank));
-      if (rank < 0 || share == channel.shares.end())
-        refuse(first.front(), "device " + std::to_string(member.value()) + " takes no part in it");
+      const auto share = shares.find(static_cast<std::size_t>(rank));
+      if (rank < 0 || share == shares.end())
+        refuse(first.front(), fmt::format("device {} takes no part in it", member.value()));
       if (&share->second != &first) join(first, share->second);
     }
   }
@@ -109,12 +111,11 @@ class TerminationCheck {
     return moved_by(*programs_.graph, program(place.rank), place.instruction);
   }
   bool match(const Place& a, const Place& b) const {
-    const auto cuts_a = program(a.rank).cuts[a.instruction];
-    const auto cuts_b = program(b.rank).cuts[b.instruction];
     const bool transfer = at(a).kind == InstructionKind::Send;
     return (transfer || at(a).kind == at(b).kind) && at(a).task == at(b).task &&
            moved(a) == moved(b) &&
-           std::equal(cuts_a.begin(), cuts_a.end(), cuts_b.begin(), cuts_b.end());
+           std::ranges::equal(program(a.rank).cuts[a.instruction],
+                              program(b.rank).cuts[b.instruction]);
   }
 
   // ---- what follows what
@@ -122,15 +123,13 @@ class TerminationCheck {
   void follow() {
     next_.resize(event_of_.size());
     for (std::size_t r = 0; r < programs_.ranks.size(); ++r) {
-      std::size_t last[2];
-      bool started[2] = {false, false};
+      std::optional<std::size_t> last[2];  // by stream
       for (std::size_t i = 0; i < program(r).instructions.size(); ++i) {
         const Place place{r, i};
-        const auto stream = static_cast<std::size_t>(at(place).stream);
-        if (started[stream]) link({r, last[stream]}, place);
+        std::optional<std::size_t>& before = last[static_cast<std::size_t>(at(place).stream)];
+        if (before) link({r, *before}, place);
         for (const std::uint32_t earlier : program(r).waits[i]) link({r, earlier}, place);
-        last[stream] = i;
-        started[stream] = true;
+        before = i;
       }
     }
   }
@@ -174,13 +173,13 @@ class TerminationCheck {
     const std::size_t start = event;
     do {
       const Link& link = *back[event];
-      steps.push_back(words(place_of(link.after)) + " after #" +
-                      std::to_string(place_of(link.before).instruction));
+      steps.push_back(fmt::format("{} after #{}", words(place_of(link.after)),
+                                  place_of(link.before).instruction));
       event = event_of_[link.before];
     } while (event != start);
-    std::string cycle;
-    for (std::size_t i = steps.size(); i-- > 0;) cycle += (cycle.empty() ? "" : "; ") + steps[i];
-    refuse(place_of(back[start]->after), "waits for itself: " + cycle);
+    std::ranges::reverse(steps);
+    refuse(place_of(back[start]->after),
+           fmt::format("waits for itself: {}", fmt::join(steps, "; ")));
   }
 
   const RankPrograms& programs_;

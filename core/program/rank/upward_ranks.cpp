@@ -1,7 +1,6 @@
 #include "core/program/rank/upward_ranks.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace strato {
 namespace {

@@ -34,7 +34,7 @@ enum class SfbCosts : std::uint8_t {
 
 enum class SfbMethod : std::uint8_t {
   Cbc,         // as TAG: the integer program. Skipped where the cut proves that nothing is gained
-  MinimumCut,  // the same optimum, proven in sfb_solve.cpp; for searches that ask thousands of
+  MinimumCut,  // the same optimum, proven in sfb_problem.h; for searches that ask thousands of
                // times
 };
 

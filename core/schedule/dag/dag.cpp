@@ -80,10 +80,6 @@ Dag DagBuilder::build() && {
 
 namespace {
 
-std::size_t cluster_count(std::span<const std::int32_t> cluster_of) {
-  return cluster_of.empty() ? 0 : at(std::ranges::max(cluster_of)) + 1;
-}
-
 // Adds up the times and memory of the clusters' nodes.
 void add_clusters(const Dag& dag, std::span<const std::int32_t> cluster_of,
                   std::span<const std::int32_t> colocation, DagBuilder& builder) {
@@ -91,30 +87,27 @@ void add_clusters(const Dag& dag, std::span<const std::int32_t> cluster_of,
   std::vector<Nanos> times(colocation.size() * types);
   std::vector<Bytes> memory(colocation.size());
   std::vector<char> filled(colocation.size(), false);
-  for (std::size_t i = 0; i < dag.size(); ++i) {
-    const auto node = static_cast<NodeIndex>(i);
-    const std::size_t cluster = at(cluster_of[i]);
+  for (const NodeIndex node : dag.nodes()) {
+    const std::size_t cluster = at(cluster_of[at(node)]);
     filled[cluster] = true;
     memory[cluster] += dag.memory(node);
     for (std::size_t t = 0; t < types; ++t)
       times[cluster * types + t] += dag.time(node, GpuTypeId(t));
   }
-  CHECK(std::ranges::find(filled, char(false)) == filled.end(),
-        "clusters are numbered without gaps");
+  CHECK(std::ranges::count(filled, 0) == 0, "clusters are numbered without gaps");
   for (std::size_t c = 0; c < memory.size(); ++c)
     builder.add_node(std::span(times).subspan(c * types, types), memory[c], colocation[c]);
 }
 
 // Clusters that hold nodes of one group belong together.
 std::vector<std::int32_t> colocation_of(const Dag& dag, std::span<const std::int32_t> cluster_of) {
-  DisjointSets sets(cluster_count(cluster_of));
+  DisjointSets sets(cluster_of.empty() ? 0 : at(std::ranges::max(cluster_of)) + 1);
   std::vector<std::int32_t> first(at(dag.colocation_count()), -1);
-  for (std::size_t i = 0; i < dag.size(); ++i) {
-    const std::int32_t group = dag.colocation(static_cast<NodeIndex>(i));
-    if (group < 0) continue;
-    std::int32_t& cluster = first[at(group)];
-    if (cluster < 0) cluster = cluster_of[i];
-    sets.join(cluster, cluster_of[i]);
+  for (const NodeIndex node : dag.nodes()) {
+    if (dag.colocation(node) < 0) continue;
+    std::int32_t& cluster = first[at(dag.colocation(node))];
+    if (cluster < 0) cluster = cluster_of[at(node)];
+    sets.join(cluster, cluster_of[at(node)]);
   }
   return sets.numbered();
 }
@@ -126,11 +119,11 @@ Dag contract(const Dag& dag, std::span<const std::int32_t> cluster_of) {
   CHECK(cluster_of.empty() || std::ranges::min(cluster_of) >= 0, "clusters are numbered from 0");
   DagBuilder builder(dag.gpu_type_count());
   add_clusters(dag, cluster_of, colocation_of(dag, cluster_of), builder);
-  for (std::size_t i = 0; i < dag.size(); ++i) {
-    for (const DagEdge& edge : dag.successors(static_cast<NodeIndex>(i))) {
-      const std::int32_t to = cluster_of[at(edge.node)];
-      if (to != cluster_of[i]) builder.add_edge(cluster_of[i], to, dag.bytes(edge.edge));
-    }
+  for (const NodeIndex node : dag.nodes()) {
+    const std::int32_t from = cluster_of[at(node)];
+    for (const DagEdge& edge : dag.successors(node))
+      if (const std::int32_t to = cluster_of[at(edge.node)]; to != from)
+        builder.add_edge(from, to, dag.bytes(edge.edge));
   }
   return std::move(builder).build();
 }

@@ -3,7 +3,9 @@
 // nodes are scheduled in milliseconds; nothing in this folder recurses along the graph.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -32,6 +34,10 @@ class Dag {
  public:
   std::size_t size() const { return memory_.size(); }
   std::size_t edge_count() const { return bytes_.size(); }
+  auto nodes() const { return std::views::iota(NodeIndex{0}, static_cast<NodeIndex>(size())); }
+  auto edges() const {
+    return std::views::iota(std::int32_t{0}, static_cast<std::int32_t>(edge_count()));
+  }
   std::span<const DagEdge> successors(NodeIndex node) const {  // ascending by node
     return row(successors_, successor_begin_, node);
   }

@@ -14,7 +14,6 @@ class GraphToDag {
       : graph_(*problem.graph),
         cost_(*problem.cost),
         types_(problem.cluster->gpu_types().size()),
-        alias_(graph_.op_count()),
         memory_(graph_.op_count()),
         root_(graph_.tensor_count()),
         sets_(graph_.op_count()) {}
@@ -25,11 +24,8 @@ class GraphToDag {
     count_activations();
     const std::vector<std::int32_t> colocation = sets_.numbered();
     DagBuilder builder(types_);
-    std::vector<Nanos> times(types_);
-    for (std::size_t i = 0; i < graph_.op_count(); ++i) {
-      for (std::size_t t = 0; t < types_; ++t) times[t] = time(OpId(i), GpuTypeId(t));
-      builder.add_node(times, memory_[i], colocation[i]);
-    }
+    for (std::size_t i = 0; i < graph_.op_count(); ++i)
+      builder.add_node(times(OpId(i)), memory_[i], colocation[i]);
     for (std::size_t t = 0; t < graph_.tensor_count(); ++t) add_edges(builder, TensorId(t));
     return std::move(builder).build();
   }
@@ -39,19 +35,21 @@ class GraphToDag {
   void follow_aliases() {
     for (std::size_t t = 0; t < root_.size(); ++t) root_[TensorId(t)] = TensorId(t);
     for (std::size_t i = 0; i < graph_.op_count(); ++i) {
-      alias_[i] = is_alias(graph_, OpId(i));
-      if (!alias_[i]) continue;
-      const auto& inputs = graph_.op(OpId(i)).inputs;
-      const TensorId of = *std::ranges::find_if(inputs, [](TensorId id) { return id.valid(); });
-      for (const TensorId output : graph_.op(OpId(i)).outputs)
+      if (!is_alias(graph_, OpId(i))) continue;
+      const Op& op = graph_.op(OpId(i));
+      const TensorId of = *std::ranges::find_if(op.inputs, &TensorId::valid);
+      for (const TensorId output : op.outputs)
         if (output.valid()) root_[output] = root_[of];
     }
   }
 
-  // The simulator takes at least a nanosecond for what it runs at all.
-  Nanos time(OpId op, GpuTypeId gpu) const {
-    if (alias_[op.index()]) return {};
-    return std::max(Nanos(1), cost_.compute(op, gpu, graph_.batch()));
+  // By GPU type. The simulator takes at least a nanosecond for what it runs at all.
+  std::vector<Nanos> times(OpId op) const {
+    std::vector<Nanos> times(types_);
+    if (is_alias(graph_, op)) return times;
+    for (std::size_t t = 0; t < types_; ++t)
+      times[t] = std::max(Nanos(1), cost_.compute(op, GpuTypeId(t), graph_.batch()));
+    return times;
   }
 
   void count_residents() {
@@ -74,9 +72,8 @@ class GraphToDag {
       const TensorId root = root_[TensorId(t)];
       const OpId producer = graph_.tensor(root).producer;
       if (counted[root.index()] || !producer.valid() || is_late(producer)) continue;
-      if (std::ranges::none_of(graph_.consumers(TensorId(t)),
-                               [&](OpId reader) { return is_late(reader); }))
-        continue;
+      const auto late = [&](OpId reader) { return is_late(reader); };
+      if (std::ranges::none_of(graph_.consumers(TensorId(t)), late)) continue;
       counted[root.index()] = true;
       memory_[producer.index()] += graph_.tensor(root).bytes();
     }
@@ -101,7 +98,6 @@ class GraphToDag {
   const Graph& graph_;
   const CostModel& cost_;
   std::size_t types_;
-  std::vector<char> alias_;
   std::vector<Bytes> memory_;
   IdVector<TensorId, TensorId> root_;
   DisjointSets sets_;

@@ -15,36 +15,25 @@ EditableDag::EditableDag(const Dag& dag, PairTimes& transfers)
     : transfers_(transfers),
       gpu_types_(dag.gpu_type_count()),
       group_memory_(at(dag.colocation_count())) {
-  nodes_.resize(dag.size());
+  nodes_.reserve(dag.size());
   pool_.reserve(2 * dag.edge_count());
   times_.reserve(dag.size() * gpu_types_);
-  std::vector<std::int32_t> row_of_edge(dag.edge_count());
-  for (std::size_t e = 0; e < row_of_edge.size(); ++e)
-    row_of_edge[e] = transfers_.row(dag.bytes(static_cast<std::int32_t>(e)));
+  std::vector<std::int32_t> row_of_edge;
+  for (const std::int32_t edge : dag.edges())
+    row_of_edge.push_back(transfers_.row(dag.bytes(edge)));
   const auto stored = [&](std::span<const DagEdge> edges) {
-    const Range range{static_cast<std::int32_t>(pool_.size()),
-                      static_cast<std::int32_t>(edges.size())};
+    const std::size_t begin = pool_.size();
     for (const DagEdge& edge : edges) pool_.push_back({edge.node, row_of_edge[at(edge.edge)]});
-    return range;
+    return stored_since(begin);
   };
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const auto node = static_cast<NodeIndex>(i);
-    nodes_[i].key = static_cast<std::uint64_t>(i) << kPlaceBits;
-    nodes_[i].memory = dag.memory(node);
-    nodes_[i].colocation = dag.colocation(node);
-    nodes_[i].successors = stored(dag.successors(node));
-    nodes_[i].predecessors = stored(dag.predecessors(node));
+  for (const NodeIndex node : dag.nodes()) {
+    nodes_.push_back({std::uint64_t{at(node)} << kPlaceBits, dag.memory(node),
+                      stored(dag.successors(node)), stored(dag.predecessors(node)),
+                      dag.colocation(node)});
     if (dag.colocation(node) >= 0) group_memory_[at(dag.colocation(node))] += dag.memory(node);
     for (std::size_t type = 0; type < gpu_types_; ++type)
       times_.push_back(dag.time(node, GpuTypeId(type)));
   }
-}
-
-EditableDag::Range EditableDag::store(std::span<const Half> halves) {
-  const Range range{static_cast<std::int32_t>(pool_.size()),
-                    static_cast<std::int32_t>(halves.size())};
-  pool_.insert(pool_.end(), halves.begin(), halves.end());
-  return range;
 }
 
 void EditableDag::add_nodes(const DagEdit& edit) {
@@ -62,14 +51,14 @@ void EditableDag::add_nodes(const DagEdit& edit) {
 
 // `ends`: of the links that come at this node.
 void EditableDag::rewrite(NodeIndex node, std::span<const LinkEnd> ends) {
-  const auto rewritten = [&](Range range, bool forward) {
-    scratch_.clear();
-    for (const Half& half : row(range))
-      if (has(half.node)) scratch_.push_back(half);
+  const auto rewritten = [&](Range old, bool forward) {
+    const std::size_t begin = pool_.size();
+    for (std::size_t i = at(old.begin); i < at(old.begin + old.count); ++i)
+      if (has(pool_[i].node)) pool_.push_back(pool_[i]);
     for (const auto& [end, edge] : ends)
       if ((forward ? edge.from : edge.to) == node)
-        scratch_.push_back({forward ? edge.to : edge.from, transfers_.row(edge.bytes)});
-    return store(scratch_);
+        pool_.push_back({forward ? edge.to : edge.from, transfers_.row(edge.bytes)});
+    return stored_since(begin);
   };
   state(node).successors = rewritten(state(node).successors, true);
   state(node).predecessors = rewritten(state(node).predecessors, false);

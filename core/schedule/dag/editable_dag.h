@@ -81,7 +81,9 @@ class EditableDag {
   std::span<const Half> row(Range range) const {
     return {pool_.data() + range.begin, at(range.count)};
   }
-  Range store(std::span<const Half> halves);
+  Range stored_since(std::size_t begin) const {
+    return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(pool_.size() - begin)};
+  }
   void add_nodes(const DagEdit& edit);
   void rewrite(NodeIndex node, std::span<const LinkEnd> ends);
 
@@ -92,7 +94,6 @@ class EditableDag {
   std::vector<Half> pool_;
   std::vector<Bytes> group_memory_;
   std::vector<Undo> history_;
-  std::vector<Half> scratch_;
 };
 
 }  // namespace strato

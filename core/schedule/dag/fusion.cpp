@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/base/at.h"
 #include "core/base/error.h"
+#include "core/schedule/dag/dag_of.h"
+#include "core/schedule/dag/levels.h"
 
 namespace strato {
 namespace {
@@ -84,10 +85,9 @@ void cut(Fusion& fusion) {
   fusion.breaks.push_back(0);
   std::ranges::reverse(fusion.breaks);
   fusion.cluster_of.resize(at(nodes));
-  for (std::size_t c = 0; c + 1 < fusion.breaks.size(); ++c) {
+  for (std::size_t c = 0; c < fusion.cluster_count(); ++c)
     for (std::int32_t p = fusion.breaks[c]; p < fusion.breaks[c + 1]; ++p)
       fusion.cluster_of[at(fusion.sequence[at(p)])] = static_cast<std::int32_t>(c);
-  }
 }
 
 // Returns, for each node, the cluster of the first node of its co-location group; -1: free.
@@ -100,6 +100,30 @@ std::vector<std::int32_t> labels(const Dag& dag, const Fusion& fusion) {
     label[at(node)] = first[at(group)];
   }
   return label;
+}
+
+// ---- op groups
+
+constexpr double kNoLimit = 1e9;  // of a device's memory
+
+struct FusedGroups {
+  std::vector<std::int32_t> of_op;
+  std::int32_t count = 0;
+};
+
+// Clusters of one co-location group are together; such groups have the first numbers, then comes
+// what is alone.
+FusedGroups groups_of(const Dag& dag, const Fusion& fusion) {
+  const Dag coarse = contract(dag, fusion.cluster_of);
+  FusedGroups groups{{}, coarse.colocation_count()};
+  std::vector<std::int32_t> of_cluster;
+  for (const NodeIndex cluster : coarse.nodes()) {
+    const std::int32_t together = coarse.colocation(cluster);
+    of_cluster.push_back(together >= 0 ? together : groups.count++);
+  }
+  for (const std::int32_t cluster : fusion.cluster_of)
+    groups.of_op.push_back(of_cluster[at(cluster)]);
+  return groups;
 }
 
 }  // namespace
@@ -128,6 +152,56 @@ Fusion fuse_colocated(const Dag& dag, std::span<const Nanos> edge_times,
   Fusion fusion = fuse(dag, edge_times, sequence, limits);
   if (dag.colocation_count() == 0) return fusion;
   return fuse(dag, edge_times, sequence, limits, labels(dag, fusion));
+}
+
+std::string_view name_of(GroupingMethod method) {
+  return method == GroupingMethod::Fusion ? "fusion" : "metis";
+}
+
+GroupingMethod grouping_method_from(std::string_view name) {
+  for (const GroupingMethod method : {GroupingMethod::Metis, GroupingMethod::Fusion})
+    if (name == name_of(method)) return method;
+  throw InputError("", "grouping", "\"" + std::string(name.substr(0, 64)) + "\" is not known",
+                   "use metis or fusion");
+}
+
+Grouping group_by_fusion(const Problem& problem, int max_groups) {
+  CHECK(max_groups >= 1, "at least one group");
+  const Dag dag = dag_of(problem);
+  const TransferTimes transfers(dag, *problem.cluster, *problem.cost);
+  const Weights weights = mean_weights(dag, *problem.cluster, transfers);
+  const std::vector<NodeIndex> sequence = cpd_topo(dag, weights);
+  FusedGroups groups;
+  const auto are_few = [&](std::int64_t range, double memory) {
+    FusionLimits limits = fusion_limits(*problem.cluster, range, memory);
+    if (memory >= kNoLimit) limits.memory = Bytes::max();
+    groups = groups_of(dag, fuse_colocated(dag, weights.edge, sequence, limits));
+    return groups.count <= max_groups;
+  };
+  // Fusion takes nodes * range, so the small ones come first; one cluster with another of the way
+  // back makes a group, so full clusters would be too many.
+  const auto are_few_with = [&](double memory) {
+    const auto ops = static_cast<std::int64_t>(dag.size());
+    std::int64_t range = 1 + ops / (8 * std::int64_t{max_groups});
+    for (; range < ops; range += range / 5 + 1)
+      if (are_few(range, memory)) return true;
+    return are_few(ops, memory);
+  };
+  for (const double memory : {0.25, 0.5, 1.0, kNoLimit})
+    if (are_few_with(memory)) break;
+  return Grouping(*problem.graph, groups.of_op,
+                  mean_op_times(*problem.graph, *problem.cluster, *problem.cost));
+}
+
+Problem make_problem(const Graph& model, std::shared_ptr<const Cluster> cluster,
+                     ProblemOptions options, GroupingMethod method,
+                     std::vector<std::string>* warnings) {
+  if (method == GroupingMethod::Metis)
+    return make_problem(model, std::move(cluster), options, warnings);
+  const int max_groups = options.grouping.max_groups;
+  options.grouping.max_groups = 1;  // these groups are not used
+  const Problem whole = make_problem(model, std::move(cluster), options, warnings);
+  return with_grouping(whole, group_by_fusion(whole, max_groups));
 }
 
 }  // namespace strato

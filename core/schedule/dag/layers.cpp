@@ -70,18 +70,6 @@ class LayerFinder {
   std::vector<std::int32_t> layer_, first_reader_;
 };
 
-// The devices to use: all, or where there are fewer parts than devices the fastest; ascending.
-std::vector<DeviceId> devices_for(const Problem& problem, std::size_t parts) {
-  const Cluster& cluster = *problem.cluster;
-  const auto times = graph_times(problem);
-  std::vector<DeviceId> devices;
-  for (std::size_t d = 0; d < cluster.device_count(); ++d) devices.emplace_back(d);
-  std::ranges::stable_sort(devices, {}, [&](DeviceId d) { return times[cluster.device(d).type]; });
-  devices.resize(std::min(devices.size(), parts));
-  std::ranges::sort(devices);
-  return devices;
-}
-
 // The sequence that is cut: layers with their work, and the bytes of activations that a cut before
 // each crosses.
 struct Sequence {
@@ -137,8 +125,8 @@ std::size_t best_cut(const Sequence& sequence, std::size_t first, std::size_t la
 std::vector<DeviceId> in_blocks(const Problem& problem, const Layers& layers) {
   constexpr double kSlack = 0.2;  // of a device's share: how far a person moves a cut to save bytes
   const std::size_t count = at(layers.count);
-  const std::vector<DeviceId> devices = devices_for(problem, count);
   const auto times = graph_times(problem);
+  const std::vector<DeviceId> devices = devices_for(*problem.cluster, times, count);
   std::vector<double> speed;
   for (const DeviceId device : devices)
     speed.push_back(1 / std::max(1e-9, to_seconds(times[problem.cluster->device(device).type])));
@@ -235,6 +223,16 @@ bool is_recurrent(const Problem& problem) {
     if (recurrent[i]) some += times[i];
   }
   return some.value > 0 && some * 2 >= all;
+}
+
+std::vector<DeviceId> devices_for(const Cluster& cluster, const IdVector<GpuTypeId, Nanos>& times,
+                                  std::size_t parts) {
+  std::vector<DeviceId> devices;
+  for (std::size_t d = 0; d < cluster.device_count(); ++d) devices.emplace_back(d);
+  std::ranges::stable_sort(devices, {}, [&](DeviceId d) { return times[cluster.device(d).type]; });
+  devices.resize(std::min(devices.size(), parts));
+  std::ranges::sort(devices);
+  return devices;
 }
 
 std::vector<DeviceId> expert_devices(const Problem& problem) {

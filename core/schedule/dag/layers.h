@@ -20,6 +20,11 @@ Layers layers_of(const Graph& graph);
 // True when most of the work is recurrent: LSTM and its like, or weights that many steps share.
 bool is_recurrent(const Problem& problem);
 
+// The devices to use for a model in parts: all, or where there are fewer parts than devices the
+// fastest, by graph_times(); ascending.
+std::vector<DeviceId> devices_for(const Cluster& cluster, const IdVector<GpuTypeId, Nanos>& times,
+                                  std::size_t parts);
+
 // The device of each op. Recurrent models: layer after layer goes to the next device, round robin;
 // embeddings are layers of their own, and so are attention and softmax behind a stack of layers.
 // Others: the devices, in order, get consecutive layers, as much work as their speed says, cut

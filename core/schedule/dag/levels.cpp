@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/base/at.h"
 #include "core/base/error.h"
 
 namespace strato {
@@ -12,10 +11,8 @@ namespace {
 template <class OfNode, class OfEdge>
 Weights weights_of(const Dag& dag, OfNode of_node, OfEdge of_edge) {
   Weights weights;
-  for (std::size_t i = 0; i < dag.size(); ++i)
-    weights.node.push_back(of_node(static_cast<NodeIndex>(i)));
-  for (std::size_t e = 0; e < dag.edge_count(); ++e)
-    weights.edge.push_back(of_edge(static_cast<std::int32_t>(e)));
+  for (const NodeIndex node : dag.nodes()) weights.node.push_back(of_node(node));
+  for (const std::int32_t edge : dag.edges()) weights.edge.push_back(of_edge(edge));
   return weights;
 }
 
@@ -28,9 +25,8 @@ void check(const Dag& dag, const Weights& weights) {
 // ascending, among the ready ones.
 template <class Next, class Released>
 std::vector<NodeIndex> topological(const Dag& dag, Next next, Released released) {
-  std::vector<std::int32_t> missing(dag.size());
-  for (std::size_t i = 0; i < dag.size(); ++i)
-    missing[i] = static_cast<std::int32_t>(dag.predecessors(static_cast<NodeIndex>(i)).size());
+  std::vector<std::size_t> missing;
+  for (const NodeIndex node : dag.nodes()) missing.push_back(dag.predecessors(node).size());
   std::vector<NodeIndex> order, free;
   order.reserve(dag.size());
   while (order.size() < dag.size()) {
@@ -45,9 +41,8 @@ std::vector<NodeIndex> topological(const Dag& dag, Next next, Released released)
 
 std::vector<NodeIndex> sources(const Dag& dag) {
   std::vector<NodeIndex> result;
-  for (std::size_t i = 0; i < dag.size(); ++i)
-    if (const auto node = static_cast<NodeIndex>(i); dag.predecessors(node).empty())
-      result.push_back(node);
+  for (const NodeIndex node : dag.nodes())
+    if (dag.predecessors(node).empty()) result.push_back(node);
   return result;
 }
 
@@ -95,10 +90,11 @@ Weights mean_weights(const Dag& dag, const Cluster& cluster, const TransferTimes
 std::vector<Nanos> t_levels(const Dag& dag, const Weights& weights) {
   check(dag, weights);
   std::vector<Nanos> levels(dag.size());
-  for (std::size_t i = 0; i < dag.size(); ++i)
-    for (const DagEdge& edge : dag.predecessors(static_cast<NodeIndex>(i)))
-      levels[i] = std::max(levels[i], levels[at(edge.node)] + weights.node[at(edge.node)] +
-                                          weights.edge[at(edge.edge)]);
+  for (const NodeIndex node : dag.nodes())
+    for (const DagEdge& edge : dag.predecessors(node))
+      levels[at(node)] =
+          std::max(levels[at(node)], levels[at(edge.node)] + weights.node[at(edge.node)] +
+                                         weights.edge[at(edge.edge)]);
   return levels;
 }
 
@@ -128,8 +124,8 @@ std::vector<NodeIndex> critical_path(const Dag& dag, std::span<const Nanos> b_le
   if (dag.size() == 0) return {};
   const auto level = [&](NodeIndex node) { return b_levels[at(node)]; };
   const auto level_at = [&](const DagEdge& edge) { return level(edge.node); };
-  std::vector<NodeIndex> path = sources(dag);  // max_element: the first of the largest
-  path = {*std::ranges::max_element(path, {}, level)};
+  const std::vector<NodeIndex> entries = sources(dag);  // max_element: the first of the largest
+  std::vector<NodeIndex> path = {*std::ranges::max_element(entries, {}, level)};
   while (!dag.successors(path.back()).empty())
     path.push_back(std::ranges::max_element(dag.successors(path.back()), {}, level_at)->node);
   return path;

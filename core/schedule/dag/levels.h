@@ -7,7 +7,6 @@
 
 #include "core/schedule/dag/dag.h"
 #include "core/schedule/dag/transfer_times.h"
-#include "core/sim/explain/critical_path.h"
 
 namespace strato {
 

@@ -95,11 +95,10 @@ std::int32_t PairTimes::row(Bytes bytes) {
   return known->second;
 }
 
-TransferTimes::TransferTimes(const Dag& dag, const Cluster& cluster, const CostModel& cost)
-    : row_(dag.edge_count()) {
+TransferTimes::TransferTimes(const Dag& dag, const Cluster& cluster, const CostModel& cost) {
   SizeNumbers numbers;
-  for (std::size_t e = 0; e < row_.size(); ++e)
-    row_[e] = numbers.number(dag.bytes(static_cast<std::int32_t>(e)));
+  row_.reserve(dag.edge_count());
+  for (const std::int32_t edge : dag.edges()) row_.push_back(numbers.number(dag.bytes(edge)));
   times_.emplace(cluster, cost, probes_of(numbers.sizes));
   for (const Bytes size : numbers.sizes) times_->row(size);
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/at.h"
-
 namespace strato {
 namespace {
 
@@ -35,16 +33,11 @@ Dpos::Dpos(const Dag& dag, const Cluster& cluster, const CostModel& cost,
 // The state before the first node to be placed again: from the last checkpoint before it, with what
 // was placed since.
 PartialSchedule Dpos::resume(const Run& run, std::span<const PlacedNode> placed) const {
-  PartialSchedule state;
-  std::size_t place = 0;
-  const auto known =
+  const auto after =
       std::ranges::upper_bound(trace_.checkpoints, run.restart, {}, &Checkpoint::place);
-  if (known == trace_.checkpoints.begin()) {
-    state = placer_.nothing_placed();
-  } else {
-    state = std::prev(known)->state;
-    place = std::prev(known)->place;
-  }
+  auto [place, state] = after == trace_.checkpoints.begin()
+                            ? Checkpoint{0, placer_.nothing_placed()}
+                            : *std::prev(after);
   auto choice = std::ranges::lower_bound(trace_.choices, place, {}, &Choice::place);
   for (; place < run.restart; ++place) {
     for (; choice != trace_.choices.end() && choice->place == place; ++choice)
@@ -52,7 +45,7 @@ PartialSchedule Dpos::resume(const Run& run, std::span<const PlacedNode> placed)
     const NodeIndex node = run.node(place);
     placer_.put(node, placed[at(node)], state);
   }
-  return state;
+  return std::move(state);
 }
 
 // Fills `placed`, and adds to `trace` and `steps` unless they are null.
@@ -95,10 +88,7 @@ Dpos::Ran Dpos::run(const Run& run, std::vector<PlacedNode>& placed, Trace* trac
 void Dpos::run_and_keep(std::size_t restart) {
   std::erase_if(trace_.choices, [&](const Choice& choice) { return choice.place >= restart; });
   std::erase_if(trace_.checkpoints, [&](const Checkpoint& point) { return point.place > restart; });
-  Run all;
-  all.tail = order();
-  all.path = critical_path();
-  all.restart = restart;
+  const Run all{.tail = order(), .path = critical_path(), .restart = restart};
   result_ = run(all, placed_, &trace_, nullptr).schedule;
 }
 
@@ -137,12 +127,8 @@ void Dpos::limit_restart(const DagEdit& edit, OrderRevision& revision) const {
 Dpos::EditedSchedule Dpos::trial(const DagEdit& edit, Nanos limit) {
   const OrderRevision revision = revise(edit);
   trial_placed_ = placed_;
-  Run again;
-  again.head = order().first(revision.place);
-  again.tail = revision.tail;
-  again.path = revision.path;
-  again.restart = revision.restart;
-  again.limit = limit;
+  const Run again{order().first(revision.place), revision.tail, revision.path, revision.restart,
+                  limit};
   const Ran ran = run(again, trial_placed_, nullptr, nullptr);
   order_.discard(revision);
   dag_.undo();
@@ -161,10 +147,7 @@ void Dpos::take(const DagEdit& edit) {
 std::vector<PlanningSteps::Step> Dpos::steps() const {
   std::vector<PlanningSteps::Step> steps;
   std::vector<PlacedNode> placed(dag_.size());
-  Run all;
-  all.tail = order();
-  all.path = critical_path();
-  run(all, placed, nullptr, &steps);
+  run({.tail = order(), .path = critical_path()}, placed, nullptr, &steps);
   return steps;
 }
 

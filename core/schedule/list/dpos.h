@@ -86,9 +86,8 @@ class Dpos {
   };
   // One run over the order, from `restart` on.
   struct Run {
-    std::span<const NodeIndex> head;  // the order before `tail`
-    std::span<const NodeIndex> tail;
-    std::span<const NodeIndex> path;
+    std::span<const NodeIndex> head = {};  // the order before `tail`
+    std::span<const NodeIndex> tail, path;
     std::size_t restart = 0;
     Nanos limit = Nanos::max();
 

@@ -20,10 +20,10 @@ std::shared_ptr<PlanningSteps> steps_of_ops(const Problem& problem, const Dag& d
                                             const std::string& algorithm) {
   auto steps = std::make_shared<PlanningSteps>();
   steps->algorithm = algorithm;
-  for (std::size_t i = 0; i < dag.size(); ++i) {
-    const auto node = static_cast<NodeIndex>(i);
-    steps->nodes.push_back({OpId(i)});
-    steps->names.push_back(problem.graph->op(OpId(i)).name);
+  for (const NodeIndex node : dag.nodes()) {
+    const OpId op(at(node));
+    steps->nodes.push_back({op});
+    steps->names.push_back(problem.graph->op(op).name);
     for (const DagEdge& edge : dag.successors(node))
       steps->edges.push_back({node, edge.node, dag.bytes(edge.edge)});
   }
@@ -60,16 +60,22 @@ Strategy strategy_by_ops(const Problem& problem, std::span<const std::int32_t> c
   return strategy;
 }
 
+Strategy strategy_on_devices(const Problem& problem, std::span<const DeviceId> device_of) {
+  std::vector<Decision> choices;
+  for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
+    choices.push_back(decision_on_device(DeviceId(d)));
+  std::vector<std::int32_t> choice_of;
+  for (const DeviceId device : device_of) choice_of.push_back(device.value());
+  return strategy_by_ops(problem, choice_of, choices);
+}
+
 Strategy strategy_of(const Problem& problem, const Schedule& schedule,
                      std::span<const NodeIndex> node_of, bool with_order) {
   const std::size_t ops = problem.graph->op_count();
   const auto node = [&](std::size_t op) { return node_of.empty() ? op : at(node_of[op]); };
-  std::vector<Decision> choices;
-  for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
-    choices.push_back(decision_on_device(DeviceId(d)));
-  std::vector<std::int32_t> choice_of(ops);
-  for (std::size_t i = 0; i < ops; ++i) choice_of[i] = schedule.device[node(i)].value();
-  Strategy strategy = strategy_by_ops(problem, choice_of, choices);
+  std::vector<DeviceId> devices;
+  for (std::size_t i = 0; i < ops; ++i) devices.push_back(schedule.device[node(i)]);
+  Strategy strategy = strategy_on_devices(problem, devices);
   if (!with_order) return strategy;
   std::vector<std::size_t> by_start(ops);
   std::iota(by_start.begin(), by_start.end(), 0);

@@ -18,6 +18,9 @@ namespace strato {
 Strategy strategy_by_ops(const Problem& problem, std::span<const std::int32_t> choice_of,
                          std::span<const Decision> choices);
 
+// The same with every op whole on its device.
+Strategy strategy_on_devices(const Problem& problem, std::span<const DeviceId> device_of);
+
 // Every op whole on the device of its node; `node_of`: by op; empty: nodes are ops. With
 // `with_order` ops run in the order of the schedule's starts (FastT's order enforcement).
 Strategy strategy_of(const Problem& problem, const Schedule& schedule,

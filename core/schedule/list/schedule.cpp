@@ -27,9 +27,9 @@ Scheduling::Scheduling(const Dag& dag, const TransferTimes& transfers, const Clu
     left_.emplace_back(static_cast<std::int64_t>(
         std::floor(static_cast<double>(capacity_.back().value) * options.memory)));
   }
-  for (std::size_t i = 0; i < dag.size(); ++i)
-    if (const std::int32_t group = dag.colocation(static_cast<NodeIndex>(i)); group >= 0)
-      group_memory_[at(group)] += dag.memory(static_cast<NodeIndex>(i));
+  for (const NodeIndex node : dag.nodes())
+    if (const std::int32_t group = dag.colocation(node); group >= 0)
+      group_memory_[at(group)] += dag.memory(node);
 }
 
 std::optional<DeviceId> Scheduling::demanded(NodeIndex node) const {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "core/base/at.h"
@@ -78,7 +76,6 @@ class Scheduling {
   Nanos finish(NodeIndex node) const { return schedule_.finish[at(node)]; }
   DeviceId device(NodeIndex node) const { return schedule_.device[at(node)]; }
   Bytes room(DeviceId device) const { return left_[device.index()]; }  // negative: more than full
-  const DeviceTimeline& timeline(DeviceId device) const { return compute_[device.index()]; }
 
   Schedule finished() &&;  // all nodes are placed (CHECK)
 

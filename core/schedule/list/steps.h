@@ -2,6 +2,7 @@
 // fused, which devices were tried for each, and why one was taken.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,7 +11,6 @@
 #include "core/cluster/value/cluster.h"
 #include "core/graph/value/graph.h"
 #include "core/schedule/dag/dag.h"
-#include "core/sim/explain/critical_path.h"
 
 namespace strato {
 
@@ -74,6 +74,20 @@ struct PlanningSteps {
   };
   std::vector<Trial> trials;
 };
-std::string sentence(PlanningSteps::Why why);  // "finishes first here"
+
+inline std::string sentence(PlanningSteps::Why why) {
+  constexpr std::array kSentences = {
+      "finishes first here",
+      "starts first here",
+      "is on the critical path, which has this device",
+      "stays with the node before it",
+      "waits less here than sending its result back costs",
+      "follows its favourite parent",
+      "has to be with a node that shares its parameters",
+      "is next in the order, and this device has room",
+      "fits nowhere; this device has the most memory left",
+  };
+  return kSentences[static_cast<std::size_t>(why)];
+}
 
 }  // namespace strato

@@ -6,44 +6,24 @@
 //   single-device              everything on the fastest device that holds it (TAG 5, GDP 4)
 //   expert                     a human expert's placement by layer blocks (GDP 4.1, Baechi 5):
 //                              every layer, with its gradients and updates, is whole on one device
-//   metis                      op groups divided between all devices, see below
-//   horovod, sharded-dp, heft  see their headers
+//   metis, horovod, sharded-dp, heft  see below, and heft.h
 #include "core/search/evaluate/baselines.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "core/base/at.h"
+#include "core/base/quantity_text.h"
 #include "core/graph/group/metis_grouping.h"
 #include "core/plugin/api/plugin.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
-#include "plugins/planners/baselines/data_parallel.h"
 #include "plugins/planners/baselines/heft.h"
 
 namespace strato {
 namespace {
-
-// The devices to use: all, or where there are fewer groups than devices the fastest; ascending.
-std::vector<DeviceId> devices_for(const Problem& problem, const IdVector<GpuTypeId, Nanos>& times) {
-  const Cluster& cluster = *problem.cluster;
-  std::vector<DeviceId> devices;
-  for (std::size_t d = 0; d < cluster.device_count(); ++d) devices.emplace_back(d);
-  std::ranges::stable_sort(devices, {}, [&](DeviceId d) { return times[cluster.device(d).type]; });
-  devices.resize(std::min(devices.size(), problem.grouping->size()));
-  std::ranges::sort(devices);
-  return devices;
-}
-
-std::vector<double> shares_by_speed(const Problem& problem, const IdVector<GpuTypeId, Nanos>& times,
-                                    const std::vector<DeviceId>& devices) {
-  std::vector<double> shares;
-  for (DeviceId device : devices) {
-    const Nanos time = times[problem.cluster->device(device).type];
-    shares.push_back(1e9 / static_cast<double>(std::max<std::int64_t>(time.value, 1)));
-  }
-  return shares;
-}
 
 // Model parallelism over all devices: METIS divides the graph of op groups into one part a device,
 // minimising the bytes between parts, with compute time balanced in proportion to the devices'
@@ -52,7 +32,8 @@ std::vector<double> shares_by_speed(const Problem& problem, const IdVector<GpuTy
 Strategy metis(const Problem& problem) {
   constexpr double balance = 1.05;
   const auto times = graph_times(problem);
-  const std::vector<DeviceId> devices = devices_for(problem, times);
+  const std::vector<DeviceId> devices =
+      devices_for(*problem.cluster, times, problem.grouping->size());
   std::vector<std::int64_t> weights;
   for (const OpGroup& group : problem.grouping->groups())
     weights.push_back(std::max<std::int64_t>(1, group.compute_time.value));
@@ -60,7 +41,11 @@ Strategy metis(const Problem& problem) {
   for (const Grouping::Edge& edge : problem.grouping->edges())
     edges.push_back(
         {edge.from.value(), edge.to.value(), std::max<std::int64_t>(1, edge.bytes.value)});
-  const std::vector<double> shares = shares_by_speed(problem, times, devices);
+  std::vector<double> shares;
+  for (const DeviceId device : devices) {
+    const Nanos time = times[problem.cluster->device(device).type];
+    shares.push_back(1e9 / static_cast<double>(std::max<std::int64_t>(time.value, 1)));
+  }
   Strategy strategy;
   for (const std::int32_t part : partition_by_shares(weights, edges, shares, balance))
     strategy.groups.emplace_back(decision_on_device(devices[at(part)]));
@@ -69,12 +54,7 @@ Strategy metis(const Problem& problem) {
 
 PlanResult expert(const PlanRequest& request, const NoSettings&) {
   const Problem& problem = request.problem;
-  std::vector<Decision> choices;
-  for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
-    choices.push_back(decision_on_device(DeviceId(d)));
-  std::vector<std::int32_t> choice_of;
-  for (const DeviceId device : expert_devices(problem)) choice_of.push_back(device.value());
-  PlanResult result = best_of(request, {strategy_by_ops(problem, choice_of, choices)});
+  PlanResult result = best_of(request, {strategy_on_devices(problem, expert_devices(problem))});
   result.facts.push_back(
       {"layers", is_recurrent(problem) ? "recurrent: round robin" : "in blocks of equal work"});
   return result;
@@ -93,6 +73,108 @@ PlanResult single_device(const PlanRequest& request, const NoSettings&) {
     request.observer.on_improvement(result.strategy, score,
                                     {result.evaluations, result.evaluations, 0, score});
   }
+  return result;
+}
+
+constexpr double kMegabyte = 1 << 20;  // HOROVOD_FUSION_THRESHOLD counts these
+
+std::string megabytes(Bytes bucket) {
+  std::string text = fmt::format("{:.6f}", static_cast<double>(bucket.value) / kMegabyte);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text + " MB";
+}
+
+struct HorovodSettings {
+  Bytes bucket{std::int64_t{64} << 20};
+  bool tune = false;
+
+  OptionTable option_table() {
+    return {{"bucket",
+             bucket,
+             OptionUnit::MB,
+             {0, 1e6},
+             "largest fusion bucket in MB (2^20 bytes); 0: gradients one by one"},
+            {"tune", tune, "try buckets of 0, 1, 4, 16, 64 and 128 MB and take the fastest"}};
+  }
+};
+
+// The planner "horovod" (Sergeev & Del Balso 2018, "Horovod: fast and easy distributed deep
+// learning in TensorFlow", sections 3 and 4): gradients go into fusion buckets in the order in
+// which the backward pass makes them, and a full bucket is all-reduced by a ring while the backward
+// pass goes on.
+PlanResult horovod(const PlanRequest& request, const HorovodSettings& settings) {
+  std::vector<Strategy> strategies{data_parallel(request.problem)};
+  strategies.front().bucket = settings.bucket;
+  if (settings.tune)
+    for (const double size : {0, 1, 4, 16, 64, 128}) {
+      strategies.push_back(strategies.front());
+      strategies.back().bucket = Bytes(static_cast<std::int64_t>(size * kMegabyte));
+    }
+  PlanResult result = best_of(request, std::move(strategies));
+  result.facts.push_back({"fusion bucket", megabytes(result.strategy.bucket)});
+  return result;
+}
+
+struct ShardedDpSettings {
+  Bytes smallest{std::int64_t{64} << 10}, bucket{std::int64_t{64} << 20};
+
+  OptionTable option_table() {
+    return {{"smallest",
+             smallest,
+             OptionUnit::KB,
+             {0, 1e9},
+             "parameters below this many KB (2^10 bytes) stay whole on every device"},
+            {"bucket",
+             bucket,
+             OptionUnit::MB,
+             {0, 1e9},
+             "largest fusion bucket, in MB (2^20 bytes), of gradients of whole parameters; 0: one "
+             "by one"}};
+  }
+};
+
+// The bytes of parameters that are kept in parts, and of all.
+struct ParameterBytes {
+  Bytes parts, all;
+};
+
+Strategy sharded(const Problem& problem, Bytes smallest, ParameterBytes& bytes) {
+  const Graph& graph = *problem.graph;
+  Strategy strategy = data_parallel(problem);
+  const std::vector<DeviceShare> replicas = replicas_of(graph, *strategy.groups.front());
+  for (std::size_t i = 0; i < graph.op_count(); ++i) {
+    const OpId op(i);
+    if (graph.op(op).phase != Phase::Update || graph.op(op).inputs.empty()) continue;
+    const Bytes parameter = graph.tensor(graph.op(op).inputs.front()).bytes();
+    bytes.all += parameter;
+    if (parameter < smallest) continue;
+    const std::optional<OpSplit> split = sharded_update(graph, op, replicas);
+    if (!split) continue;
+    strategy.splits.push_back(*split);
+    bytes.parts += parameter;
+  }
+  return strategy;
+}
+
+// The planner "sharded-dp" (Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: memory optimizations
+// toward training trillion parameter models", sections 5.1 to 5.3): replicas on all devices, each
+// of which updates and keeps its part of every parameter and of its optimizer state. Gradients are
+// reduce-scattered as they are made; parameters are all-gathered at the start of the step and stay
+// until the backward pass has read them. So it is stage 2, with the gather of stage 1 and 2 moved
+// from the end of a step to the start of the next one; stage 3 would gather again for the backward
+// pass.
+//
+// Small parameters stay whole: a collective of their own costs more than the memory is worth. Their
+// gradients are all-reduced in fusion buckets.
+PlanResult sharded_dp(const PlanRequest& request, const ShardedDpSettings& settings) {
+  ParameterBytes bytes;
+  Strategy strategy = sharded(request.problem, settings.smallest, bytes);
+  strategy.bucket = settings.bucket;
+  PlanResult result = best_of(request, {std::move(strategy)});
+  result.facts.push_back(
+      {"parameters in parts", fmt::format("{}: {} of {}", result.strategy.splits.size(),
+                                          bytes_text(bytes.parts), bytes_text(bytes.all))});
   return result;
 }
 

@@ -7,7 +7,6 @@
 #include "core/base/at.h"
 #include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/levels.h"
-#include "core/sim/explain/critical_path.h"
 
 namespace strato::heft {
 namespace {

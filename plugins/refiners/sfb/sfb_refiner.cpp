@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -120,7 +121,7 @@ class Refinement {
       Class& with = classes[gradient.subgraph];
       with.ops.insert(with.ops.end(), gradient.duplicate.begin(), gradient.duplicate.end());
       with.gain += gradient.before - gradient.after;
-      chosen_.push_back(gradient);
+      producers_.insert(gradient.producer);
     }
     for (auto& [subgraph, with] : classes) {
       std::ranges::sort(with.ops);
@@ -140,10 +141,9 @@ class Refinement {
     if (!improves(score)) return false;
     best_ = std::move(strategy);
     best_score_ = score;
-    Progress progress;
-    progress.evaluations = planned_.evaluations + evaluations_;
-    progress.best = best_score_;
-    observer_.on_improvement(best_, best_score_, progress);
+    observer_.on_improvement(
+        best_, best_score_,
+        {.evaluations = planned_.evaluations + evaluations_, .best = best_score_});
     return true;
   }
 
@@ -175,21 +175,19 @@ class Refinement {
     if (gradients_ == 0) return "SFB: no gradient has to be synchronised";
     if (added.empty())
       return fmt::format("SFB: of {} gradient ops none is better duplicated", gradients_);
-    std::set<OpId> producers;
-    for (const SfbGradient& gradient : chosen_)
-      if (std::ranges::binary_search(added, gradient.producer)) producers.insert(gradient.producer);
+    const auto is_added = [&](OpId op) { return std::ranges::binary_search(added, op); };
     std::map<std::string, int> count;
     for (const OpId op : added) ++count[problem_.graph->op(op).type];
     std::vector<std::pair<int, std::string>> types;
     for (const auto& [type, times] : count) types.emplace_back(-times, type);
     std::ranges::sort(types);
-    std::string list;
-    for (std::size_t i = 0; i < types.size() && i < 5; ++i)
-      list += fmt::format("{}{} {}", i == 0 ? "" : ", ", types[i].second, -types[i].first);
+    std::vector<std::string> list;
+    for (const auto& [less, type] : types | std::views::take(5))
+      list.push_back(fmt::format("{} {}", type, -less));
     return fmt::format("SFB: {} of {} gradient ops duplicated, {:.1f} % faster; {} ops: {}{}",
-                       producers.size(), gradients_,
-                       100 * (score.step_time / best_score_.step_time - 1), added.size(), list,
-                       types.size() > 5 ? ", ..." : "");
+                       std::ranges::count_if(producers_, is_added), gradients_,
+                       100 * (score.step_time / best_score_.step_time - 1), added.size(),
+                       fmt::join(list, ", "), types.size() > 5 ? ", ..." : "");
   }
 
   const Problem problem_;  // in the plan's groups
@@ -202,7 +200,7 @@ class Refinement {
   Score best_score_;
   std::int64_t evaluations_ = 0;
   std::size_t gradients_ = 0;
-  std::vector<SfbGradient> chosen_;
+  std::set<OpId> producers_;  // of gradients for which an integer program duplicates ops
   std::vector<Class> classes_;
 };
 

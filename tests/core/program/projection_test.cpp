@@ -3,9 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/program/draft/rank_draft.h"
-#include "core/program/draft/stream_order.h"
-#include "core/program/project/member_buffers.h"
-#include "core/program/project/resident_parts.h"
+#include "core/program/project/buffer_values.h"
 #include "core/program/value/program_task.h"
 #include "tests/core/program/toy.h"
 

@@ -6,7 +6,6 @@
 #include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "core/search/evaluate/baselines.h"
-#include "core/sim/explain/critical_path.h"
 
 namespace strato::celeritas {
 namespace {

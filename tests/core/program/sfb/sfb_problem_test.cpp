@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "core/base/random.h"
-#include "core/program/sfb/sfb_solve.h"
 
 namespace strato {
 namespace {

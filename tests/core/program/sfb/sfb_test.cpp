@@ -9,7 +9,7 @@
 
 #include "core/base/random.h"
 #include "core/cost/analytic/analytic_cost_model.h"
-#include "core/program/sfb/weights.h"
+#include "core/program/sfb/sites.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

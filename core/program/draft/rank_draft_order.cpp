@@ -1,9 +1,14 @@
-#include "core/program/draft/stream_order.h"
-
+// The order that a rank's two streams need: what an instruction waits for beyond its own stream,
+// and where values are released.
+//
+// An instruction is known to have ended when another starts because both are on the compute stream,
+// or because of waits. Communication that was started earlier may be under way still, also when a
+// later one has ended.
 #include <algorithm>
 #include <limits>
-#include <span>
 #include <utility>
+
+#include "core/program/draft/rank_draft.h"
 
 namespace strato {
 namespace {
@@ -18,7 +23,7 @@ class StreamOrder {
         releases_(program.instructions.size()) {}
 
   void run(std::vector<Need> needs) {
-    std::sort(needs.begin(), needs.end());
+    std::ranges::sort(needs);
     needs.erase(std::unique(needs.begin(), needs.end()), needs.end());
     std::size_t next = 0;
     for (Index i = 0; i < size(); ++i) {
@@ -28,7 +33,7 @@ class StreamOrder {
     }
     release_values();
     for (Index i = 0; i < size(); ++i) {
-      std::sort(waits_[i].begin(), waits_[i].end());
+      std::ranges::sort(waits_[i]);
       program_.waits.push_row(waits_[i]);
       program_.releases.push_row(releases_[i]);
     }
@@ -54,6 +59,7 @@ class StreamOrder {
 
   Index size() const { return static_cast<Index>(program_.instructions.size()); }
   bool computes(Index i) const { return program_.instructions[i].stream == Stream::Compute; }
+  ValueId root(ValueId id) const { return base_of_[id].valid() ? base_of_[id] : id; }
 
   bool knows(Index i, Index communication) const {
     const Progress& at = progress_[communication];
@@ -103,16 +109,13 @@ class StreamOrder {
       for (const auto* rows : {&program_.reads, &program_.writes})
         for (const ValueId id : (*rows)[i])
           if (id.valid()) note_use(uses, id, i);
-    for (std::size_t v = 0; v < program_.values.size(); ++v) {
-      const ValueId id(v);
-      if (program_.values[id].resident) continue;
-      uses[base_of_[id].valid() ? base_of_[id] : id].values.push_back(id);
-    }
+    for (std::size_t v = 0; v < program_.values.size(); ++v)
+      if (const ValueId id(v); !program_.values[id].resident) uses[root(id)].values.push_back(id);
     for (const Uses& of : uses) release(of);
   }
 
   void note_use(IdVector<ValueId, Uses>& uses, ValueId id, Index i) const {
-    Uses& of = uses[base_of_[id].valid() ? base_of_[id] : id];
+    Uses& of = uses[root(id)];
     if (computes(i))
       of.last_compute = i;
     else if (of.communication.empty() || of.communication.back() != i)
@@ -139,7 +142,7 @@ class StreamOrder {
     const Index last = uses.communication.back();
     const auto knows_computed = [&](Index i) { return progress_[i].computed >= uses.last_compute; };
     const auto knows_others = [&](Index i) {
-      return std::all_of(uses.communication.begin(), uses.communication.end(), [&](Index use) {
+      return std::ranges::all_of(uses.communication, [&](Index use) {
         return use == i || knows(i, use) || progress_[i].communicated >= use;
       });
     };

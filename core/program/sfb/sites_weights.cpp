@@ -1,17 +1,18 @@
-#include "core/program/sfb/weights.h"
-
+// From a site and a strategy to its integer program.
 #include <algorithm>
 #include <limits>
 #include <set>
 #include <utility>
+
+#include "core/base/at.h"
+#include "core/io/byte_io.h"
+#include "core/program/sfb/sites.h"
 
 namespace strato {
 namespace {
 
 using Sync = SiteState::Sync;
 using Need = SiteState::Need;
-
-bool replicates(Mode mode) { return mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs; }
 
 // The gradient has to be whole on all devices that make its partial sums, and nowhere else.
 Sync sync_of(OpId update, const Replicas::Group& makers, const Replicas& replicas) {
@@ -105,9 +106,8 @@ Need need_of(const SfbSite& site, const SfbSite::Edge& edge, const SiteState& st
   const bool gathered = std::ranges::any_of(tables.graph->consumers(edge.tensor), [&](OpId reader) {
     return replicas.is_whole_on(reader, devices);
   });
-  return gathered || (edge.maker >= 0 && !state.sharded[static_cast<std::size_t>(edge.maker)])
-             ? Need::Free
-             : Need::Gather;
+  return gathered || (edge.maker >= 0 && !state.sharded[at(edge.maker)]) ? Need::Free
+                                                                         : Need::Gather;
 }
 
 }  // namespace
@@ -134,17 +134,12 @@ SiteState state_of(const SfbSite& site, const Tables& tables, const Strategy& co
 }
 
 std::string key_of(const SiteState& state, const Replicas::Group& group) {
-  std::string key;
-  key.reserve(1 + sizeof(Digest) + state.sync.size() + state.sharded.size() + state.needs.size());
-  const auto add = [&](auto value) {
-    key.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  add(static_cast<char>(state.fused ? 'f' : 'l'));
-  add(group.shape.high), add(group.shape.low);
-  for (const Sync sync : state.sync) add(static_cast<char>(sync));
-  key.append(state.sharded.data(), state.sharded.size());
-  for (const Need need : state.needs) add(static_cast<char>(need));
-  return key;
+  ByteWriter key;
+  key.number(state.fused).number(group.shape.high).number(group.shape.low);
+  for (const Sync sync : state.sync) key.number(sync);
+  key.text({state.sharded.data(), state.sharded.size()});
+  for (const Need need : state.needs) key.number(need);
+  return std::move(key).take();
 }
 
 double bottleneck_bandwidth(const Tables& tables, const std::vector<DeviceId>& devices) {
@@ -172,8 +167,7 @@ SfbProblem sfb_problem_of(const SfbSite& site, const SiteState& state, const Tab
   program.time.assign(site.ops.size() + 1, 0);
   for (std::size_t i = 0; i < site.ops.size(); ++i)
     if (state.sharded[i])
-      program.time[static_cast<std::size_t>(shifted(static_cast<int>(i)))] =
-          weights.time(site.ops[i]);
+      program.time[at(shifted(static_cast<int>(i)))] = weights.time(site.ops[i]);
   for (std::size_t i = 0; i < site.gradients.size(); ++i) {
     if (state.sync[i] == Sync::None) continue;
     program.time[SfbProblem::kUpdate] += weights.update_time(site.updates[i], state.sync[i]);

@@ -1,0 +1,306 @@
+// What must hold for a rank's program that came from a file.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/program/rank/rank_file.h"
+#include "core/program/value/ascending.h"
+#include "core/program/value/tables.h"
+#include "core/strategy/value/variable_check.h"
+
+namespace strato {
+namespace {
+
+using Kind = InstructionKind;
+
+bool is_op(Kind kind) {
+  return kind == Kind::Compute || kind == Kind::View || kind == Kind::Update;
+}
+bool is_transfer(Kind kind) { return kind == Kind::Send || kind == Kind::Receive; }
+bool is_collective(Kind kind) {
+  return kind == Kind::AllReduce || kind == Kind::AllGather || kind == Kind::ReduceScatter;
+}
+
+// An update adds it.
+bool is_gradient(const Graph& graph, TensorId id) {
+  return std::ranges::any_of(graph.consumers(id), [&](OpId reader) {
+    const Op& op = graph.op(reader);
+    return op.phase == Phase::Update && op.inputs.size() > 1 && op.inputs[1] == id;
+  });
+}
+
+class RankCheck {
+ public:
+  RankCheck(const RankProgram& program, const Graph& graph, const std::string& file)
+      : program_(program), graph_(graph), file_(file), life_(program.values.size()) {}
+
+  void run() {
+    if (program_.rank < 0 || !program_.device.valid()) refuse("", "it is of no rank or device");
+    for (const Value& value : program_.values) check_value(value);
+    for (at_ = 0; at_ < program_.instructions.size(); ++at_) {
+      check_kind();
+      check_links();
+      check_operands();
+      follow_values();
+    }
+  }
+
+ private:
+  enum class Life : std::uint8_t { Absent, There, Released };
+
+  [[noreturn]] void refuse(const std::string& place, const char* problem) const {
+    throw InputError(file_, place, problem, "stage the job again");
+  }
+  void expect(bool holds, const char* problem) const {  // of the instruction
+    if (!holds) refuse(fmt::format("instruction {}", at_), problem);
+  }
+  const Instruction& what() const { return program_.instructions[at_]; }
+  std::span<const ValueId> reads() const { return program_.reads[at_]; }
+  std::span<const ValueId> writes() const { return program_.writes[at_]; }
+  const Value& value(ValueId id) const { return program_.values[id]; }
+  TensorId tensor(ValueId id) const { return id.valid() ? value(id).tensor : TensorId(); }
+
+  // Its tensor is in range of the graph, its part and encoding are possible for that.
+  void check_value(const Value& value) const {
+    if (!value.tensor.valid() || value.tensor.index() >= graph_.tensor_count())
+      refuse("values", "a tensor is out of range");
+    const Tensor& tensor = graph_.tensor(value.tensor);
+    const Part& part = value.part;
+    const bool some_samples = part.along(kBatchAxis) && !part.is_partial_sum();
+    if (!is_part_of(part, tensor, graph_.batch()) ||
+        (some_samples && !(part.is_samples() && tensor.batch.kind == BatchKind::Batched)))
+      refuse("values", "a part is not one of its tensor");
+    if (value.record_count < 0 || (value.record_count > 0) != is_gathered(value.encoding) ||
+        (value.encoding != Encoding::None && value.resident) ||
+        value.encoding == Encoding::SufficientFactors ||
+        (value.encoding == Encoding::SparseRows && tensor.shape.empty()) ||
+        (value.encoding == Encoding::LowRank && !is_matrix(tensor)))
+      refuse("values", "an encoding is not one of its tensor");
+    if (value.resident && tensor.producer.valid() && !is_gradient(graph_, value.tensor))
+      refuse("values", "a tensor is not resident");
+  }
+
+  void check_kind() const {
+    const Kind kind = what().kind;
+    const bool communicates = is_transfer(kind) || is_collective(kind);
+    expect((what().stream == Stream::Communication) == communicates, "it is on the wrong stream");
+    expect(what().task.valid(), "it belongs to no task");
+    expect(is_op(kind) ? what().op.valid() && what().op.index() < graph_.op_count()
+                       : !what().op.valid(),
+           "its op is out of range");
+    expect(is_transfer(kind) ? what().peer.valid() && what().peer != program_.device
+                             : !what().peer.valid(),
+           "its peer is out of range");
+    expect(what().duration >= Nanos(0) && what().bytes >= Bytes(0), "it takes less than nothing");
+    const Part& part = what().part;
+    const AxisRange* samples = part.along(kBatchAxis);
+    expect(std::ranges::all_of(part.ranges(),
+                               [](const AxisRange& range) {
+                                 return range.begin >= 0 && range.begin <= range.end;
+                               }) &&
+               (!samples || (samples->begin < samples->end && samples->end <= graph_.batch())),
+           "its part is out of range");
+  }
+
+  void check_links() const {
+    const auto waits = program_.waits[at_];
+    expect(ascending(waits) && (waits.empty() || waits.back() < at_), "it waits for a later one");
+    for (const std::uint32_t earlier : waits)
+      expect(program_.instructions[earlier].stream != what().stream ||
+                 what().stream == Stream::Communication,
+             "it waits for its own stream");
+    const auto members = program_.members[at_];
+    if (!is_collective(what().kind)) return expect(members.empty(), "it has members");
+    std::vector<DeviceId> sorted(members.begin(), members.end());  // else in a ring's order
+    std::ranges::sort(sorted);
+    expect(sorted.size() >= 2 && sorted.front().valid() &&
+               ascending(std::span<const DeviceId>(sorted)) &&
+               std::ranges::binary_search(sorted, program_.device),
+           "its members are there twice or lack this rank");
+  }
+
+  // The reads and writes are those of its kind, of sizes that fit.
+  void check_operands() const {
+    for (const auto* rows : {&program_.reads, &program_.writes, &program_.releases})
+      for (const ValueId id : (*rows)[at_])
+        expect(id.valid() ? id.index() < program_.values.size()
+                          : is_op(what().kind) && rows == &program_.reads,
+               "a value is out of range");
+    if (is_op(what().kind)) {
+      check_op();
+    } else if (what().kind == Kind::AllReduce) {
+      expect(
+          !reads().empty() && (writes().empty() || (reads().size() == 1 && writes().size() == 1)),
+          "its values do not fit");
+    } else {
+      const bool many = what().kind == Kind::Concat || what().kind == Kind::Sum;
+      const std::size_t from = what().kind == Kind::Receive ? 0 : 1;
+      const std::size_t to = what().kind == Kind::Send ? 0 : 1;
+      expect((many ? !reads().empty() : reads().size() == from) && writes().size() == to,
+             "its values do not fit");
+    }
+    check_bytes();
+    check_cuts();
+  }
+
+  void check_op() const {
+    const Op& op = graph_.op(what().op);
+    const bool update = what().kind == Kind::Update, view = what().kind == Kind::View;
+    expect(update == (op.phase == Phase::Update) && (!view || is_alias(graph_, what().op)),
+           "its op is of another kind");
+    expect(
+        reads().size() == op.inputs.size() && writes().size() == (update ? 0 : op.outputs.size()),
+        "its values do not fit");
+    expect(what().part.cuts().size() <= 1 || (update && is_in(op.inputs.front())),
+           "its part is out of range");
+    for (std::size_t i = 0; i < reads().size(); ++i)
+      expect(tensor(reads()[i]) == op.inputs[i] || (view && i > 0 && !reads()[i].valid()),
+             "it reads something else than its op");
+    for (std::size_t o = 0; o < writes().size(); ++o)
+      expect(tensor(writes()[o]) == op.outputs[o], "it writes something else than its op");
+  }
+  bool is_in(TensorId tensor) const {
+    return is_part_of(what().part, graph_.tensor(tensor), graph_.batch());
+  }
+
+  void check_bytes() const {
+    const Kind kind = what().kind;
+    if (is_transfer(kind)) {
+      const Value& moved = value((reads().empty() ? writes() : reads())[0]);
+      return expect(!moves_slice(what(), moved) || (moved.resident && is_in(moved.tensor)),
+                    "it moves a slice that its value does not have");
+    }
+    if (is_op(kind) || writes().empty()) return;
+    const ValueId write = writes().front();
+    const auto encoded = [&](ValueId id) { return value(id).encoding != Encoding::None; };
+    if (encoded(write) || std::ranges::any_of(reads(), encoded)) return check_encoded(write);
+    constexpr const char* kOtherSize = "it makes another size than it reads";
+    const Bytes made = bytes_of(graph_, value(write));
+    Bytes sum;
+    for (const ValueId id : reads()) {
+      const Bytes read = bytes_of(graph_, value(id));
+      sum += read;
+      expect((kind != Kind::Sum && kind != Kind::AllReduce) || read == made, kOtherSize);
+    }
+    expect(kind != Kind::Concat || sum == made, kOtherSize);
+    expect(kind != Kind::AllGather || sum <= made, kOtherSize);
+    expect((kind != Kind::Split && kind != Kind::ReduceScatter) || sum >= made, kOtherSize);
+    if (kind == Kind::Split || kind == Kind::Concat) check_ranges(write);
+    for (const ValueId id : reads())
+      expect(tensor(id) == tensor(write) || kind == Kind::AllReduce,
+             "it makes another tensor than it reads");
+  }
+
+  // A Split encodes, a Concat or Sum decodes, an AllReduce adds halves, an AllGather collects.
+  void check_encoded(ValueId write) const {
+    const Kind kind = what().kind;
+    const bool decoded = value(write).encoding == Encoding::None;
+    const auto shape = [&](ValueId id) {
+      return shape_of(graph_.tensor(tensor(id)), value(id).part, graph_.batch());
+    };
+    std::int64_t slots = 0;
+    for (const ValueId id : reads()) {
+      expect(tensor(id) == tensor(write), "it makes another tensor than it reads");
+      expect(kind != Kind::Split || value(id).encoding == Encoding::None,
+             "it encodes what is encoded");
+      expect(kind == Kind::Split || shape(id) == shape(write),
+             "it makes another size than it reads");
+      slots += value(id).record_count;
+    }
+    if (kind == Kind::Split) check_ranges(write);
+    expect((kind == Kind::Concat && decoded && reads().size() == 1) ||
+               (kind == Kind::Sum && decoded) || (kind == Kind::Split && !decoded) ||
+               (kind == Kind::AllGather && is_gathered(value(write).encoding) &&
+                value(write).encoding == value(reads()[0]).encoding &&
+                slots <= value(write).record_count),
+           "its values are encoded in other ways");
+  }
+
+  // A part lies within what it is cut from, or made of.
+  void check_ranges(ValueId write) const {
+    const Part& made = value(write).part;
+    std::int32_t next = made.first().begin;
+    for (const ValueId id : reads()) {
+      const Part& part = value(id).part;
+      if (what().kind == Kind::Split) {
+        expect(is_cut_from(made, part), "a part is not one of the whole");
+        continue;
+      }
+      expect(is_cut_from(part, made), "a part is not one of the whole");
+      const AxisRange range = part.first();
+      expect(made.is_whole() || range.axis == made.first().axis,
+             "its parts are along another axis");
+      expect(part.without(range.axis) == made.without(range.axis),
+             "its parts are cut along several axes");
+      expect(range.begin == next, "its parts leave a gap");
+      next = range.end;
+    }
+  }
+
+  void check_cuts() const {
+    const bool gathers = what().kind == Kind::AllGather;
+    if (!gathers && what().kind != Kind::ReduceScatter)
+      return expect(program_.cuts[at_].empty(), "it has cuts");
+    const Value& whole = value((gathers ? writes() : reads()).front());
+    if (is_gathered(whole.encoding)) {
+      const AxisRange records = own_cut(whole.record_count);
+      return expect(value(reads().front()).record_count == records.size(),
+                    "its cuts are not its part's");
+    }
+    const Part& part = value((gathers ? reads() : writes()).front()).part;
+    expect((part.is_slice() || part.is_samples()) && part.cuts().size() <= 1,
+           "its part is all of it, or cut along several axes");
+    const Shape& shape = graph_.tensor(whole.tensor).shape;
+    const AxisRange own = own_cut(
+        part.is_slice() ? shape[static_cast<std::size_t>(part.first().axis)] : graph_.batch());
+    expect(part.first().begin == own.begin && part.first().end == own.end,
+           "its cuts are not its part's");
+    expect(gathers ? whole.part.is_whole() : whole.part.is_partial_sum(), "its whole is none");
+  }
+
+  // Of this device among the members, which may stand in a ring's order.
+  AxisRange own_cut(std::int64_t extent) const {
+    const auto cuts = program_.cuts[at_];
+    const auto members = program_.members[at_];
+    expect(cuts.size() == members.size() + 1 && ascending(cuts) && cuts.front() == 0 &&
+               cuts.back() == extent,
+           "its cuts are not of the whole");
+    const auto own =
+        static_cast<std::size_t>(std::ranges::find(members, program_.device) - members.begin());
+    return {kBatchAxis, cuts[own], cuts[own + 1]};
+  }
+
+  // Values are written once, before they are read, and not used after their release.
+  void follow_values() {
+    for (const ValueId id : reads())
+      expect(!id.valid() || value(id).resident || life_[id] == Life::There,
+             "it reads what is not there");
+    for (const ValueId id : writes()) {
+      const bool kept =
+          what().kind == Kind::Split && graph_.tensor(value(id).tensor).producer.valid();
+      expect(value(id).resident ? what().kind == Kind::Receive || kept : life_[id] == Life::Absent,
+             "it writes a value again");
+      life_[id] = Life::There;
+    }
+    for (const ValueId id : program_.releases[at_]) {
+      expect(!value(id).resident && life_[id] == Life::There, "it releases what is not there");
+      life_[id] = Life::Released;
+    }
+  }
+
+  const RankProgram& program_;
+  const Graph& graph_;
+  const std::string& file_;
+  IdVector<ValueId, Life> life_;
+  std::size_t at_ = 0;  // the instruction that is looked at
+};
+
+}  // namespace
+
+void validate_rank_program(const RankProgram& program, const Graph& graph,
+                           const std::string& name) {
+  RankCheck(program, graph, name).run();
+}
+
+}  // namespace strato
