@@ -175,8 +175,8 @@ class EarliestTaskFirst {
       const NodeIndex node = homeless_.back();
       homeless_.pop_back();
       if (scheduling_.is_placed(node)) continue;
-      return {
-          node, scheduling_.demanded(node).value_or(scheduling_.emptiest()), {}, Why::BestEffort};
+      const auto demanded = scheduling_.demanded(node);
+      return {node, demanded.value_or(scheduling_.emptiest()), {}, Why::BestEffort};
     }
     CHECK(best.node >= 0, "a ready node is in no queue");
     return best;
@@ -251,15 +251,9 @@ class EarliestTaskFirst {
   void record(const Choice& choice) {
     if (steps_ == nullptr) return;
     auto candidates = candidates_of(scheduling_, choice.node, cluster_);
-    const PlanningSteps::Candidate at_device = candidates[choice.device.index()];
+    const auto [device, start, finish, fits] = candidates[choice.device.index()];
     const Why why = scheduling_.demanded(choice.node) ? Why::Colocated : choice.why;
-    steps_->steps.push_back({choice.node,
-                             choice.device,
-                             at_device.start,
-                             at_device.finish,
-                             why,
-                             std::move(candidates),
-                             {}});
+    steps_->steps.push_back({choice.node, device, start, finish, why, std::move(candidates), {}});
   }
 
   const Dag& dag_;
