@@ -108,14 +108,11 @@ class EarliestTaskFirst {
   void enqueue(NodeIndex node) {
     const auto demanded = scheduling_.demanded(node);
     arrivals_.clear();
-    Nanos everywhere;
-    for (std::size_t d = 0; d < queues_.size(); ++d) {
-      const bool allowed = !demanded || *demanded == DeviceId(d);
-      arrivals_.push_back(allowed ? scheduling_.inputs_at(node, DeviceId(d)) : Nanos());
-      everywhere = std::max(everywhere, arrivals_.back());
-    }
     for (std::size_t d = 0; d < queues_.size(); ++d)
-      if (!demanded || *demanded == DeviceId(d)) add(node, DeviceId(d), arrivals_[d], everywhere);
+      if (const DeviceId device(d); !demanded || *demanded == device)
+        arrivals_.emplace_back(scheduling_.inputs_at(node, device), device);
+    const Nanos everywhere = std::ranges::max(arrivals_).first;
+    for (const auto& [arrival, device] : arrivals_) add(node, device, arrival, everywhere);
   }
 
   void add(NodeIndex node, DeviceId device, Nanos arrival, Nanos everywhere) {
@@ -268,7 +265,7 @@ class EarliestTaskFirst {
   std::vector<std::vector<NodeIndex>> members_;  // by co-location group
   std::vector<DeviceQueue> queues_;
   std::vector<NodeIndex> homeless_;
-  std::vector<Nanos> arrivals_;  // of one node, by device
+  std::vector<std::pair<Nanos, DeviceId>> arrivals_;  // of one node, where it may be
 };
 
 }  // namespace

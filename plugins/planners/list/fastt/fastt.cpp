@@ -206,11 +206,15 @@ class PlacementSearch {
 
   // Algorithm 2 on the best attempt. The paper takes what it finds; we only where it is faster.
   Attempt split(Attempt best) {
-    Attempt with = settings_.paper ? std::move(best) : Attempt{best.recipe};
-    if (!settings_.paper) with.plan = make_plan(problem_, with.recipe.replicas, with.recipe.dpos);
+    if (settings_.paper) {
+      best.splits = os_dpos(problem_, best.plan, settings_.splitting, request_.stop);
+      translate(best);
+      return best;
+    }
+    Attempt with{best.recipe, make_plan(problem_, best.recipe.replicas, best.recipe.dpos)};
     with.splits = os_dpos(problem_, with.plan, settings_.splitting, request_.stop);
-    if (with.splits > 0 || settings_.paper) translate(with);
-    if (settings_.paper || (with.splits > 0 && with.score.better_than(best.score))) return with;
+    if (with.splits > 0) translate(with);
+    if (with.splits > 0 && with.score.better_than(best.score)) return with;
     best.plan.trials = std::move(with.plan.trials);
     return best;
   }
