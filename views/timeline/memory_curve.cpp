@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/sim/timeline/lifetimes.h"
+#include "core/sim/timeline/timeline.h"
 #include "views/timeline/slice_row.h"
 
 namespace strato {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/io/json.h"
-#include "core/sim/timeline/lifetimes.h"
 
 namespace strato {
 namespace {

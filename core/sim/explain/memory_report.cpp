@@ -6,12 +6,93 @@
 #include <functional>
 #include <map>
 #include <ranges>
+#include <span>
 
 #include "core/base/quantity_text.h"
-#include "core/sim/explain/device_memory.h"
+#include "core/sim/memory/memory_peak.h"
 
 namespace strato {
 namespace {
+
+// A buffer of one device in time.
+struct HeldBuffer {
+  BufferId buffer;
+  TensorId tensor;
+  Bytes bytes;
+  TaskId made_by, held_for;  // its writer and its last reader
+  Nanos begin, end;
+  // A forward op's output that the backward pass reads only waits in this time, and could be
+  // dropped and computed again. Empty for all others.
+  Nanos kept_from, kept_until;
+
+  bool is_alive(Nanos moment) const { return begin <= moment && moment < end; }
+};
+
+bool is_backward(const Program& program, TaskId id) {
+  const Task& task = program.tasks[id];
+  return task.kind == TaskKind::Compute && program.graph->op(task.op).phase == Phase::Backward;
+}
+
+bool may_be_recomputed(const Program& program, const HeldBuffer& held) {
+  const Task& writer = program.tasks[held.made_by];
+  return writer.kind == TaskKind::Compute && program.graph->op(writer.op).phase == Phase::Forward &&
+         program.graph->tensor(held.tensor).role == TensorRole::Activation;
+}
+
+std::vector<HeldBuffer> held_buffers(const Timeline& timeline, DeviceId device) {
+  const Program& program = *timeline.program;
+  const auto lives = lifetimes(timeline);
+  std::vector<std::int32_t> at(lives.size(), -1);
+  std::vector<HeldBuffer> held;
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const Buffer& buffer = program.buffers[BufferId(i)];
+    if (buffer.device != device) continue;
+    const auto [taken_by, released_by] = lives[BufferId(i)];
+    const TaskTimes& made = timeline.tasks[taken_by];
+    const Nanos end = timeline.tasks[released_by].end;
+    at[i] = static_cast<std::int32_t>(held.size());
+    held.push_back({BufferId(i), buffer.tensor, buffer.bytes, taken_by, released_by, made.start,
+                    end, made.end, end});
+  }
+  for (std::size_t i = 0; i < program.tasks.size(); ++i)
+    for (BufferId buffer : program.reads[i]) {
+      if (at[buffer.index()] < 0) continue;
+      HeldBuffer& each = held[static_cast<std::size_t>(at[buffer.index()])];
+      const TaskTimes& times = timeline.tasks[TaskId(i)];
+      if (is_backward(program, TaskId(i))) {
+        each.kept_until = std::min(each.kept_until, times.start);
+      } else {
+        each.kept_from = std::max(each.kept_from, times.end);
+      }
+    }
+  for (HeldBuffer& each : held)
+    if (!is_backward(program, each.held_for) || !may_be_recomputed(program, each) ||
+        each.kept_from >= each.kept_until)
+      each.kept_from = each.kept_until = each.end;
+  return held;
+}
+
+// The peak without residents, when the `dropped` ones (indices into `buffers`) do not count while
+// they only wait.
+Bytes peak_of(std::span<const HeldBuffer> buffers, std::span<const std::size_t> dropped = {}) {
+  std::vector<MemoryEvent> events;
+  const auto hold = [&](Nanos begin, Nanos end, Bytes bytes) {
+    if (begin >= end) return;
+    events.push_back(MemoryEvent::take(begin, bytes));
+    events.push_back(MemoryEvent::release(end, bytes));
+  };
+  std::vector<bool> drop(buffers.size());
+  for (const std::size_t i : dropped) drop[i] = true;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const HeldBuffer& held = buffers[i];
+    hold(held.begin, drop[i] ? held.kept_from : held.end, held.bytes);
+    if (drop[i]) hold(held.kept_until, held.end, held.bytes);
+  }
+  std::sort(events.begin(), events.end());
+  MemoryPeak peak;
+  for (const MemoryEvent& event : events) peak.add(event);
+  return peak.bytes();
+}
 
 struct Advice {
   Bytes frees;
@@ -90,7 +171,9 @@ class Advisor {
     std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return held_[i].bytes; });
     if (order.empty()) return;
     const Bytes peak = peak_of(held_);
-    const auto frees = [&](std::size_t count) { return peak - peak_of(held_, order, count); };
+    const auto frees = [&](std::size_t count) {
+      return peak - peak_of(held_, std::span(order).first(count));
+    };
     // All of them when that is not enough.
     const auto counts = std::views::iota(std::size_t{1}, order.size());
     const std::size_t low = *std::ranges::partition_point(
@@ -176,7 +259,9 @@ class Advisor {
       const Bytes left = use.capacity - use.peak;
       overfull += left < Bytes(0) ? 1 : 0;
       roomy += left >= half ? 1 : 0;
-      if (left > room) emptiest = DeviceId(d), room = left;
+      if (left <= room) continue;
+      emptiest = DeviceId(d);
+      room = left;
     }
     if (!emptiest.valid() || room < half || roomy < overfull) return;
     add(half,
@@ -234,11 +319,7 @@ std::vector<MemoryReport::Held> alive_then(const Timeline& timeline, const Memor
 MemoryReport memory_report(const Timeline& timeline, DeviceId device, const Grouping* grouping) {
   constexpr std::size_t shown = 10;
   const DeviceUse& use = timeline.devices[device];
-  MemoryReport report;
-  report.device = device;
-  report.moment = use.peak_at;
-  report.peak = use.peak;
-  report.capacity = use.capacity;
+  MemoryReport report{device, use.peak_at, use.peak, use.capacity};
   const std::vector<HeldBuffer> buffers = held_buffers(timeline, device);
   report.largest = alive_then(timeline, report, buffers);
   for (const MemoryReport::Held& held : report.largest) {

@@ -11,7 +11,6 @@
 
 namespace strato {
 
-// Lists what is in memory at a device's peak, and what would help.
 struct MemoryReport {
   DeviceId device;
   Nanos moment;
@@ -22,9 +21,9 @@ struct MemoryReport {
     bool resident;
     TaskId made_by, held_for;  // its writer and its last reader; invalid: resident
   };
-  std::vector<Held> largest;        // up to 10, largest first
-  std::array<Bytes, 6> by_role{};   // TensorRole
-  std::vector<std::string> advice;  // empty when it fits; each with its figure
+  std::vector<Held> largest = {};        // up to 10, largest first
+  std::array<Bytes, 6> by_role = {};     // TensorRole
+  std::vector<std::string> advice = {};  // empty when it fits; each with its figure
 };
 // The advice names op groups if there is a `grouping`.
 MemoryReport memory_report(const Timeline& timeline, DeviceId device,

@@ -48,28 +48,33 @@ bool uses(const Program& program, TaskId id, ResourceId resource) {
   return std::binary_search(resources.begin(), resources.end(), resource);
 }
 
-Nanos shorter(const Program& program, TaskId id, const WhatIf& change, Speed speed) {
+bool concerns(const Program& program, TaskId id, const WhatIf& change) {
   const Task& task = program.tasks[id];
-  const auto whole = [&] { return part_left(task.duration, speed); };
   const bool moves = is_communication(task.kind);
   switch (change.what) {
     case What::Op:
-      return computes(task, change.op) ? whole() : task.duration;
+      return computes(task, change.op);
     case What::Device:
-      return !moves && task.device == change.device ? whole() : task.duration;
+      return !moves && task.device == change.device;
     case What::GpuType:
-      return !moves && program.cluster->device(task.device).type == change.gpu ? whole()
-                                                                               : task.duration;
+      return !moves && program.cluster->device(task.device).type == change.gpu;
     case What::Devices:
-      return moves ? task.duration : whole();
+      return !moves;
     case What::Link:
-      return moves && uses(program, id, program.link(change.link))
-                 ? task.latency + bandwidth_left(program, id, change.link, speed)
-                 : task.duration;
+      return moves && uses(program, id, program.link(change.link));
     case What::Network:
-      return moves ? task.latency + part_left(task.duration - task.latency, speed) : task.duration;
+      return moves;
   }
-  return task.duration;
+  return false;
+}
+
+Nanos shorter(const Program& program, TaskId id, const WhatIf& change, Speed speed) {
+  const Task& task = program.tasks[id];
+  if (!concerns(program, id, change)) return task.duration;
+  if (!is_communication(task.kind)) return part_left(task.duration, speed);
+  return task.latency + (change.what == What::Link
+                             ? bandwidth_left(program, id, change.link, speed)
+                             : part_left(task.duration - task.latency, speed));
 }
 
 // Simulates one change after another on its own copy of the program.
@@ -114,13 +119,6 @@ class Workshop {
   Timeline timeline_;
 };
 
-WhatIf question(What what, std::string name) {
-  WhatIf result{};
-  result.what = what;
-  result.name = std::move(name);
-  return result;
-}
-
 void ask_ops(const Timeline& timeline, std::size_t count, std::vector<WhatIf>& questions) {
   const Program& program = *timeline.program;
   std::map<OpId, Nanos> on_path;
@@ -130,13 +128,10 @@ void ask_ops(const Timeline& timeline, std::size_t count, std::vector<WhatIf>& q
       on_path[task.op] += timeline.tasks[step.task].end - timeline.tasks[step.task].start;
   }
   std::vector<std::pair<OpId, Nanos>> ops(on_path.begin(), on_path.end());
-  std::stable_sort(ops.begin(), ops.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(ops, std::greater(), &std::pair<OpId, Nanos>::second);
   if (ops.size() > count) ops.resize(count);
-  for (const auto& [op, time] : ops) {
-    questions.push_back(question(What::Op, program.graph->op(op).name));
-    questions.back().op = op;
-  }
+  for (const auto& [op, time] : ops)
+    questions.push_back({.what = What::Op, .op = op, .name = program.graph->op(op).name});
 }
 
 std::vector<bool> used_resources(const Program& program) {
@@ -153,17 +148,16 @@ void ask_devices(const Program& program, const std::vector<bool>& used,
   std::size_t devices = 0;
   for (std::size_t d = 0; d < cluster.device_count(); ++d) {
     if (!used[program.compute_stream(DeviceId(d)).index()]) continue;
-    questions.push_back(question(What::Device, cluster.device(DeviceId(d)).name));
-    questions.back().device = DeviceId(d);
-    types.insert(cluster.device(DeviceId(d)).type);
+    const Device& device = cluster.device(DeviceId(d));
+    questions.push_back({.what = What::Device, .device = DeviceId(d), .name = device.name});
+    types.insert(device.type);
     ++devices;
   }
-  for (GpuTypeId type : types) {
-    if (types.size() < 2) break;
-    questions.push_back(question(What::GpuType, "all " + cluster.gpu_types()[type].name));
-    questions.back().gpu = type;
-  }
-  if (devices > 1) questions.push_back(question(What::Devices, "all devices"));
+  if (types.size() > 1)
+    for (GpuTypeId type : types)
+      questions.push_back(
+          {.what = What::GpuType, .gpu = type, .name = "all " + cluster.gpu_types()[type].name});
+  if (devices > 1) questions.push_back({.what = What::Devices, .name = "all devices"});
 }
 
 void ask_links(const Program& program, const std::vector<bool>& used,
@@ -171,11 +165,12 @@ void ask_links(const Program& program, const std::vector<bool>& used,
   bool any = false;
   for (std::size_t l = 0; l < program.cluster->links().size(); ++l) {
     if (!used[program.link(LinkId(l)).index()]) continue;
-    questions.push_back(question(What::Link, program.cluster->links()[LinkId(l)].name));
-    questions.back().link = LinkId(l);
+    const LinkId link(l);
+    questions.push_back(
+        {.what = What::Link, .link = link, .name = program.cluster->links()[link].name});
     any = true;
   }
-  if (any) questions.push_back(question(What::Network, "the network"));
+  if (any) questions.push_back({.what = What::Network, .name = "the network"});
 }
 
 }  // namespace
@@ -202,9 +197,8 @@ std::vector<WhatIf> what_if(const Timeline& timeline, const WhatIfOptions& optio
     }
   });
   if (stop.stop_requested()) return {};
-  std::stable_sort(questions.begin(), questions.end(), [](const WhatIf& a, const WhatIf& b) {
-    return std::pair(a.free, a.faster) < std::pair(b.free, b.faster);
-  });
+  std::ranges::stable_sort(questions, {},
+                           [](const WhatIf& each) { return std::pair(each.free, each.faster); });
   return questions;
 }
 

@@ -19,14 +19,14 @@ namespace strato {
 //            task's links (taken to carry the same bytes) becomes the slowest; latencies stay.
 //   Network: the bandwidth part of all communication.
 struct WhatIf {
-  enum class What : std::uint8_t { Op, Device, GpuType, Devices, Link, Network } what;
-  OpId op;
-  DeviceId device;
-  GpuTypeId gpu;
-  LinkId link;
-  std::string name;  // "Conv_17", "v100:0", "all V100-SXM2-32GB", "all devices", "the network"
-  Nanos faster;      // step time with it 10 % faster
-  Nanos free;        // step time with it infinitely fast
+  enum class What : std::uint8_t { Op, Device, GpuType, Devices, Link, Network } what = What::Op;
+  OpId op = {};
+  DeviceId device = {};
+  GpuTypeId gpu = {};
+  LinkId link = {};
+  std::string name;   // "Conv_17", "v100:0", "all V100-SXM2-32GB", "all devices", "the network"
+  Nanos faster = {};  // step time with it 10 % faster
+  Nanos free = {};    // step time with it infinitely fast
 };
 struct WhatIfOptions {
   std::size_t ops = 12;  // the ops with most time on the critical path

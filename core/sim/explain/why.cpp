@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -20,19 +21,16 @@ std::string share_text(double fraction) {
   return fmt::format("{:.0f} %", percent);
 }
 
-std::string joined(const std::vector<std::string>& parts, std::string_view last = " and ") {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == parts.size() ? std::string(last) : ", ") + parts[i];
-  return text;
+std::string joined(const std::vector<std::string>& parts) {
+  if (parts.size() < 2) return parts.empty() ? "" : parts.front();
+  return fmt::format("{} and {}", fmt::join(parts.begin(), parts.end() - 1, ", "), parts.back());
 }
 
 // Largest first; ties: the smallest key.
 template <class Key>
 std::vector<std::pair<Key, Nanos>> sorted(const std::map<Key, Nanos>& times) {
   std::vector<std::pair<Key, Nanos>> list(times.begin(), times.end());
-  std::stable_sort(list.begin(), list.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(list, std::greater(), &std::pair<Key, Nanos>::second);
   return list;
 }
 
@@ -75,9 +73,8 @@ class Writer {
     text_ += sentence;
   }
   const WhatIf* asked(What what) const {
-    for (const WhatIf& each : what_ifs_)
-      if (each.what == what) return &each;
-    return nullptr;
+    const auto found = std::ranges::find(what_ifs_, what, &WhatIf::what);
+    return found == what_ifs_.end() ? nullptr : &*found;
   }
 
   // Computing or communication, or both in turn: what is left when the other takes no time.
@@ -123,8 +120,7 @@ class Writer {
         {communicates(), "communication"},
         {time(Reason::Straggler), "waiting for slower devices"},
         {time(Reason::Reshuffle), "splitting and joining tensors"}};
-    std::stable_sort(parts.begin(), parts.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::ranges::stable_sort(parts, std::greater(), &std::pair<Nanos, std::string>::first);
     std::vector<std::string> list;
     for (const auto& [part, what] : parts)
       if (list.empty() || share(part) >= 0.005)

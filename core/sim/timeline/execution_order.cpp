@@ -1,6 +1,5 @@
 #include "core/sim/timeline/execution_order.h"
 
-#include <algorithm>
 #include <functional>
 #include <queue>
 #include <utility>

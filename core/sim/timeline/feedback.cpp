@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/sim/timeline/timeline.h"
-
 namespace strato {
 namespace {
 

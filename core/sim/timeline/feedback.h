@@ -10,7 +10,6 @@
 
 namespace strato {
 
-// Per-group and per-device feedback (TAG Table 1).
 struct Feedback {
   struct Group {
     Nanos makespan;              // last end minus first start of its compute tasks
@@ -22,8 +21,8 @@ struct Feedback {
   };
   IdVector<GroupId, Group> groups;
   IdVector<DeviceGroupId, DeviceGroupUse> device_groups;
-  std::vector<double>
-      link_idle;  // device groups x device groups, idle fraction of the busiest link between
+  // Device groups x device groups: the idle fraction of the busiest link between.
+  std::vector<double> link_idle;
 };
 Feedback feedback(const Timeline& timeline, const Grouping& grouping);
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "core/sim/timeline/lifetimes.h"
-
 namespace strato {
 
 std::vector<Timeline::Alive> Timeline::alive_at(DeviceId device, Nanos moment) const {
@@ -23,6 +21,21 @@ std::vector<Timeline::Alive> Timeline::alive_at(DeviceId device, Nanos moment) c
     return std::tuple(b.bytes, !a.resident, a.tensor) < std::tuple(a.bytes, !b.resident, b.tensor);
   });
   return alive;
+}
+
+IdVector<BufferId, Lifetime> lifetimes(const Timeline& timeline) {
+  const Program& program = *timeline.program;
+  IdVector<BufferId, Lifetime> result(program.buffers.size());
+  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
+    const TaskId task(i);
+    for (BufferId buffer : program.writes[i]) result[buffer] = {task, task};
+    for (BufferId buffer : program.reads[i]) {
+      TaskId& last = result[buffer].released_by;
+      const bool first_reader = last == result[buffer].taken_by;
+      if (first_reader || timeline.tasks[last].end <= timeline.tasks[task].end) last = task;
+    }
+  }
+  return result;
 }
 
 }  // namespace strato

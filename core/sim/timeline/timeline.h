@@ -60,4 +60,12 @@ struct Timeline : SimulatedStep {
   std::vector<Alive> alive_at(DeviceId device, Nanos moment) const;
 };
 
+// When a buffer is taken and released.
+struct Lifetime {
+  TaskId taken_by;     // its writer, at that task's start
+  TaskId released_by;  // its last reader in time (ties: the larger id), or its writer; at that
+                       // task's end
+};
+IdVector<BufferId, Lifetime> lifetimes(const Timeline& timeline);
+
 }  // namespace strato

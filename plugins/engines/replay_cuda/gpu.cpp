@@ -2,16 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "core/base/error.h"
+#include "plugins/engines/replay_buffers/replay_execution.h"
+#include "plugins/engines/replay_cuda/spin_kernels.h"
 
 namespace strato::replay_cuda {
 namespace {
 
 constexpr std::string_view kPrefix = "cuda:";
+constexpr std::int64_t kSampled = 5'000'000;  // ns
+constexpr std::int64_t kFineTicks = 200;  // so many of them, and one more or less is half a percent
+constexpr int kClockRounds = 3, kLaunches = 101;
 
 // -1: not a number from 0 on.
 int number_in(std::string_view text) {
@@ -58,6 +66,67 @@ void cuda_check(cudaError_t status, const std::string& what) {
   if (status == cudaSuccess) return;
   throw InputError("", "the GPU", fmt::format("{} failed: {}", what, cudaGetErrorString(status)),
                    "see nvidia-smi, and the system's log for the driver's messages");
+}
+
+SpinPlan spin_plan(Nanos time, const SpinClocks& calibration) {
+  const Nanos spin = time - calibration.overhead;
+  if (spin <= Nanos(0)) return {};
+  if (spin >= kFineTicks * calibration.tick) return {SpinPlan::Clock::Nanoseconds, spin.value};
+  const double cycles = static_cast<double>(spin.value) * calibration.cycles_per_nano;
+  return {SpinPlan::Clock::Cycles, std::llround(cycles)};
+}
+
+Spinner::Spinner() {
+  cuda_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  calibrate_clocks();
+  calibrate_overhead();
+}
+
+Spinner::~Spinner() { cudaStreamDestroy(stream_); }
+
+void Spinner::spin(Nanos time) {
+  const SpinPlan plan = spin_plan(time, calibration_);
+  if (plan.clock == SpinPlan::Clock::None) return;
+  launch(plan);
+  cuda_check(cudaStreamSynchronize(stream_), "waiting for a kernel");
+}
+
+void Spinner::launch(const SpinPlan& plan) {
+  cuda_check(plan.clock == SpinPlan::Clock::Cycles ? spin_cycles(stream_, plan.count)
+                                                   : spin_nanoseconds(stream_, plan.count),
+             "starting a kernel");
+}
+
+// The last round counts: the GPU has raised its clock rate by then.
+void Spinner::calibrate_clocks() {
+  ClockSample* sample = nullptr;
+  cuda_check(cudaMallocHost(&sample, sizeof *sample), "taking pinned memory");
+  cudaError_t status = cudaSuccess;
+  for (int i = 0; i < kClockRounds && status == cudaSuccess; ++i) {
+    status = sample_clocks(stream_, kSampled, sample);
+    if (status == cudaSuccess) status = cudaStreamSynchronize(stream_);
+  }
+  if (status == cudaSuccess) {
+    calibration_.tick = Nanos(std::max<std::int64_t>(sample->tick, 1));
+    calibration_.cycles_per_nano =
+        static_cast<double>(sample->cycles) / static_cast<double>(sample->nanoseconds);
+  }
+  cudaFreeHost(sample);
+  cuda_check(status, "calibrating the kernels");
+}
+
+// Each kernel is started once, as CUDA may load it then, and wait for the whole device.
+void Spinner::calibrate_overhead() {
+  launch({SpinPlan::Clock::Nanoseconds, 0});
+  std::vector<Nanos> times;
+  for (int i = 0; i < kLaunches; ++i) {
+    const Nanos start = replay::now();
+    launch({SpinPlan::Clock::Cycles, 0});
+    cuda_check(cudaStreamSynchronize(stream_), "waiting for a kernel");
+    times.push_back(replay::now() - start);
+  }
+  std::nth_element(times.begin(), times.begin() + kLaunches / 2, times.end());
+  calibration_.overhead = times[kLaunches / 2];
 }
 
 }  // namespace strato::replay_cuda

@@ -14,7 +14,6 @@
 #include "core/plugin/api/plugin.h"
 #include "plugins/engines/replay_buffers/replay_execution.h"
 #include "plugins/engines/replay_cuda/gpu.h"
-#include "plugins/engines/replay_cuda/spinner.h"
 
 namespace strato::replay_cuda {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
-#include "core/base/error.h"
 #include "plugins/engines/torch/values/made_elements.h"
 #include "plugins/engines/torch/values/stored.h"
 
@@ -13,12 +13,13 @@ namespace {
 
 template <at::Tensor (*f)(const at::Tensor&)>
 Kernel unary(const Site&) {
-  return of_inputs([](const Tensors& in) { return f(in[0]); });
+  return [](const Tensors& in, const Shard&) { return Tensors{f(in[0])}; };
 }
 template <at::Tensor (*f)(const at::Tensor&, const at::Tensor&)>
 Kernel binary(const Site&) {
-  return of_inputs([](const Tensors& in) { return f(in[0], in[1]); });
+  return [](const Tensors& in, const Shard&) { return Tensors{f(in[0], in[1])}; };
 }
+
 // ---- one tensor; a slope makes the gradient from the output's gradient and one saved tensor
 
 at::Tensor exp_slope(const at::Tensor& dy, const at::Tensor& y) { return dy.mul(y); }
@@ -42,47 +43,35 @@ at::Tensor softplus(const at::Tensor& x) { return at::softplus(x); }
 std::string gelu_form(const Site& site) {
   return site->type.starts_with("FastGelu") ? "tanh" : site->text("approximate", "none");
 }
-Kernel gelu(const Site& site) {
-  return of_inputs([form = gelu_form(site)](const Tensors& in) { return at::gelu(in[0], form); });
-}
-Kernel gelu_grad(const Site& site) {
-  return of_inputs([form = gelu_form(site)](const Tensors& in) {
-    return at::gelu_backward(in[0], in[1], form);
-  });
+at::Tensor gelu(const Tensors& in, const std::string& form) { return at::gelu(in[0], form); }
+at::Tensor gelu_slope(const Tensors& in, const std::string& form) {
+  return at::gelu_backward(in[0], in[1], form);
 }
 
-Kernel leaky_relu(const Site& site) {
-  return of_inputs([alpha = site->real("alpha", 0.01)](const Tensors& in) {
-    return at::leaky_relu(in[0], alpha);
-  });
-}
-Kernel leaky_relu_grad(const Site& site) {
-  return of_inputs([alpha = site->real("alpha", 0.01)](const Tensors& in) {
-    return at::leaky_relu_backward(in[0], in[1], alpha, true);
-  });
+double leaky_alpha(const Site& site) { return site->real("alpha", 0.01); }
+at::Tensor leaky_relu(const Tensors& in, double alpha) { return at::leaky_relu(in[0], alpha); }
+at::Tensor leaky_relu_slope(const Tensors& in, double alpha) {
+  return at::leaky_relu_backward(in[0], in[1], alpha, true);
 }
 
-Kernel elu(const Site& site) {
-  return of_inputs(
-      [alpha = site->real("alpha", 1)](const Tensors& in) { return at::elu(in[0], alpha); });
-}
-Kernel elu_grad(const Site& site) {
-  return of_inputs([alpha = site->real("alpha", 1)](const Tensors& in) {
-    return at::elu_backward(in[0], alpha, 1, 1, true, in[1]);
-  });
+double elu_alpha(const Site& site) { return site->real("alpha", 1); }
+at::Tensor elu(const Tensors& in, double alpha) { return at::elu(in[0], alpha); }
+at::Tensor elu_slope(const Tensors& in, double alpha) {
+  return at::elu_backward(in[0], alpha, 1, 1, true, in[1]);
 }
 
-// max(0, min(1, alpha * x + beta))
-Kernel hard_sigmoid(const Site& site) {
-  return of_inputs([alpha = site->real("alpha", 0.2), beta = site->real("beta", 0.5)](
-                       const Tensors& in) { return in[0].mul(alpha).add_(beta).clamp_(0, 1); });
+struct HardSigmoid {  // max(0, min(1, alpha * x + beta))
+  explicit HardSigmoid(const Site& site)
+      : alpha(site->real("alpha", 0.2)), beta(site->real("beta", 0.5)) {}
+  at::Tensor line(const at::Tensor& x) const { return x.mul(alpha).add_(beta); }
+  double alpha, beta;
+};
+at::Tensor hard_sigmoid(const Tensors& in, const HardSigmoid& h) {
+  return h.line(in[0]).clamp_(0, 1);
 }
-Kernel hard_sigmoid_grad(const Site& site) {
-  return of_inputs(
-      [alpha = site->real("alpha", 0.2), beta = site->real("beta", 0.5)](const Tensors& in) {
-        const at::Tensor line = in[1].mul(alpha).add_(beta);
-        return in[0].mul(line.gt(0).logical_and_(line.lt(1))).mul_(alpha);
-      });
+at::Tensor hard_sigmoid_slope(const Tensors& in, const HardSigmoid& h) {
+  const at::Tensor line = h.line(in[1]);
+  return in[0].mul(line.gt(0).logical_and_(line.lt(1))).mul_(h.alpha);
 }
 
 struct Limits {
@@ -91,19 +80,13 @@ struct Limits {
         high(site.setting("max", 2, std::numeric_limits<double>::infinity())) {}
   double low, high;
 };
-Kernel clip(const Site& site) {
-  return of_inputs([l = Limits(site)](const Tensors& in) { return in[0].clamp(l.low, l.high); });
-}
-Kernel clip_grad(const Site& site) {
-  return of_inputs([l = Limits(site.of_forward())](const Tensors& in) {
-    return in[1].ge(l.low).logical_and_(in[1].le(l.high)).mul(in[0]);
-  });
+at::Tensor clip(const Tensors& in, const Limits& l) { return in[0].clamp(l.low, l.high); }
+at::Tensor clip_slope(const Tensors& in, const Limits& l) {
+  return in[1].ge(l.low).logical_and_(in[1].le(l.high)).mul(in[0]);
 }
 
-Kernel cast(const Site& site) {  // and its gradient: to the type of the output
-  return of_inputs(
-      [type = scalar_type(site.output(0).type)](const Tensors& in) { return in[0].to(type); });
-}
+at::ScalarType made_type(const Site& site) { return scalar_type(site.output(0).type); }
+at::Tensor cast(const Tensors& in, at::ScalarType type) { return in[0].to(type); }
 
 // ---- dropout
 
@@ -139,28 +122,22 @@ struct KeepMask {
   AxisPart part;  // extent 0: none
 };
 
-Kernel dropout(const Site& site) {
-  const bool two = site.output_count() > 1;
-  if (!site.graph().is_training()) {
-    return [two](const Tensors& in, const Shard&) {
-      Tensors out = {in[0]};
-      if (two) out.push_back(at::ones_like(in[0], in[0].options().dtype(at::kBool)));
-      return out;
-    };
-  }
-  return [ratio = drop_ratio(site), mask_of = KeepMask(site), two](const Tensors& in,
-                                                                   const Shard& shard) {
-    const at::Tensor on_device = mask_of(shard, ratio).to(in[0].device());
-    Tensors out = {in[0].mul(on_device).mul_(1 / (1 - ratio))};
-    if (two) out.push_back(on_device);
-    return out;
-  };
+Tensors kept_all(const Tensors& in) {
+  return {in[0], at::ones_like(in[0], in[0].options().dtype(at::kBool))};
 }
 
-Kernel dropout_grad(const Site& site) {
-  return of_inputs([ratio = drop_ratio(site.of_forward())](const Tensors& in) {
-    return in[0].mul(in[1]).mul_(1 / (1 - ratio));
-  });
+Kernel dropout(const Site& site) {
+  if (!site.graph().is_training())
+    return site.output_count() > 1 ? plain<kept_all>(site) : plain<first_of>(site);
+  return
+      [ratio = drop_ratio(site), mask_of = KeepMask(site)](const Tensors& in, const Shard& shard) {
+        const at::Tensor on_device = mask_of(shard, ratio).to(in[0].device());
+        return Tensors{in[0].mul(on_device).mul_(1 / (1 - ratio)), on_device};
+      };
+}
+
+at::Tensor dropout_slope(const Tensors& in, double ratio) {
+  return in[0].mul(in[1]).mul_(1 / (1 - ratio));
 }
 
 // ---- two tensors
@@ -168,14 +145,13 @@ Kernel dropout_grad(const Site& site) {
 at::Tensor add(const at::Tensor& a, const at::Tensor& b) { return at::add(a, b); }
 at::Tensor subtract(const at::Tensor& a, const at::Tensor& b) { return at::sub(a, b); }
 
+at::Tensor whole_quotient(const Tensors& in) { return at::div(in[0], in[1], "trunc"); }
 Kernel divide(const Site& site) {
-  if (is_floating(site.output(0).type)) return binary<at::div>(site);
-  return of_inputs([](const Tensors& in) { return at::div(in[0], in[1], "trunc"); });
+  return is_floating(site.output(0).type) ? binary<at::div>(site) : plain<whole_quotient>(site);
 }
 
 Kernel modulo(const Site& site) {
-  if (site->integer("fmod", 0) != 0) return binary<at::fmod>(site);
-  return binary<at::remainder>(site);
+  return site->integer("fmod", 0) != 0 ? binary<at::fmod>(site) : binary<at::remainder>(site);
 }
 
 // Gradients with what was broadcast still to be summed: from the output's gradient, then what is
@@ -194,9 +170,7 @@ at::Tensor extreme_slope(const Tensors& in) { return in[1].eq(in[2]).mul(in[0]);
 at::Tensor where_slope_a(const Tensors& in) { return in[1].mul(in[0]); }
 at::Tensor where_slope_b(const Tensors& in) { return in[1].logical_not().mul(in[0]); }
 
-Kernel where(const Site&) {
-  return of_inputs([](const Tensors& in) { return at::where(in[0], in[1], in[2]); });
-}
+at::Tensor where(const Tensors& in) { return at::where(in[0], in[1], in[2]); }
 
 // ---- any number
 
@@ -210,12 +184,7 @@ at::Tensor sum_of(const Tensors& in) {
   return sum;
 }
 
-Kernel sum(const Site&) { return of_inputs(sum_of); }
-
-Kernel mean(const Site&) {
-  return of_inputs(
-      [](const Tensors& in) { return sum_of(in).div_(static_cast<double>(in.size())); });
-}
+at::Tensor mean_of(const Tensors& in) { return sum_of(in).div_(static_cast<double>(in.size())); }
 
 Kernel mean_grad(const Site& site) {
   std::vector<LocalShape> shapes;
@@ -230,12 +199,45 @@ Kernel mean_grad(const Site& site) {
 }
 
 template <at::Tensor (*f)(const at::Tensor&, const at::Tensor&)>
-Kernel folded(const Site&) {
-  return of_inputs([](const Tensors& in) {
-    at::Tensor result = in[0];
-    for (std::size_t i = 1; i < in.size(); ++i) result = f(result, in[i]);
-    return result;
-  });
+at::Tensor folded(const Tensors& in) {
+  return std::accumulate(in.begin() + 1, in.end(), in[0], f);
+}
+
+// ---- optimizer updates, in place on the parameter and its state: parameter, gradient, state
+
+constexpr double kMomentum = 0.9;
+constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8;
+
+Kernel sgd(const Site&) {
+  return [](const Tensors& in, const Shard& shard) {
+    at::Tensor parameter = in[0];
+    parameter.sub_(in[1], shard.learning_rate);
+    return Tensors();
+  };
+}
+
+Kernel momentum(const Site&) {
+  return [](const Tensors& in, const Shard& shard) {
+    at::Tensor parameter = in[0], velocity = in[2];
+    velocity.mul_(kMomentum).add_(in[1]);
+    parameter.sub_(velocity, shard.learning_rate);
+    return Tensors();
+  };
+}
+
+// Kingma and Ba: Adam, 2015, Algorithm 1.
+Kernel adam(const Site&) {
+  return [](const Tensors& in, const Shard& shard) {
+    at::Tensor parameter = in[0], mean = in[2], square = in[3];
+    const at::Tensor& gradient = in[1];
+    const auto step = static_cast<double>(shard.step);
+    mean.lerp_(gradient, 1 - kBeta1);
+    square.mul_(kBeta2).addcmul_(gradient, gradient, 1 - kBeta2);
+    const double correction = std::sqrt(1 - std::pow(kBeta2, step));
+    const at::Tensor scale = square.sqrt().div_(correction).add_(kEpsilon);
+    parameter.addcdiv_(mean, scale, -shard.learning_rate / (1 - std::pow(kBeta1, step)));
+    return Tensors();
+  };
 }
 
 }  // namespace
@@ -244,34 +246,38 @@ KernelTable elementwise_kernels() {
   return {
       {"Abs", unary<at::abs>, binary<abs_slope>},
       {"Add", binary<add>, summed<first_of>},
-      {"AddN", sum, summed<first_of>},
+      {"AddN", plain<sum_of>, summed<first_of>},
+      {"ApplyAdam", adam},
+      {"ApplyMomentum", momentum},
+      {"ApplySgd", sgd},
       {"And", binary<at::logical_and>},
-      {"Cast", cast, cast},
+      {"Cast", with<made_type, cast>, with<made_type, cast>},
       {"Ceil", unary<at::ceil>},
-      {"Clip", clip, clip_grad},
+      {"Clip", with<read<Limits>, clip>, gradient_with<read<Limits>, clip_slope>},
       {"Cos", unary<at::cos>, binary<cos_slope>},
       {"Div", divide},
       {"DivGradA", summed<divide_slope_a>},
       {"DivGradB", summed<divide_slope_b>},
-      {"Dropout", dropout, dropout_grad},
-      {"Elu", elu, elu_grad},
+      {"Dropout", dropout, gradient_with<drop_ratio, dropout_slope>},
+      {"Elu", with<elu_alpha, elu>, with<elu_alpha, elu_slope>},
       {"Equal", binary<at::eq>},
       {"Erf", unary<at::erf>, binary<erf_slope>},
       {"Exp", unary<at::exp>, binary<exp_slope>},
-      {"FastGelu", gelu, gelu_grad},
+      {"FastGelu", with<gelu_form, gelu>, with<gelu_form, gelu_slope>},
       {"Floor", unary<at::floor>},
-      {"Gelu", gelu, gelu_grad},
+      {"Gelu", with<gelu_form, gelu>, with<gelu_form, gelu_slope>},
       {"Greater", binary<at::gt>},
       {"GreaterOrEqual", binary<at::ge>},
-      {"HardSigmoid", hard_sigmoid, hard_sigmoid_grad},
+      {"HardSigmoid", with<read<HardSigmoid>, hard_sigmoid>,
+       with<read<HardSigmoid>, hard_sigmoid_slope>},
       {"HardSwish", unary<at::hardswish>, binary<at::hardswish_backward>},
-      {"LeakyRelu", leaky_relu, leaky_relu_grad},
+      {"LeakyRelu", with<leaky_alpha, leaky_relu>, with<leaky_alpha, leaky_relu_slope>},
       {"Less", binary<at::lt>},
       {"LessOrEqual", binary<at::le>},
       {"Log", unary<at::log>, binary<log_slope>},
-      {"Max", folded<at::maximum>, summed<extreme_slope>},
-      {"Mean", mean, mean_grad},
-      {"Min", folded<at::minimum>, summed<extreme_slope>},
+      {"Max", plain<folded<at::maximum>>, summed<extreme_slope>},
+      {"Mean", plain<mean_of>, mean_grad},
+      {"Min", plain<folded<at::minimum>>, summed<extreme_slope>},
       {"Mod", modulo},
       {"ModGradA", summed<first_of>},
       {"Mul", binary<at::mul>},
@@ -295,10 +301,10 @@ KernelTable elementwise_kernels() {
       {"Sub", binary<subtract>},
       {"SubGradA", summed<first_of>},
       {"SubGradB", summed<negated>},
-      {"Sum", sum, summed<first_of>},
+      {"Sum", plain<sum_of>, summed<first_of>},
       {"Swish", unary<at::silu>, binary<at::silu_backward>},
       {"Tanh", unary<at::tanh>, binary<at::tanh_backward>},
-      {"Where", where},
+      {"Where", plain<where>},
       {"WhereGradA", summed<where_slope_a>},
       {"WhereGradB", summed<where_slope_b>},
   };

@@ -10,7 +10,6 @@
 #include "plugins/engines/torch/kernels/linear.h"
 #include "plugins/engines/torch/kernels/movement.h"
 #include "plugins/engines/torch/kernels/normalization.h"
-#include "plugins/engines/torch/kernels/update.h"
 #include "plugins/engines/torch/kernels/windows.h"
 
 namespace strato::torch_engine {
@@ -56,7 +55,7 @@ KernelMaker find_kernel(std::string_view type) {
   static const std::map<std::string, KernelMaker, std::less<>> all = [] {
     std::map<std::string, KernelMaker, std::less<>> map;
     for (const auto family : {linear_kernels, window_kernels, elementwise_kernels, movement_kernels,
-                              normalization_kernels, update_kernels}) {
+                              normalization_kernels}) {
       for (const NamedKernel& kernel : family()) {
         map.emplace(kernel.type, kernel.make);
         if (kernel.gradient != nullptr)

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/graph/value/op_reader.h"
@@ -15,7 +17,8 @@
 namespace strato::torch_engine {
 
 // Inputs are contiguous, in the op's order, undefined where omitted; so are the outputs. Only an
-// update writes to its inputs: the parameter and its state, in place; it has no outputs.
+// update writes to its inputs: the parameter and its state, in place; it has no outputs. Others may
+// give more outputs than their op has: nobody reads those.
 using Tensors = std::vector<at::Tensor>;
 using Kernel = std::function<Tensors(const Tensors&, const Shard&)>;
 
@@ -80,21 +83,42 @@ Kernel make_kernel(const Graph& graph, OpId op);
 
 // ---- for kernels
 
-template <class F>
-Kernel of_inputs(F f) {  // f: inputs -> one tensor
-  return [f](const Tensors& in, const Shard&) { return Tensors{f(in)}; };
+inline Tensors listed(at::Tensor tensor) { return {std::move(tensor)}; }
+inline Tensors listed(Tensors tensors) { return tensors; }
+
+// A kernel that computes f(inputs, settings..., shape): its output, or all of them. The shape is
+// that of the (first) output; where f does without it, it is not asked for it.
+template <auto f, class... Settings>
+Kernel kernel_of(const Site& site, Settings... settings) {
+  if constexpr (std::is_invocable_v<decltype(f), const Tensors&, const Settings&..., const Shape&>)
+    return [settings..., shape = site.local_out()](const Tensors& in, const Shard& shard) {
+      return listed(f(in, settings..., shape.on(shard)));
+    };
+  else
+    return [settings...](const Tensors& in, const Shard&) { return listed(f(in, settings...)); };
 }
-template <class F>
-Kernel to_output(const Site& site,
-                 F f) {  // f: inputs and the (first) output's shape -> that output
-  return [f, shape = site.local_out()](const Tensors& in, const Shard& shard) {
-    return Tensors{f(in, shape.on(shard))};
-  };
+template <auto f>
+Kernel plain(const Site& site) {
+  return kernel_of<f>(site);
 }
+// With settings that `read` makes of the op; of a gradient: of its forward op.
+template <auto read, auto f>
+Kernel with(const Site& site) {
+  return kernel_of<f>(site, read(site));
+}
+template <auto read, auto f>
+Kernel gradient_with(const Site& site) {
+  return kernel_of<f>(site, read(site.of_forward()));
+}
+template <class Settings>
+Settings read(const Site& site) {
+  return Settings(site);
+}
+
 // Sums what was broadcast, to the shape of the gradient op's (first) output.
 template <at::Tensor (*f)(const Tensors&)>
 Kernel summed(const Site& site) {
-  return to_output(site, [](const Tensors& in, const Shape& to) { return f(in).sum_to_size(to); });
+  return kernel_of<[](const Tensors& in, const Shape& to) { return f(in).sum_to_size(to); }>(site);
 }
 inline at::Tensor first_of(const Tensors& in) { return in[0]; }
 

@@ -35,10 +35,8 @@ struct Product {
   bool row, column;
 };
 
-Kernel matmul(const Site& site) {
-  return to_output(site, [p = Product(site)](const Tensors& in, const Shape& to) {
-    return p.scaled(at::matmul(p.a(in[0]), p.b(in[1]))).reshape(to);
-  });
+at::Tensor matmul(const Tensors& in, const Product& p, const Shape& to) {
+  return p.scaled(at::matmul(p.a(in[0]), p.b(in[1]))).reshape(to);
 }
 
 // The shape that `operand`, made a matrix, has before it was turned.
@@ -47,25 +45,21 @@ Shape matrix_shape(const Shape& shape, bool vector_is_row) {
   return vector_is_row ? Shape{1, shape[0]} : Shape{shape[0], 1};
 }
 
-Kernel matmul_grad_a(const Site& site) {
-  return to_output(site, [p = Product(site.of_forward())](const Tensors& in, const Shape& to) {
-    const at::Tensor gradient = at::matmul(p.y(in[0]), p.b(in[1]).transpose(-1, -2));
-    const at::Tensor turned = p.scaled(turned_if(p.turn_a && !p.row, gradient));
-    return turned.sum_to_size(matrix_shape(to, true)).reshape(to);
-  });
+at::Tensor matmul_slope_a(const Tensors& in, const Product& p, const Shape& to) {
+  const at::Tensor gradient = at::matmul(p.y(in[0]), p.b(in[1]).transpose(-1, -2));
+  const at::Tensor turned = p.scaled(turned_if(p.turn_a && !p.row, gradient));
+  return turned.sum_to_size(matrix_shape(to, true)).reshape(to);
 }
 
-Kernel matmul_grad_b(const Site& site) {
-  return to_output(site, [p = Product(site.of_forward())](const Tensors& in, const Shape& to) {
-    at::Tensor y = p.y(in[0]), a = p.a(in[1]);
-    if (to.size() <= 2) {  // one matrix for all: one product over all rows, not a sum of products
-      y = y.reshape({-1, y.size(-1)});
-      a = a.reshape({-1, a.size(-1)});
-    }
-    const at::Tensor gradient = at::matmul(a.transpose(-1, -2), y);
-    const at::Tensor turned = p.scaled(turned_if(p.turn_b && !p.column, gradient));
-    return turned.sum_to_size(matrix_shape(to, false)).reshape(to);
-  });
+at::Tensor matmul_slope_b(const Tensors& in, const Product& p, const Shape& to) {
+  at::Tensor y = p.y(in[0]), a = p.a(in[1]);
+  if (to.size() <= 2) {  // one matrix for all: one product over all rows, not a sum of products
+    y = y.reshape({-1, y.size(-1)});
+    a = a.reshape({-1, a.size(-1)});
+  }
+  const at::Tensor gradient = at::matmul(a.transpose(-1, -2), y);
+  const at::Tensor turned = p.scaled(turned_if(p.turn_b && !p.column, gradient));
+  return turned.sum_to_size(matrix_shape(to, false)).reshape(to);
 }
 
 // ---- Gemm: alpha * A' * B' + beta * C
@@ -76,58 +70,51 @@ struct Gemm {
         turn_b(site->integer("transB", 0) != 0),
         alpha(site->real("alpha", 1)),
         beta(site->real("beta", 1)) {}
+  at::Tensor product(const at::Tensor& a, const at::Tensor& b) const {
+    const at::Tensor y = at::mm(a, b);
+    return alpha == 1 ? y : y.mul(alpha);
+  }
   bool turn_a, turn_b;
   double alpha, beta;
 };
 
-at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b, double alpha) {
-  const at::Tensor y = at::mm(a, b);
-  return alpha == 1 ? y : y.mul(alpha);
+at::Tensor gemm(const Tensors& in, const Gemm& g) {
+  const at::Tensor a = turned_if(g.turn_a, in[0]), b = turned_if(g.turn_b, in[1]);
+  if (in.size() < 3 || !in[2].defined()) return g.product(a, b);
+  return at::addmm(in[2], a, b, g.beta, g.alpha);
 }
 
-Kernel gemm(const Site& site) {
-  return of_inputs([g = Gemm(site)](const Tensors& in) {
-    const at::Tensor a = turned_if(g.turn_a, in[0]), b = turned_if(g.turn_b, in[1]);
-    if (in.size() < 3 || !in[2].defined()) return matrix_product(a, b, g.alpha);
-    return at::addmm(in[2], a, b, g.beta, g.alpha);
-  });
+at::Tensor gemm_slope_input(const Tensors& in, const Gemm& g) {
+  const at::Tensor b = turned_if(!g.turn_b, in[1]);
+  return g.turn_a ? g.product(b.t(), in[0].t()) : g.product(in[0], b);
 }
 
-Kernel gemm_grad_input(const Site& site) {
-  return of_inputs([g = Gemm(site.of_forward())](const Tensors& in) {
-    const at::Tensor b = turned_if(!g.turn_b, in[1]);
-    return g.turn_a ? matrix_product(b.t(), in[0].t(), g.alpha) : matrix_product(in[0], b, g.alpha);
-  });
+at::Tensor gemm_slope_weight(const Tensors& in, const Gemm& g) {
+  const at::Tensor a = turned_if(!g.turn_a, in[1]);
+  return g.turn_b ? g.product(in[0].t(), a.t()) : g.product(a, in[0]);
 }
 
-Kernel gemm_grad_weight(const Site& site) {
-  return of_inputs([g = Gemm(site.of_forward())](const Tensors& in) {
-    const at::Tensor a = turned_if(!g.turn_a, in[1]);
-    return g.turn_b ? matrix_product(in[0].t(), a.t(), g.alpha) : matrix_product(a, in[0], g.alpha);
-  });
-}
-
-Kernel gemm_grad_bias(const Site& site) {
-  const double beta = Gemm(site.of_forward()).beta;
-  return to_output(site, [beta](const Tensors& in, const Shape& to) {
-    return (beta == 1 ? in[0] : in[0].mul(beta)).sum_to_size(to);
-  });
+at::Tensor gemm_slope_bias(const Tensors& in, const Gemm& g, const Shape& to) {
+  return (g.beta == 1 ? in[0] : in[0].mul(g.beta)).sum_to_size(to);
 }
 
 }  // namespace
 
 KernelTable linear_kernels() {
+  constexpr KernelMaker matmul_maker = with<read<Product>, matmul>;
+  constexpr KernelMaker grad_a = gradient_with<read<Product>, matmul_slope_a>;
+  constexpr KernelMaker grad_b = gradient_with<read<Product>, matmul_slope_b>;
   return {
-      {"FusedMatMul", matmul},
-      {"FusedMatMulGradA", matmul_grad_a},
-      {"FusedMatMulGradB", matmul_grad_b},
-      {"Gemm", gemm},
-      {"GemmGradBias", gemm_grad_bias},
-      {"GemmGradInput", gemm_grad_input},
-      {"GemmGradWeight", gemm_grad_weight},
-      {"MatMul", matmul},
-      {"MatMulGradA", matmul_grad_a},
-      {"MatMulGradB", matmul_grad_b},
+      {"FusedMatMul", matmul_maker},
+      {"FusedMatMulGradA", grad_a},
+      {"FusedMatMulGradB", grad_b},
+      {"Gemm", with<read<Gemm>, gemm>},
+      {"GemmGradBias", gradient_with<read<Gemm>, gemm_slope_bias>},
+      {"GemmGradInput", gradient_with<read<Gemm>, gemm_slope_input>},
+      {"GemmGradWeight", gradient_with<read<Gemm>, gemm_slope_weight>},
+      {"MatMul", matmul_maker},
+      {"MatMulGradA", grad_a},
+      {"MatMulGradB", grad_b},
   };
 }
 

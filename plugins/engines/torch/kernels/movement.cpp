@@ -1,18 +1,13 @@
 #include "plugins/engines/torch/kernels/movement.h"
 
-#include <algorithm>
-
 #include "core/graph/rules/op_rule.h"
-#include "plugins/engines/torch/kernels/kernel.h"
 
 namespace strato::torch_engine {
 namespace {
 
 // ---- views
 
-Kernel view(const Site& site) {
-  return to_output(site, [](const Tensors& in, const Shape& to) { return in[0].view(to); });
-}
+at::Tensor view(const Tensors& in, const Shape& to) { return in[0].view(to); }
 
 // ---- transposes, broadcasts
 
@@ -24,80 +19,74 @@ std::vector<std::int64_t> permutation_of(const Site& forward) {
   return permutation;
 }
 
-Kernel permuted(std::vector<std::int64_t> permutation) {
-  return of_inputs([permutation = std::move(permutation)](const Tensors& in) {
-    return in[0].permute(permutation).contiguous();
-  });
+at::Tensor permuted(const Tensors& in, const std::vector<std::int64_t>& permutation) {
+  return in[0].permute(permutation).contiguous();
 }
-
-Kernel transpose(const Site& site) { return permuted(permutation_of(site)); }
 
 Kernel transpose_grad(const Site& site) {
   const auto permutation = permutation_of(site.of_forward());
   std::vector<std::int64_t> inverse(permutation.size());
-  for (std::size_t i = 0; i < permutation.size(); ++i) {
+  for (std::size_t i = 0; i < permutation.size(); ++i)
     inverse[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
-  }
-  return permuted(std::move(inverse));
+  return kernel_of<permuted>(site, std::move(inverse));
 }
 
-Kernel expand(const Site& site) {
-  return to_output(
-      site, [](const Tensors& in, const Shape& to) { return in[0].expand(to).contiguous(); });
-}
+at::Tensor expand(const Tensors& in, const Shape& to) { return in[0].expand(to).contiguous(); }
 
-Kernel tile(const Site& site) {
+std::vector<std::int64_t> repeats_of(const Site& site) {
   const auto repeats = site.list("repeats", 1);
   if (!repeats) site.refuse("its repeats are not constant");
-  return of_inputs([times = *repeats](const Tensors& in) { return in[0].repeat(times); });
+  return *repeats;
+}
+at::Tensor tile(const Tensors& in, const std::vector<std::int64_t>& times) {
+  return in[0].repeat(times);
 }
 
 // ---- joining and cutting
 
-Kernel concat(const Site& site) {
-  const int axis = site.axis("axis", 0, site.out().size());
-  return of_inputs([axis](const Tensors& in) { return at::cat(in, axis); });
+int joined_axis(const Site& site) { return site.axis("axis", 0, site.out().size()); }
+int read_axis(const Site& site) { return site.axis("axis", 0, site.in(0).size()); }
+
+at::Tensor concat(const Tensors& in, int axis) { return at::cat(in, axis); }
+
+using Extents = std::vector<std::pair<std::int64_t, std::int64_t>>;  // begin and length
+Tensors cut(const Tensors& in, int axis, const Extents& parts) {
+  Tensors out;
+  for (const auto& [begin, length] : parts)
+    out.push_back(in[0].narrow(axis, begin, length).contiguous());
+  return out;
 }
 
 // Cuts the gradient into the wanted inputs' parts, each from where it begins along the axis.
 Kernel concat_grad(const Site& site) {
   const Site forward = site.of_forward();
-  const int axis = forward.axis("axis", 0, forward.out().size());
-  std::vector<std::pair<std::int64_t, std::int64_t>> parts;
+  const int axis = joined_axis(forward);
+  Extents parts;
   for (const std::int64_t wanted : site.wrt()) {
     std::int64_t begin = 0;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(wanted); ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(wanted); ++i)
       begin += extent(forward.in(i), axis);
-    }
     parts.emplace_back(begin, extent(forward.in(static_cast<std::size_t>(wanted)), axis));
   }
-  return [axis, parts](const Tensors& in, const Shard&) {
-    Tensors out;
-    for (const auto& [begin, length] : parts)
-      out.push_back(in[0].narrow(axis, begin, length).contiguous());
-    return out;
-  };
+  return kernel_of<cut>(site, axis, std::move(parts));
 }
 
 Kernel split(const Site& site) {
-  const int axis = site.axis("axis", 0, site.in(0).size());
-  std::vector<std::int64_t> sizes;
-  for (std::size_t i = 0; i < site.output_count(); ++i) sizes.push_back(extent(site.out(i), axis));
-  return [axis, sizes](const Tensors& in, const Shard&) {
-    Tensors out;
-    for (const at::Tensor& part : in[0].split_with_sizes(sizes, axis))
-      out.push_back(part.contiguous());
-    return out;
-  };
+  const int axis = read_axis(site);
+  Extents parts;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < site.output_count(); ++i) {
+    parts.emplace_back(begin, extent(site.out(i), axis));
+    begin += parts.back().second;
+  }
+  return kernel_of<cut>(site, axis, std::move(parts));
 }
 
 Kernel split_grad(const Site& site) {
   const Site forward = site.of_forward();
-  if (site.input_count() != forward.output_count()) {
+  if (site.input_count() != forward.output_count())
     site.refuse("some parts of the split have no gradient");
-  }
-  const int axis = forward.axis("axis", 0, forward.in(0).size());
-  return of_inputs([axis](const Tensors& in) { return at::cat(in, axis); });
+  return kernel_of<concat>(site, read_axis(forward));
 }
 
 struct Slices {
@@ -121,16 +110,12 @@ struct Slices {
   std::vector<std::int64_t> axes, begin, end, steps;
 };
 
-Kernel slice(const Site& site) {
-  return of_inputs([s = Slices(site)](const Tensors& in) { return s.of(in[0]).contiguous(); });
-}
+at::Tensor slice(const Tensors& in, const Slices& s) { return s.of(in[0]).contiguous(); }
 
-Kernel slice_grad(const Site& site) {
-  return to_output(site, [s = Slices(site.of_forward())](const Tensors& in, const Shape& to) {
-    at::Tensor gradient = at::zeros(to, in[0].options());
-    s.of(gradient).copy_(in[0]);
-    return gradient;
-  });
+at::Tensor slice_slope(const Tensors& in, const Slices& s, const Shape& to) {
+  at::Tensor gradient = at::zeros(to, in[0].options());
+  s.of(gradient).copy_(in[0]);
+  return gradient;
 }
 
 // (begin, end) of the last axis first, as the library wants them.
@@ -147,15 +132,16 @@ std::vector<std::int64_t> pads_of(const Site& forward, std::int64_t sign) {
   return result;
 }
 
+at::Tensor padded(const Tensors& in, const std::vector<std::int64_t>& pads, double value) {
+  return at::constant_pad_nd(in[0], pads, value);
+}
+
 Kernel pad(const Site& site) {
-  return of_inputs([pads = pads_of(site, 1), value = site.setting("value", 2, 0)](
-                       const Tensors& in) { return at::constant_pad_nd(in[0], pads, value); });
+  return kernel_of<padded>(site, pads_of(site, 1), site.setting("value", 2, 0));
 }
 
 Kernel pad_grad(const Site& site) {
-  return of_inputs([pads = pads_of(site.of_forward(), -1)](const Tensors& in) {
-    return at::constant_pad_nd(in[0], pads, 0);
-  });
+  return kernel_of<padded>(site, pads_of(site.of_forward(), -1), 0.0);
 }
 
 // ---- by index
@@ -177,38 +163,28 @@ struct Lookup {
   bool wraps;
 };
 
-Kernel gather(const Site& site) {
-  return to_output(site, [l = Lookup(site)](const Tensors& in, const Shape& to) {
-    return in[0].index_select(l.axis, l.flat(in[1])).view(to);
-  });
+at::Tensor gather(const Tensors& in, const Lookup& l, const Shape& to) {
+  return in[0].index_select(l.axis, l.flat(in[1])).view(to);
 }
 
-Kernel gather_grad(const Site& site) {
-  return to_output(site, [l = Lookup(site.of_forward())](const Tensors& in, const Shape& to) {
-    const at::Tensor indices = l.flat(in[1]);
-    if (l.axis == 0) {
-      const at::Tensor rows = in[0].reshape({indices.numel(), -1});
-      return at::embedding_dense_backward(rows, indices, l.extent, -1, false).view(to);
-    }
-    Shape flat = to;
-    flat[static_cast<std::size_t>(l.axis)] = indices.numel();
-    const at::Tensor zeros = at::zeros(to, in[0].options());
-    return zeros.index_add(l.axis, indices, in[0].reshape(flat));
-  });
+at::Tensor gather_slope(const Tensors& in, const Lookup& l, const Shape& to) {
+  const at::Tensor indices = l.flat(in[1]);
+  if (l.axis == 0) {
+    const at::Tensor rows = in[0].reshape({indices.numel(), -1});
+    return at::embedding_dense_backward(rows, indices, l.extent, -1, false).view(to);
+  }
+  Shape flat = to;
+  flat[static_cast<std::size_t>(l.axis)] = indices.numel();
+  const at::Tensor zeros = at::zeros(to, in[0].options());
+  return zeros.index_add(l.axis, indices, in[0].reshape(flat));
 }
 
-Kernel gather_elements(const Site& site) {
-  return of_inputs([axis = site.axis("axis", 0, site.in(0).size())](const Tensors& in) {
-    return in[0].gather(axis, in[1].to(at::kLong));
-  });
+at::Tensor gather_elements(const Tensors& in, int axis) {
+  return in[0].gather(axis, in[1].to(at::kLong));
 }
 
-Kernel gather_elements_grad(const Site& site) {
-  const Site forward = site.of_forward();
-  const int axis = forward.axis("axis", 0, forward.in(0).size());
-  return to_output(site, [axis](const Tensors& in, const Shape& to) {
-    return at::zeros(to, in[0].options()).scatter_add_(axis, in[1].to(at::kLong), in[0]);
-  });
+at::Tensor gather_elements_slope(const Tensors& in, int axis, const Shape& to) {
+  return at::zeros(to, in[0].options()).scatter_add_(axis, in[1].to(at::kLong), in[0]);
 }
 
 // ---- reductions
@@ -222,14 +198,18 @@ std::vector<std::int64_t> axes_of(const Site& forward) {
 enum class Reduce { Sum, Mean, Max, Min };
 
 template <Reduce kind>
+at::Tensor reduced(const Tensors& in, const std::vector<std::int64_t>& axes, bool keep) {
+  if (axes.empty()) return in[0];
+  if (kind == Reduce::Sum) return in[0].sum(axes, keep);
+  if (kind == Reduce::Mean) return in[0].mean(axes, keep);
+  return kind == Reduce::Max ? in[0].amax(axes, keep) : in[0].amin(axes, keep);
+}
+
+bool keeps_axes(const Site& site) { return site->integer("keepdims", 1) != 0; }
+
+template <Reduce kind>
 Kernel reduction(const Site& site) {
-  const bool keep = site->integer("keepdims", 1) != 0;
-  return of_inputs([axes = axes_of(site), keep](const Tensors& in) {
-    if (axes.empty()) return in[0];
-    if (kind == Reduce::Sum) return in[0].sum(axes, keep);
-    if (kind == Reduce::Mean) return in[0].mean(axes, keep);
-    return kind == Reduce::Max ? in[0].amax(axes, keep) : in[0].amin(axes, keep);
-  });
+  return kernel_of<reduced<kind>>(site, axes_of(site), keeps_axes(site));
 }
 
 // A reduced tensor with its axes back, each of extent one.
@@ -238,61 +218,63 @@ at::Tensor with_axes(const at::Tensor& t, const std::vector<std::int64_t>& axes,
   return t.reshape(full);
 }
 
+at::Tensor spread(const Tensors& in, const std::vector<std::int64_t>& axes, double count,
+                  const Shape& to) {
+  at::Tensor dy = with_axes(in[0], axes, to);
+  if (count != 1) dy = dy.div(count);
+  return dy.expand(to).contiguous();
+}
+
 Kernel sum_grad(const Site& site) {
   const Site forward = site.of_forward();
-  const bool mean = forward->type == "ReduceMean";
   const std::vector<std::int64_t> axes = axes_of(forward);
   // Of the whole tensor, also on a part of it: a mean over the batch is not split.
   double count = 1;
-  for (const std::int64_t axis : axes) count *= static_cast<double>(extent(forward.in(0), axis));
-  return to_output(site, [axes, mean, count](const Tensors& in, const Shape& to) {
-    at::Tensor dy = with_axes(in[0], axes, to);
-    if (mean) dy = dy.div(count);
-    return dy.expand(to).contiguous();
-  });
+  if (forward->type == "ReduceMean")
+    for (const std::int64_t axis : axes) count *= static_cast<double>(extent(forward.in(0), axis));
+  return kernel_of<spread>(site, axes, count);
 }
 
-Kernel reduced_extreme_grad(const Site& site) {  // dy, input, output
-  return of_inputs([axes = axes_of(site.of_forward())](const Tensors& in) {
-    const Shape to = in[1].sizes().vec();
-    return in[1].eq(with_axes(in[2], axes, to)).mul(with_axes(in[0], axes, to));
-  });
+at::Tensor reduced_extreme_slope(const Tensors& in, const std::vector<std::int64_t>& axes) {
+  const Shape to = in[1].sizes().vec();  // dy, input, output
+  return in[1].eq(with_axes(in[2], axes, to)).mul(with_axes(in[0], axes, to));
 }
 
 template <bool largest>
-Kernel place_of_extreme(const Site& site) {
-  const int axis = site.axis("axis", 0, site.in(0).size());
-  const bool keep = site->integer("keepdims", 1) != 0;
-  return of_inputs([axis, keep](const Tensors& in) {
-    return largest ? in[0].argmax(axis, keep) : in[0].argmin(axis, keep);
-  });
+at::Tensor place_of_extreme(const Tensors& in, int axis, bool keep) {
+  return largest ? in[0].argmax(axis, keep) : in[0].argmin(axis, keep);
+}
+template <bool largest>
+Kernel places(const Site& site) {
+  return kernel_of<place_of_extreme<largest>>(site, read_axis(site), keeps_axes(site));
 }
 
 }  // namespace
 
 KernelTable movement_kernels() {
   return {
-      {"ArgMax", place_of_extreme<true>},
-      {"ArgMin", place_of_extreme<false>},
-      {"Concat", concat, concat_grad},
-      {"Expand", expand, summed<first_of>},
-      {"Flatten", view, view},
-      {"Gather", gather, gather_grad},
-      {"GatherElements", gather_elements, gather_elements_grad},
-      {"Identity", view},
-      {"NoOp", view},
+      {"ArgMax", places<true>},
+      {"ArgMin", places<false>},
+      {"Concat", with<joined_axis, concat>, concat_grad},
+      {"Expand", plain<expand>, summed<first_of>},
+      {"Flatten", plain<view>, plain<view>},
+      {"Gather", with<read<Lookup>, gather>, gradient_with<read<Lookup>, gather_slope>},
+      {"GatherElements", with<read_axis, gather_elements>,
+       gradient_with<read_axis, gather_elements_slope>},
+      {"Identity", plain<view>},
+      {"NoOp", plain<view>},
       {"Pad", pad, pad_grad},
-      {"ReduceMax", reduction<Reduce::Max>, reduced_extreme_grad},
+      {"ReduceMax", reduction<Reduce::Max>, gradient_with<axes_of, reduced_extreme_slope>},
       {"ReduceMean", reduction<Reduce::Mean>, sum_grad},
-      {"ReduceMin", reduction<Reduce::Min>, reduced_extreme_grad},
+      {"ReduceMin", reduction<Reduce::Min>, gradient_with<axes_of, reduced_extreme_slope>},
       {"ReduceSum", reduction<Reduce::Sum>, sum_grad},
-      {"Reshape", view, view},
-      {"Slice", slice, slice_grad},
+      {"Reshape", plain<view>, plain<view>},
+      {"Slice", with<read<Slices>, slice>, gradient_with<read<Slices>, slice_slope>},
       {"Split", split, split_grad},
-      {"Squeeze", view, view},
-      {"Tile", tile},
-      {"Transpose", transpose, transpose_grad},
-      {"Unsqueeze", view, view},
+      {"Squeeze", plain<view>, plain<view>},
+      {"Tile", with<repeats_of, tile>},
+      {"Transpose", with<permutation_of, permuted>, transpose_grad},
+      {"Unsqueeze", plain<view>, plain<view>},
   };
 }
 

@@ -6,14 +6,15 @@ namespace strato::torch_engine {
 namespace {
 
 // The gradients that a kernel computes together, of which `wrt` names the wanted.
-std::array<bool, 3> wanted_of(const Site& site) {
-  std::array<bool, 3> wanted = {false, false, false};
+using Wanted = std::array<bool, 3>;
+Wanted wanted_of(const Site& site) {
+  Wanted wanted = {};
   for (const std::int64_t i : site.wrt()) wanted[static_cast<std::size_t>(i)] = true;
   return wanted;
 }
 
 Tensors chosen(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& gradients,
-               const std::array<bool, 3>& wanted) {
+               const Wanted& wanted) {
   Tensors out;
   if (wanted[0]) out.push_back(std::get<0>(gradients));
   if (wanted[1]) out.push_back(std::get<1>(gradients));
@@ -24,26 +25,28 @@ Tensors chosen(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& gradients,
 // ---- BatchNormalization
 
 // Running statistics are not updated: they are no part of the step that is planned.
+at::Tensor normalized(const Tensors& in, bool training, double epsilon) {
+  const at::Tensor mean = training ? at::Tensor() : in[3];
+  const at::Tensor variance = training ? at::Tensor() : in[4];
+  return std::get<0>(
+      at::native_batch_norm(in[0], in[1], in[2], mean, variance, training, 0.1, epsilon));
+}
+
 Kernel batch_norm(const Site& site) {
-  const bool training = site.graph().is_training();
   if (site.output_count() > 1) site.refuse("returns its statistics");
-  return of_inputs([training, epsilon = site->real("epsilon", 1e-5)](const Tensors& in) {
-    const at::Tensor mean = training ? at::Tensor() : in[3];
-    const at::Tensor variance = training ? at::Tensor() : in[4];
-    return std::get<0>(
-        at::native_batch_norm(in[0], in[1], in[2], mean, variance, training, 0.1, epsilon));
-  });
+  return kernel_of<normalized>(site, site.graph().is_training(), site->real("epsilon", 1e-5));
+}
+
+Tensors batch_norm_slopes(const Tensors& in, const Wanted& wanted, double epsilon) {
+  const auto [mean, variance] = at::batch_norm_update_stats(in[1], {}, {}, 0.1);
+  const at::Tensor inverse = variance.add(epsilon).rsqrt_();
+  return chosen(at::native_batch_norm_backward(in[0], in[1], in[2], {}, {}, mean, inverse, true,
+                                               epsilon, wanted),
+                wanted);
 }
 
 Kernel batch_norm_grad(const Site& site) {
-  return [wanted = wanted_of(site), epsilon = site->real("epsilon", 1e-5)](const Tensors& in,
-                                                                           const Shard&) {
-    const auto [mean, variance] = at::batch_norm_update_stats(in[1], {}, {}, 0.1);
-    const at::Tensor inverse = variance.add(epsilon).rsqrt_();
-    return chosen(at::native_batch_norm_backward(in[0], in[1], in[2], {}, {}, mean, inverse, true,
-                                                 epsilon, wanted),
-                  wanted);
-  };
+  return kernel_of<batch_norm_slopes>(site, wanted_of(site), site->real("epsilon", 1e-5));
 }
 
 // ---- LayerNormalization
@@ -63,43 +66,35 @@ struct LayerNorm {
   std::vector<std::int64_t> axes;  // themselves
 };
 
-Kernel layer_norm(const Site& site) {
-  return [n = LayerNorm(site), outputs = site.output_count()](const Tensors& in, const Shard&) {
-    const at::Tensor shift = in.size() > 2 ? in[2] : at::Tensor();
-    const auto [y, mean, deviation] =
-        at::native_layer_norm(in[0], n.shape, in[1], shift, n.epsilon);
-    Tensors out = {y, mean, deviation};
-    out.resize(outputs);
-    return out;
-  };
+Tensors layer_norm(const Tensors& in, const LayerNorm& n) {
+  const at::Tensor shift = in.size() > 2 ? in[2] : at::Tensor();
+  const auto [y, mean, deviation] = at::native_layer_norm(in[0], n.shape, in[1], shift, n.epsilon);
+  return {y, mean, deviation};
+}
+
+Tensors layer_norm_slopes(const Tensors& in, const LayerNorm& n, const Wanted& wanted) {
+  const auto [variance, mean] = at::var_mean(in[1], n.axes, false, true);
+  const at::Tensor inverse = variance.add(n.epsilon).rsqrt_();
+  return chosen(at::native_layer_norm_backward(in[0], in[1], n.shape, mean, inverse, in[2],
+                                               at::zeros_like(in[2]), wanted),
+                wanted);
 }
 
 Kernel layer_norm_grad(const Site& site) {
-  return [n = LayerNorm(site.of_forward()), wanted = wanted_of(site)](const Tensors& in,
-                                                                      const Shard&) {
-    const auto [variance, mean] = at::var_mean(in[1], n.axes, false, true);
-    const at::Tensor inverse = variance.add(n.epsilon).rsqrt_();
-    return chosen(at::native_layer_norm_backward(in[0], in[1], n.shape, mean, inverse, in[2],
-                                                 at::zeros_like(in[2]), wanted),
-                  wanted);
-  };
+  return kernel_of<layer_norm_slopes>(site, LayerNorm(site.of_forward()), wanted_of(site));
 }
 
 // ---- softmax
 
-Kernel softmax(const Site& site) {
-  const bool log = site->type == "LogSoftmax";
-  return of_inputs([axis = site.axis("axis", -1, site.in(0).size()), log](const Tensors& in) {
-    return log ? at::log_softmax(in[0], axis) : at::softmax(in[0], axis);
-  });
-}
+int class_axis(const Site& site) { return site.axis("axis", -1, site.in(0).size()); }
 
-Kernel softmax_grad(const Site& site) {
-  const auto backward =
-      site->type == "LogSoftmaxGrad" ? at::_log_softmax_backward_data : at::_softmax_backward_data;
-  return of_inputs([axis = site.axis("axis", -1, site.in(0).size()), backward](const Tensors& in) {
-    return backward(in[0], in[1], axis, in[1].scalar_type());
-  });
+at::Tensor softmax(const Tensors& in, int axis) { return at::softmax(in[0], axis); }
+at::Tensor log_softmax(const Tensors& in, int axis) { return at::log_softmax(in[0], axis); }
+at::Tensor softmax_slope(const Tensors& in, int axis) {
+  return at::_softmax_backward_data(in[0], in[1], axis, in[1].scalar_type());
+}
+at::Tensor log_softmax_slope(const Tensors& in, int axis) {
+  return at::_log_softmax_backward_data(in[0], in[1], axis, in[1].scalar_type());
 }
 
 // ---- losses
@@ -135,17 +130,13 @@ struct ClassLoss {
   bool keeps;
 };
 
-Kernel cross_entropy(const Site& site) {
-  return [c = ClassLoss(site), outputs = site.output_count()](const Tensors& in, const Shard&) {
-    const at::Tensor log_probability = at::log_softmax(in[0], c.axis);
-    Tensors out = {c.value(log_probability, in[1])};
-    if (outputs > 1) out.push_back(log_probability);
-    return out;
-  };
+Tensors cross_entropy(const Tensors& in, const ClassLoss& c) {
+  const at::Tensor log_probability = at::log_softmax(in[0], c.axis);
+  return {c.value(log_probability, in[1]), log_probability};
 }
 
-Kernel negative_log_likelihood(const Site& site) {
-  return of_inputs([c = ClassLoss(site)](const Tensors& in) { return c.value(in[0], in[1]); });
+at::Tensor negative_log_likelihood(const Tensors& in, const ClassLoss& c) {
+  return c.value(in[0], in[1]);
 }
 
 // Rows of samples that do not count become zero; `dy` is undefined where it is one.
@@ -157,41 +148,37 @@ at::Tensor finished(const ClassLoss& c, at::Tensor gradient, const at::Tensor& l
   return gradient.mul_(scale);
 }
 
-// Inputs: scores or log-probabilities, labels; before them the loss's gradient where it is not one.
+// Inputs: scores or log-probabilities (then they are `kept` outputs of the forward op), labels;
+// before them the loss's gradient where it is not one (`weighted`).
+at::Tensor cross_entropy_slope(const Tensors& in, const ClassLoss& c, bool kept, bool weighted) {
+  const at::Tensor& scores = in[weighted ? 1 : 0];
+  const at::Tensor& labels = in[weighted ? 2 : 1];
+  at::Tensor gradient = kept ? scores.exp() : at::softmax(scores, c.axis);
+  const at::Tensor hits = c.hits(labels);
+  gradient.scatter_add_(c.axis, hits, at::full(hits.sizes(), -1, gradient.options()));
+  return finished(c, gradient, labels, weighted ? in[0] : at::Tensor());
+}
+
 Kernel cross_entropy_grad(const Site& site) {
   const Site forward = site.of_forward();
-  const bool kept = forward.output_count() > 1;  // then it reads the log-probabilities
-  const bool weighted = site.input_count() > 2;
-  return of_inputs([c = ClassLoss(forward), kept, weighted](const Tensors& in) {
-    const at::Tensor& scores = in[weighted ? 1 : 0];
-    const at::Tensor& labels = in[weighted ? 2 : 1];
-    at::Tensor gradient = kept ? scores.exp() : at::softmax(scores, c.axis);
-    const at::Tensor hits = c.hits(labels);
-    gradient.scatter_add_(c.axis, hits, at::full(hits.sizes(), -1, gradient.options()));
-    return finished(c, gradient, labels, weighted ? in[0] : at::Tensor());
-  });
+  return kernel_of<cross_entropy_slope>(site, ClassLoss(forward), forward.output_count() > 1,
+                                        site.input_count() > 2);
 }
 
-Kernel negative_log_likelihood_grad(const Site& site) {
-  return to_output(site, [c = ClassLoss(site.of_forward())](const Tensors& in, const Shape& to) {
-    at::Tensor gradient = at::zeros(to, in[0].options());
-    gradient.scatter_(c.axis, c.hits(in[1]), -1);
-    return finished(c, gradient, in[1], in[0]);
-  });
+at::Tensor negative_log_likelihood_slope(const Tensors& in, const ClassLoss& c, const Shape& to) {
+  at::Tensor gradient = at::zeros(to, in[0].options());
+  gradient.scatter_(c.axis, c.hits(in[1]), -1);
+  return finished(c, gradient, in[1], in[0]);
 }
 
-Kernel squared_loss(const Site& site) {
-  return of_inputs([count = product(site.in(0))](const Tensors& in) {
-    return in[0].sub(in[1]).square_().sum().div_(count);
-  });
+double element_count(const Site& site) { return product(site.in(0)); }
+at::Tensor squared_loss(const Tensors& in, double count) {
+  return in[0].sub(in[1]).square_().sum().div_(count);
 }
-
-Kernel squared_loss_grad(const Site& site) {
-  const bool weighted = site.input_count() > 2;
-  return of_inputs([weighted, scale = 2 / product(site.forward().in(0))](const Tensors& in) {
-    const at::Tensor gradient = in[weighted ? 1 : 0].sub(in[weighted ? 2 : 1]).mul_(scale);
-    return weighted ? gradient.mul(in[0].reshape({})) : gradient;
-  });
+at::Tensor squared_loss_slope(const Tensors& in, double count) {
+  const bool weighted = in.size() > 2;
+  const at::Tensor gradient = in[weighted ? 1 : 0].sub(in[weighted ? 2 : 1]).mul_(2 / count);
+  return weighted ? gradient.mul(in[0].reshape({})) : gradient;
 }
 
 }  // namespace
@@ -199,13 +186,15 @@ Kernel squared_loss_grad(const Site& site) {
 KernelTable normalization_kernels() {
   return {
       {"BatchNormalization", batch_norm, batch_norm_grad},
-      {"LayerNormalization", layer_norm, layer_norm_grad},
-      {"LogSoftmax", softmax, softmax_grad},
-      {"MeanSquaredLoss", squared_loss, squared_loss_grad},
-      {"NegativeLogLikelihoodLoss", negative_log_likelihood, negative_log_likelihood_grad},
-      {"Softmax", softmax, softmax_grad},
-      {"SoftmaxCrossEntropy", cross_entropy, cross_entropy_grad},
-      {"SoftmaxCrossEntropyLoss", cross_entropy, cross_entropy_grad},
+      {"LayerNormalization", with<read<LayerNorm>, layer_norm>, layer_norm_grad},
+      {"LogSoftmax", with<class_axis, log_softmax>, with<class_axis, log_softmax_slope>},
+      {"MeanSquaredLoss", with<element_count, squared_loss>,
+       gradient_with<element_count, squared_loss_slope>},
+      {"NegativeLogLikelihoodLoss", with<read<ClassLoss>, negative_log_likelihood>,
+       gradient_with<read<ClassLoss>, negative_log_likelihood_slope>},
+      {"Softmax", with<class_axis, softmax>, with<class_axis, softmax_slope>},
+      {"SoftmaxCrossEntropy", with<read<ClassLoss>, cross_entropy>, cross_entropy_grad},
+      {"SoftmaxCrossEntropyLoss", with<read<ClassLoss>, cross_entropy>, cross_entropy_grad},
   };
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "core/base/error.h"
 #include "core/graph/axes/split_axes.h"

@@ -84,17 +84,11 @@ struct Convolution {
       : transposed(site->type == "ConvTranspose"),
         window(site, {site.in(1).begin() + 2, site.in(1).end()}),
         groups(site->integer("group", 1)),
-        extra(site->integers("output_padding")),
-        input(site.local(site.input(0))),
-        weight(site.in(1)) {
+        extra(site->integers("output_padding")) {
     extra.resize(window.kernel.size(), 0);
     if (transposed && !window.even) site.refuse("transposed with uneven padding");
   }
 
-  at::Tensor forward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) const {
-    return at::convolution(window.padded(x, 0), w, bias, window.stride, window.padding(),
-                           window.dilation, transposed, extra, groups);
-  }
   at::Tensor backward(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w,
                       std::array<bool, 3> wanted) const {
     auto gradients =
@@ -107,39 +101,30 @@ struct Convolution {
   Window window;
   std::int64_t groups;
   Numbers extra;
-  LocalShape input;
-  Shape weight;
 };
 
-Kernel convolution(const Site& site) {
-  return of_inputs([c = Convolution(site)](const Tensors& in) {
-    return c.forward(in[0], in[1], in.size() > 2 ? in[2] : at::Tensor());
-  });
+at::Tensor convolution(const Tensors& in, const Convolution& c) {
+  const Window& w = c.window;
+  return at::convolution(w.padded(in[0], 0), in[1], in.size() > 2 ? in[2] : at::Tensor(), w.stride,
+                         w.padding(), w.dilation, c.transposed, c.extra, c.groups);
 }
 
 // The library asks for the tensor whose gradient is wanted, of which it reads the shape alone: an
 // empty one costs nothing.
-Kernel convolution_grad_input(const Site& site) {
-  return [c = Convolution(site.of_forward())](const Tensors& in, const Shard& shard) {
-    const Shape shape = c.input.on(shard);
-    const at::Tensor x = at::empty(c.window.padded_shape(shape), in[0].options());
-    return Tensors{c.window.cropped(c.backward(in[0], x, in[1], {true, false, false}))};
-  };
+at::Tensor convolution_slope_input(const Tensors& in, const Convolution& c, const Shape& to) {
+  const at::Tensor x = at::empty(c.window.padded_shape(to), in[0].options());
+  return c.window.cropped(c.backward(in[0], x, in[1], {true, false, false}));
 }
 
-Kernel convolution_grad_weight(const Site& site) {
-  return of_inputs([c = Convolution(site.of_forward())](const Tensors& in) {
-    const at::Tensor w = at::empty(c.weight, in[0].options());
-    return c.backward(in[0], c.window.padded(in[1], 0), w, {false, true, false});
-  });
+at::Tensor convolution_slope_weight(const Tensors& in, const Convolution& c, const Shape& to) {
+  const at::Tensor w = at::empty(to, in[0].options());
+  return c.backward(in[0], c.window.padded(in[1], 0), w, {false, true, false});
 }
 
-Kernel convolution_grad_bias(const Site&) {
-  return of_inputs([](const Tensors& in) {
-    Numbers axes = spatial_axes(in[0]);
-    axes.insert(axes.begin(), 0);
-    return in[0].sum(axes);
-  });
+at::Tensor convolution_slope_bias(const Tensors& in) {
+  Numbers axes = spatial_axes(in[0]);
+  axes.insert(axes.begin(), 0);
+  return in[0].sum(axes);
 }
 
 // ---- pooling
@@ -149,8 +134,7 @@ constexpr double kLeast = -std::numeric_limits<double>::infinity();
 struct Pool {
   explicit Pool(const Site& site)
       : window(site, site->integers("kernel_shape")),
-        with_pads(site->integer("count_include_pad", 0) != 0),
-        input(site.local(site.input(0))) {
+        with_pads(site->integer("count_include_pad", 0) != 0) {
     if (window.kernel.size() != 2) site.refuse("pools over other than two axes");
     window.even = window.even && site->integer("ceil_mode", 0) == 0;
     for (std::size_t i = 0; i < 2; ++i)  // the library's limit on its own padding
@@ -173,24 +157,23 @@ struct Pool {
 
   Window window;
   bool with_pads;
-  LocalShape input;
 };
 
-Kernel max_pool(const Site& site) {
-  if (site.output_count() > 1) site.refuse("returns the places of its maxima");
-  return of_inputs([p = Pool(site)](const Tensors& in) {
-    return std::get<0>(p.maxima(p.window.padded(in[0], kLeast)));
-  });
+at::Tensor max_pool(const Tensors& in, const Pool& p) {
+  return std::get<0>(p.maxima(p.window.padded(in[0], kLeast)));
 }
 
-Kernel max_pool_grad(const Site& site) {
-  return of_inputs([p = Pool(site.of_forward())](const Tensors& in) {
-    const Window& w = p.window;
-    const at::Tensor x = w.padded(in[1], kLeast);
-    const at::Tensor places = std::get<1>(p.maxima(x));
-    return w.cropped(at::max_pool2d_with_indices_backward(in[0], x, w.kernel, w.stride, w.padding(),
-                                                          w.dilation, false, places));
-  });
+Pool maximum_of(const Site& site) {
+  if (site.output_count() > 1) site.refuse("returns the places of its maxima");
+  return Pool(site);
+}
+
+at::Tensor max_pool_slope(const Tensors& in, const Pool& p) {
+  const Window& w = p.window;
+  const at::Tensor x = w.padded(in[1], kLeast);
+  const at::Tensor places = std::get<1>(p.maxima(x));
+  return w.cropped(at::max_pool2d_with_indices_backward(in[0], x, w.kernel, w.stride, w.padding(),
+                                                        w.dilation, false, places));
 }
 
 // `site`: the op or its gradient, which refuses what the library cannot do.
@@ -202,63 +185,56 @@ Pool average_of(const Site& site, const Site& forward) {
   return pool;
 }
 
-Kernel average_pool(const Site& site) {
-  return of_inputs([p = average_of(site, site)](const Tensors& in) {
-    const Window& w = p.window;
-    if (w.even) return at::avg_pool2d(in[0], w.kernel, w.stride, w.padding(), false, p.with_pads);
-    return p.sums(w.padded(in[0], 0)).div(p.counts(in[0].sizes().vec(), in[0].options()));
-  });
+at::Tensor average_pool(const Tensors& in, const Pool& p) {
+  const Window& w = p.window;
+  if (w.even) return at::avg_pool2d(in[0], w.kernel, w.stride, w.padding(), false, p.with_pads);
+  return p.sums(w.padded(in[0], 0)).div(p.counts(in[0].sizes().vec(), in[0].options()));
 }
 
+at::Tensor average_pool_slope(const Tensors& in, const Pool& p, const Shape& to) {
+  const Window& w = p.window;
+  const at::Tensor x = at::empty(w.padded_shape(to), in[0].options());  // its shape is read
+  if (w.even)
+    return at::avg_pool2d_backward(in[0], x, w.kernel, w.stride, w.padding(), false, p.with_pads,
+                                   c10::nullopt);
+  const at::Tensor shares = in[0].div(p.counts(to, in[0].options()));
+  return w.cropped(at::avg_pool2d_backward(shares, x, w.kernel, w.stride, {0, 0}, false, true, 1));
+}
+
+Kernel average_pool_kernel(const Site& site) {
+  return kernel_of<average_pool>(site, average_of(site, site));
+}
 Kernel average_pool_grad(const Site& site) {
-  return [p = average_of(site, site.of_forward())](const Tensors& in, const Shard& shard) {
-    const Window& w = p.window;
-    const Shape shape = p.input.on(shard);
-    const at::Tensor x = at::empty(w.padded_shape(shape), in[0].options());  // its shape is read
-    if (w.even) {
-      return Tensors{at::avg_pool2d_backward(in[0], x, w.kernel, w.stride, w.padding(), false,
-                                             p.with_pads, c10::nullopt)};
-    }
-    const at::Tensor shares = in[0].div(p.counts(shape, in[0].options()));
-    return Tensors{
-        w.cropped(at::avg_pool2d_backward(shares, x, w.kernel, w.stride, {0, 0}, false, true, 1))};
-  };
+  return kernel_of<average_pool_slope>(site, average_of(site, site.of_forward()));
 }
 
-Kernel global_average(const Site&) {
-  return of_inputs([](const Tensors& in) { return in[0].mean(spatial_axes(in[0]), true); });
+at::Tensor global_average(const Tensors& in) { return in[0].mean(spatial_axes(in[0]), true); }
+at::Tensor global_average_slope(const Tensors& in, const Shape& to) {
+  return in[0].div(product(to, 2)).expand(to);
 }
 
-Kernel global_average_grad(const Site& site) {
-  return to_output(site, [](const Tensors& in, const Shape& to) {
-    return in[0].div(product(to, 2)).expand(to);
-  });
-}
-
-Kernel global_maximum(const Site&) {
-  return of_inputs([](const Tensors& in) { return in[0].amax(spatial_axes(in[0]), true); });
-}
-
-Kernel global_maximum_grad(const Site&) {
-  return of_inputs([](const Tensors& in) { return in[1].eq(in[2]).mul(in[0]); });
-}
+at::Tensor global_maximum(const Tensors& in) { return in[0].amax(spatial_axes(in[0]), true); }
+at::Tensor global_maximum_slope(const Tensors& in) { return in[1].eq(in[2]).mul(in[0]); }
 
 }  // namespace
 
 KernelTable window_kernels() {
+  constexpr KernelMaker forward = with<read<Convolution>, convolution>;
+  constexpr KernelMaker grad_input = gradient_with<read<Convolution>, convolution_slope_input>;
+  constexpr KernelMaker grad_weight = gradient_with<read<Convolution>, convolution_slope_weight>;
   return {
-      {"AveragePool", average_pool, average_pool_grad},
-      {"Conv", convolution},
-      {"ConvGradBias", convolution_grad_bias},
-      {"ConvGradInput", convolution_grad_input},
-      {"ConvGradWeight", convolution_grad_weight},
-      {"ConvTranspose", convolution},
-      {"ConvTransposeGradBias", convolution_grad_bias},
-      {"ConvTransposeGradInput", convolution_grad_input},
-      {"ConvTransposeGradWeight", convolution_grad_weight},
-      {"GlobalAveragePool", global_average, global_average_grad},
-      {"GlobalMaxPool", global_maximum, global_maximum_grad},
-      {"MaxPool", max_pool, max_pool_grad},
+      {"AveragePool", average_pool_kernel, average_pool_grad},
+      {"Conv", forward},
+      {"ConvGradBias", plain<convolution_slope_bias>},
+      {"ConvGradInput", grad_input},
+      {"ConvGradWeight", grad_weight},
+      {"ConvTranspose", forward},
+      {"ConvTransposeGradBias", plain<convolution_slope_bias>},
+      {"ConvTransposeGradInput", grad_input},
+      {"ConvTransposeGradWeight", grad_weight},
+      {"GlobalAveragePool", plain<global_average>, plain<global_average_slope>},
+      {"GlobalMaxPool", plain<global_maximum>, plain<global_maximum_slope>},
+      {"MaxPool", with<maximum_of, max_pool>, gradient_with<read<Pool>, max_pool_slope>},
   };
 }
 

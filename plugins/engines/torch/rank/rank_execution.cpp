@@ -9,7 +9,6 @@
 #include "plugins/engines/torch/kernels/part_kernel.h"
 #include "plugins/engines/torch/rank/rank_values.h"
 #include "plugins/engines/torch/values/made_elements.h"
-#include "plugins/engines/torch/values/memory.h"
 #include "plugins/engines/torch/values/pieces.h"
 #include "plugins/engines/torch/values/stored.h"
 

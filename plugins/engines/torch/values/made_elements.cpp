@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <vector>
 
 #include "core/graph/value/op_reader.h"
+#include "plugins/engines/torch/values/stored.h"
 
 namespace strato::torch_engine {
 namespace {
@@ -28,7 +28,7 @@ std::uint64_t hashed(std::string_view text) {  // FNV-1a
 
 double unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1.0p-53; }
 
-// Half precision has no type in C++20: the bits by way of a float's, without rounding.
+// The bits of half precision by way of a float's, without the library's rounding.
 std::uint16_t bfloat_bits(float value) {
   return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
 }
@@ -41,45 +41,19 @@ std::uint16_t half_bits(float value) {
   return static_cast<std::uint16_t>(sign | (exponent << 10) | ((bits >> 13) & 0x3ff));
 }
 
-template <class T, class From>
-std::string converted(const std::vector<From>& values, T (*convert)(From)) {
-  std::string bytes(values.size() * sizeof(T), '\0');
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const T value = convert(values[i]);
-    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
-  }
-  return bytes;
-}
-template <class T, class From>
-std::string cast_to(const std::vector<From>& values) {
-  return converted<T, From>(values, [](From value) { return static_cast<T>(value); });
-}
-
 template <class From>
 std::string in_type(DataType type, const std::vector<From>& values) {
-  using Halves = std::uint16_t (*)(From);
-  const Halves half = [](From value) { return half_bits(static_cast<float>(value)); };
-  const Halves bfloat = [](From value) { return bfloat_bits(static_cast<float>(value)); };
-  switch (type) {
-    case DataType::F64:
-      return cast_to<double>(values);
-    case DataType::F32:
-      return cast_to<float>(values);
-    case DataType::F16:
-      return converted(values, half);
-    case DataType::BF16:
-      return converted(values, bfloat);
-    case DataType::I64:
-      return cast_to<std::int64_t>(values);
-    case DataType::I32:
-      return cast_to<std::int32_t>(values);
-    case DataType::I16:
-      return cast_to<std::int16_t>(values);
-    case DataType::I8:
-      return cast_to<std::int8_t>(values);
-    default:
-      return cast_to<std::uint8_t>(values);  // and booleans
+  if (type != DataType::F16 && type != DataType::BF16) {
+    const bool boolean = type == DataType::Bool;
+    const at::Tensor tensor = at::tensor(at::ArrayRef<From>(values));
+    return elements_of(tensor.to(boolean ? at::kByte : scalar_type(type)));
   }
+  std::vector<std::uint16_t> bits;
+  for (const From value : values) {
+    const auto real = static_cast<float>(value);
+    bits.push_back(type == DataType::F16 ? half_bits(real) : bfloat_bits(real));
+  }
+  return {reinterpret_cast<const char*>(bits.data()), bits.size() * sizeof(std::uint16_t)};
 }
 
 std::size_t elements_on(const Tensor& tensor, std::int64_t batch, const Shard& shard) {

@@ -1,10 +1,7 @@
 #include "plugins/engines/torch/values/pieces.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "core/base/error.h"
 #include "core/graph/value/op_reader.h"
@@ -14,15 +11,12 @@ namespace {
 
 bool is_batched(const Tensor& tensor) { return tensor.batch.kind == BatchKind::Batched; }
 
-AxisRange samples_of(const Part& part, std::int64_t batch) {
-  if (part.is_samples()) return part.first();
-  return {kBatchAxis, 0, static_cast<std::int32_t>(batch)};
-}
-
-AxisRange slice_of(const Tensor& tensor, const Part& part, int axis) {
+// What the part has of an axis of the tensor; of kBatchAxis: its samples.
+AxisRange range_of(const Tensor& tensor, const Part& part, int axis, std::int64_t batch) {
   if (const AxisRange* range = part.along(axis)) return *range;
-  return {static_cast<std::int8_t>(axis), 0,
-          static_cast<std::int32_t>(tensor.shape[static_cast<std::size_t>(axis)])};
+  const std::int64_t all =
+      axis == kBatchAxis ? batch : tensor.shape[static_cast<std::size_t>(axis)];
+  return {static_cast<std::int8_t>(axis), 0, static_cast<std::int32_t>(all)};
 }
 
 // [outer, runs, samples, rest]: the third axis counts samples.
@@ -83,14 +77,10 @@ at::Tensor low_rank_sum(const at::Tensor& message, at::IntArrayRef shape, at::Sc
 }  // namespace
 
 bool holds(const Tensor& tensor, const Part& outer, const Part& inner, std::int64_t batch) {
-  if (outer == inner || outer.is_whole()) return true;
-  if (outer.is_slice()) {
-    return inner.is_slice() && std::ranges::all_of(outer.cuts(), [&](const AxisRange& range) {
-             return range.contains(slice_of(tensor, inner, range.axis));
-           });
-  }
-  if (!outer.is_samples() || inner.is_slice()) return false;
-  return outer.first().contains(samples_of(inner, batch));
+  if (outer.is_partial_sum() || inner.is_partial_sum()) return outer == inner || outer.is_whole();
+  return std::ranges::all_of(outer.ranges(), [&](const AxisRange& range) {
+    return range.contains(range_of(tensor, inner, range.axis, batch));
+  });
 }
 
 at::Tensor cut(const at::Tensor& value, const Tensor& tensor, const Part& from, const Part& to,
@@ -99,13 +89,13 @@ at::Tensor cut(const at::Tensor& value, const Tensor& tensor, const Part& from, 
   if (!to.cuts().empty()) {
     at::Tensor part = value;
     for (const AxisRange& range : to.cuts()) {
-      const AxisRange have = slice_of(tensor, from, range.axis);
+      const AxisRange have = range_of(tensor, from, range.axis, batch);
       part = part.narrow(range.axis, range.begin - have.begin, range.size());
     }
     return part;
   }
   if (!to.is_samples() || !is_batched(tensor)) return value;
-  const AxisRange have = samples_of(from, batch), want = to.first();
+  const AxisRange have = range_of(tensor, from, kBatchAxis, batch), want = to.first();
   const at::Tensor part =
       by_samples(value, tensor, have.size()).narrow(2, want.begin - have.begin, want.size());
   return part.reshape(shape_of(tensor, to, batch));

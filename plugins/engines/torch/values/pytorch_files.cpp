@@ -5,7 +5,6 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/base/error.h"

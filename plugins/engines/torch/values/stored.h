@@ -1,5 +1,5 @@
-// Executions of a graph and of a rank share these: tensors from and to elements, defaults, and the
-// library's refusals in our words. Include in .cpp files only.
+// Executions of a graph and of a rank share these: tensors from and to elements, defaults, the
+// memory in use, and the library's refusals in our words. Include in .cpp files only.
 #pragma once
 
 #include <memory>
@@ -39,6 +39,13 @@ std::unique_ptr<Made> prepared(Arguments&&... arguments) {
     refuse_model(error);
   }
 }
+
+// The memory that the library's CPU allocator has handed out, tensors and workspaces alike. The
+// counting allocator is installed before the first tensor is made; again: nothing.
+void count_allocations();
+std::int64_t allocated_bytes();
+std::int64_t peak_bytes();  // since the last reset
+void reset_peak();
 
 // Throws InputError when what a kernel made is not what the graph says.
 void check_output(const Op& op, const Tensor& tensor, const Shape& expected,

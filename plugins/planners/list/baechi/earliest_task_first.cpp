@@ -108,14 +108,11 @@ class EarliestTaskFirst {
   void enqueue(NodeIndex node) {
     const auto demanded = scheduling_.demanded(node);
     arrivals_.clear();
-    Nanos everywhere;
-    for (std::size_t d = 0; d < queues_.size(); ++d) {
-      const bool allowed = !demanded || *demanded == DeviceId(d);
-      arrivals_.push_back(allowed ? scheduling_.inputs_at(node, DeviceId(d)) : Nanos());
-      everywhere = std::max(everywhere, arrivals_.back());
-    }
     for (std::size_t d = 0; d < queues_.size(); ++d)
-      if (!demanded || *demanded == DeviceId(d)) add(node, DeviceId(d), arrivals_[d], everywhere);
+      if (const DeviceId device(d); !demanded || *demanded == device)
+        arrivals_.emplace_back(scheduling_.inputs_at(node, device), device);
+    const Nanos everywhere = std::ranges::max(arrivals_).first;
+    for (const auto& [arrival, device] : arrivals_) add(node, device, arrival, everywhere);
   }
 
   void add(NodeIndex node, DeviceId device, Nanos arrival, Nanos everywhere) {
@@ -175,8 +172,8 @@ class EarliestTaskFirst {
       const NodeIndex node = homeless_.back();
       homeless_.pop_back();
       if (scheduling_.is_placed(node)) continue;
-      return {
-          node, scheduling_.demanded(node).value_or(scheduling_.emptiest()), {}, Why::BestEffort};
+      const auto demanded = scheduling_.demanded(node);
+      return {node, demanded.value_or(scheduling_.emptiest()), {}, Why::BestEffort};
     }
     CHECK(best.node >= 0, "a ready node is in no queue");
     return best;
@@ -251,15 +248,9 @@ class EarliestTaskFirst {
   void record(const Choice& choice) {
     if (steps_ == nullptr) return;
     auto candidates = candidates_of(scheduling_, choice.node, cluster_);
-    const PlanningSteps::Candidate at_device = candidates[choice.device.index()];
+    const auto [device, start, finish, fits] = candidates[choice.device.index()];
     const Why why = scheduling_.demanded(choice.node) ? Why::Colocated : choice.why;
-    steps_->steps.push_back({choice.node,
-                             choice.device,
-                             at_device.start,
-                             at_device.finish,
-                             why,
-                             std::move(candidates),
-                             {}});
+    steps_->steps.push_back({choice.node, device, start, finish, why, std::move(candidates), {}});
   }
 
   const Dag& dag_;
@@ -274,7 +265,7 @@ class EarliestTaskFirst {
   std::vector<std::vector<NodeIndex>> members_;  // by co-location group
   std::vector<DeviceQueue> queues_;
   std::vector<NodeIndex> homeless_;
-  std::vector<Nanos> arrivals_;  // of one node, by device
+  std::vector<std::pair<Nanos, DeviceId>> arrivals_;  // of one node, where it may be
 };
 
 }  // namespace

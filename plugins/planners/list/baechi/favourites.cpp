@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/at.h"
-#include "plugins/planners/list/baechi/favourite_piece.h"
 
 namespace strato::baechi {
 namespace {

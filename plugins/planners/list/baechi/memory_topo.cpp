@@ -99,15 +99,10 @@ Schedule memory_topo(const Dag& dag, const TransferTimes& transfers, const Clust
   Scheduling scheduling(dag, transfers, cluster, {.insert = false, .memory = options.memory});
   for (const NodeIndex node : order) {
     const auto [device, why] = filling.take(node);
-    if (steps != nullptr)
-      steps->steps.push_back({node,
-                              device,
-                              scheduling.earliest_start(node, device),
-                              scheduling.earliest_finish(node, device),
-                              why,
-                              {},
-                              {}});
     scheduling.place(node, device);
+    if (steps == nullptr) continue;
+    const Nanos start = scheduling.start(node), finish = scheduling.finish(node);
+    steps->steps.push_back({node, device, start, finish, why, {}, {}});
   }
   return std::move(scheduling).finished();
 }

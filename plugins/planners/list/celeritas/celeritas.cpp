@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "core/base/quantity_text.h"
 #include "core/plugin/api/planner_function.h"
 #include "core/schedule/list/placement.h"
-#include "plugins/planners/list/celeritas/planning.h"
+#include "plugins/planners/list/celeritas/placing.h"
 
 namespace strato {
 namespace {
@@ -21,6 +22,7 @@ struct Settings {
   Recipe recipe;
 
   OptionTable option_table() {
+    Scheduling::Options& scheduling = recipe.placing.scheduling;
     return {
         {"variant",
          paper,
@@ -30,9 +32,9 @@ struct Settings {
         {"range", recipe.range, {1}, "R: ops in one cluster at most; 1: no fusion"},
         {"cluster-memory", recipe.cluster_memory, kPart,
          "M: a cluster's part of the smallest device's memory"},
-        {"memory", recipe.memory, kPart, "part of every device's memory to be used"},
-        {"insert", recipe.insert, "nodes may be put into idle time between others"},
-        {"transfer-tasks", recipe.transfers_are_tasks,
+        {"memory", scheduling.memory, kPart, "part of every device's memory to be used"},
+        {"insert", scheduling.insert, "nodes may be put into idle time between others"},
+        {"transfer-tasks", scheduling.transfers_are_tasks,
          "transfers occupy the devices' communication, one at a time"},
     };
   }
@@ -43,11 +45,20 @@ struct Settings {
 
 struct Attempt {
   Recipe recipe;
-  std::shared_ptr<const Coarse> coarse;
   Placed placed;
   Strategy strategy;
   Score score;
 };
+
+Recipe in_order(Recipe recipe) {  // Order-Place
+  recipe.placing.adjust = false;
+  return recipe;
+}
+
+Recipe with_memory(Recipe recipe, double part) {
+  recipe.placing.scheduling.memory = part;
+  return recipe;
+}
 
 // Makes placements after recipes and keeps the best.
 class PlacementSearch {
@@ -68,7 +79,7 @@ class PlacementSearch {
       attempts[i].score = scores[i];
       ++evaluations_;
       if (best_ && !scores[i].better_than(best_->score)) continue;
-      best_ = std::make_unique<Attempt>(std::move(attempts[i]));
+      best_ = std::move(attempts[i]);
       request_.observer.on_improvement(best_->strategy, best_->score,
                                        {evaluations_, evaluations_, 0, best_->score});
     }
@@ -81,23 +92,19 @@ class PlacementSearch {
     for (const double part : {0.9, 0.8, 0.65, 0.5, 0.35}) {
       if (best_->score.feasible || !best_->placed.schedule.fits || request_.stop.stop_requested())
         return;
-      Recipe smaller = recipe;
-      smaller.memory *= part;
-      attempt({smaller});
+      attempt({with_memory(recipe, part * recipe.placing.scheduling.memory)});
     }
   }
 
   // Tries what order-place finds, then others than the paper's `recipe`.
   void explore(const Recipe& recipe) {
-    Recipe in_order = recipe;
-    in_order.adjust = false;
-    attempt({in_order});
+    attempt({in_order(recipe)});
     shrink_memory();
-    std::vector<Recipe> recipes = alternatives(recipe);
-    const double memory = best_->recipe.memory;  // that Order-Place needs to fit
-    for (std::size_t i = recipes.size(); memory < recipe.memory && i-- > 0;) {
-      recipes.insert(recipes.begin() + static_cast<std::ptrdiff_t>(i), recipes[i]);
-      recipes[i].memory = memory;
+    const double memory = best_->recipe.placing.scheduling.memory;  // that Order-Place needs to fit
+    std::vector<Recipe> recipes;
+    for (const Recipe& each : alternatives(recipe)) {
+      if (memory < recipe.placing.scheduling.memory) recipes.push_back(with_memory(each, memory));
+      recipes.push_back(each);
     }
     recipes.resize(std::min(recipes.size(), tries()));
     if (!request_.stop.stop_requested()) attempt(recipes);
@@ -108,7 +115,7 @@ class PlacementSearch {
     attempt({enforced});
   }
 
-  PlanResult result() const {
+  PlanResult result() {
     PlanResult result;
     result.strategy = best_->strategy;
     result.score = best_->score;
@@ -117,7 +124,7 @@ class PlacementSearch {
     if (!best_->placed.schedule.fits)
       result.note = "not everything found room: what did not went to the emptiest device";
     if (request_.options.record_steps)
-      result.steps = steps_of(fine_, *best_->coarse, best_->recipe);
+      result.steps = steps_of(fine_, coarse_of(best_->recipe), best_->recipe);
     return result;
   }
 
@@ -131,56 +138,58 @@ class PlacementSearch {
   std::vector<Recipe> alternatives(const Recipe& paper) const {
     std::vector<Recipe> recipes = {paper};
     Recipe other = paper;
-    other.by_finish = true;
+    other.placing.by_finish = true;
     other.fastest_first = true;
     for (const std::int64_t divisor : {4, 16, 1, 64}) {
       other.range = std::max<std::int64_t>(1, paper.range / divisor);
       for (const bool adjust : {true, false}) {
-        other.adjust = adjust;
+        other.placing.adjust = adjust;
         recipes.push_back(other);
       }
     }
     return recipes;
   }
 
-  Attempt make(const Recipe& recipe) {
-    Attempt attempt;
-    attempt.recipe = recipe;
+  const Coarse& coarse_of(const Recipe& recipe) {
     auto& coarse = coarse_[{recipe.order, recipe.range, recipe.cluster_memory}];
-    if (coarse == nullptr) coarse = std::make_shared<const Coarse>(coarsen(fine_, recipe));
-    attempt.coarse = coarse;
-    attempt.placed = place(fine_, *coarse, recipe);
-    attempt.strategy = strategy_of(fine_.problem, attempt.placed.schedule,
-                                   coarse->fusion.cluster_of, recipe.enforce_order);
-    return attempt;
+    if (!coarse) coarse = coarsen(fine_, recipe);
+    return *coarse;
   }
 
-  std::vector<PlanResult::Fact> facts() const {
-    const Coarse& coarse = *best_->coarse;
-    const Recipe& recipe = best_->recipe;
-    std::vector<PlanResult::Fact> facts;
-    facts.push_back({"nodes", fmt::format("{} -> {}", fine_.dag.size(), coarse.dag.size())});
-    facts.push_back({"communication to computing",
-                     significant_text(communication_to_computing(fine_.weights)) + " -> " +
-                         significant_text(communication_to_computing(coarse.weights))});
-    facts.push_back({"moves", std::to_string(best_->placed.moves)});
-    facts.push_back({"range", std::to_string(recipe.range)});
-    if (recipe.memory < 1) facts.push_back({"memory planned with", percent_text(recipe.memory)});
+  Attempt make(const Recipe& recipe) {
+    const Coarse& coarse = coarse_of(recipe);
+    Placed placed = place(fine_, coarse, recipe);
+    Strategy strategy =
+        strategy_of(fine_.problem, placed.schedule, coarse.fusion.cluster_of, recipe.enforce_order);
+    return {recipe, std::move(placed), std::move(strategy), {}};
+  }
+
+  std::vector<PlanResult::Fact> facts() {
+    const Coarse& coarse = coarse_of(best_->recipe);
+    const auto ratio = [](const Weights& weights) {
+      return significant_text(communication_to_computing(weights));
+    };
+    std::vector<PlanResult::Fact> facts = {
+        {"nodes", fmt::format("{} -> {}", fine_.dag.size(), coarse.dag.size())},
+        {"communication to computing",
+         fmt::format("{} -> {}", ratio(fine_.weights), ratio(coarse.weights))},
+        {"moves", fmt::to_string(best_->placed.moves)},
+        {"range", fmt::to_string(best_->recipe.range)}};
+    if (const double memory = best_->recipe.placing.scheduling.memory; memory < 1)
+      facts.push_back({"memory planned with", percent_text(memory)});
     return facts;
   }
 
   const PlanRequest& request_;
   Fine fine_;
-  std::map<std::tuple<Order, std::int64_t, double>, std::shared_ptr<const Coarse>> coarse_;
-  std::unique_ptr<Attempt> best_;
+  std::map<std::tuple<Order, std::int64_t, double>, std::optional<Coarse>> coarse_;
+  std::optional<Attempt> best_;
   std::int64_t evaluations_ = 0;
 };
 
 PlanResult order_place(const PlanRequest& request, const Settings& settings) {
-  Recipe recipe = settings.recipe;
-  recipe.adjust = false;
   PlacementSearch planning(request);
-  planning.attempt({recipe});
+  planning.attempt({in_order(settings.recipe)});
   if (!settings.paper) planning.shrink_memory();
   return planning.result();
 }

@@ -1,5 +1,5 @@
 // celeritas and order-place: Celeritas (sections 4 and 5). Ops are fused into clusters of
-// consecutive ones of the CPD-TOPO order by Kernighan's dynamic program (core/search/schedule/
+// consecutive ones of the CPD-TOPO order by Kernighan's dynamic program (core/schedule/dag/
 // fusion.h), and the clusters placed in order (placing.h). order-place with range=1 and order=dfs
 // or m is the placement of the Standard Evaluation (4.2.2).
 //

@@ -1,12 +1,14 @@
 #include "plugins/planners/list/celeritas/placing.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "core/base/quantity_text.h"
-#include "core/schedule/dag/transfer_times.h"
+#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/list/placement.h"
+#include "core/search/evaluate/baselines.h"
 
 namespace strato::celeritas {
 namespace {
@@ -40,10 +42,8 @@ class Placer {
     // Order-Place goes on from where it was when a co-location group called a node elsewhere.
     if (options_.adjust || choice.why == Why::NextInOrder) current_ = choice.device;
     if (steps_ == nullptr) return;
-    const Nanos finish = scheduling_.finish(node);
-    const GpuTypeId gpu = cluster_.device(choice.device).type;
-    steps_->push_back({node, choice.device, finish - dag_.time(node, gpu), finish, choice.why,
-                       std::move(candidates), std::move(choice.remark)});
+    steps_->push_back({node, choice.device, scheduling_.start(node), scheduling_.finish(node),
+                       choice.why, std::move(candidates), std::move(choice.remark)});
   }
 
   Placed finished() && { return {std::move(scheduling_).finished(), moves_}; }
@@ -55,9 +55,10 @@ class Placer {
   }
 
   Choice next_in_order(NodeIndex node) const {
-    for (auto at = std::ranges::find(options_.devices, current_); at != options_.devices.end();
-         ++at)
-      if (scheduling_.has_room(node, *at)) return {*at, Why::NextInOrder, {}};
+    const auto found =
+        std::find_if(std::ranges::find(options_.devices, current_), options_.devices.end(),
+                     [&](DeviceId device) { return scheduling_.has_room(node, device); });
+    if (found != options_.devices.end()) return {*found, Why::NextInOrder, {}};
     return {scheduling_.emptiest(), Why::BestEffort, {}};
   }
 
@@ -94,7 +95,8 @@ class Placer {
     const Nanos back = back_cost(node, best);
     std::string remark;
     if (steps_ != nullptr)
-      remark = "waiting costs " + time_text(waiting) + ", sending back " + time_text(back);
+      remark =
+          fmt::format("waiting costs {}, sending back {}", time_text(waiting), time_text(back));
     if (waiting > back) return {best, Why::WorthMoving, std::move(remark)};
     return {current_, Why::WithPrevious, std::move(remark)};
   }
@@ -109,6 +111,45 @@ class Placer {
   std::int64_t moves_ = 0;
 };
 
+std::vector<NodeIndex> ordered(const Dag& dag, const Weights& weights, Order order) {
+  switch (order) {
+    case Order::Cpd:
+      return cpd_topo(dag, weights);
+    case Order::Dfs:
+      return dfs_topo(dag);
+    case Order::M:
+      return m_topo(dag);
+  }
+  return {};
+}
+
+PlanningSteps::Ranking ranking_of(const Coarse& coarse) {
+  std::vector<Nanos> levels = t_levels(coarse.dag, coarse.weights);
+  const std::vector<Nanos> below = b_levels(coarse.dag, coarse.weights);
+  for (std::size_t i = 0; i < below.size(); ++i) levels[i] += below[i];
+  return {"t-level + b-level", std::move(levels), coarse.order, critical_path(coarse.dag, below)};
+}
+
+PlanningSteps::Fusion fusion_of(const Fine& fine, const Coarse& coarse) {
+  const Fusion& fusion = coarse.fusion;
+  std::vector<OpId> sequence;
+  for (NodeIndex node : fusion.sequence) sequence.emplace_back(at(node));
+  return {std::move(sequence),
+          fusion.cost,
+          fusion.before,
+          fusion.breaks,
+          communication_to_computing(fine.weights),
+          communication_to_computing(coarse.weights)};
+}
+
+// A cluster goes by the op that takes longest in it.
+std::string name_of(const Fine& fine, const std::vector<OpId>& ops) {
+  const auto longest =
+      std::ranges::max_element(ops, {}, [&](OpId op) { return fine.weights.node[op.index()]; });
+  const std::string& name = fine.problem.graph->op(*longest).name;
+  return ops.size() == 1 ? name : fmt::format("{} +{}", name, ops.size() - 1);
+}
+
 }  // namespace
 
 Placed place(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
@@ -117,6 +158,56 @@ Placed place(const Dag& dag, const TransferTimes& transfers, const Cluster& clus
   Placer placer(dag, transfers, cluster, options, steps);
   for (NodeIndex node : order) placer.place(node);
   return std::move(placer).finished();
+}
+
+Fine::Fine(const Problem& given)
+    : problem(given),
+      dag(dag_of(given)),
+      transfers(dag, *given.cluster, *given.cost),
+      weights(mean_weights(dag, *given.cluster, transfers)) {
+  for (std::size_t d = 0; d < given.cluster->device_count(); ++d) by_number.emplace_back(d);
+  fastest_first = by_number;
+  const auto times = graph_times(given);
+  std::ranges::stable_sort(fastest_first, {},
+                           [&](DeviceId d) { return times[given.cluster->device(d).type]; });
+}
+
+Coarse coarsen(const Fine& fine, const Recipe& recipe) {
+  const Problem& problem = fine.problem;
+  Fusion fusion =
+      fuse_colocated(fine.dag, fine.weights.edge, ordered(fine.dag, fine.weights, recipe.order),
+                     fusion_limits(*problem.cluster, recipe.range, recipe.cluster_memory));
+  Dag dag = contract(fine.dag, fusion.cluster_of);
+  TransferTimes transfers(dag, *problem.cluster, *problem.cost);
+  Weights weights = mean_weights(dag, *problem.cluster, transfers);
+  std::vector<NodeIndex> order = ordered(dag, weights, recipe.order);
+  return {std::move(fusion), std::move(dag), std::move(transfers), std::move(weights),
+          std::move(order)};
+}
+
+Placed place(const Fine& fine, const Coarse& coarse, const Recipe& recipe,
+             std::vector<PlanningSteps::Step>* steps) {
+  PlacingOptions options = recipe.placing;
+  options.devices = recipe.fastest_first ? fine.fastest_first : fine.by_number;
+  return place(coarse.dag, coarse.transfers, *fine.problem.cluster, coarse.order, options, steps);
+}
+
+std::shared_ptr<const PlanningSteps> steps_of(const Fine& fine, const Coarse& coarse,
+                                              const Recipe& recipe) {
+  auto steps = std::make_shared<PlanningSteps>();
+  steps->algorithm = recipe.placing.adjust ? "Adjusting Placement (Celeritas 5.2, Algorithm 2)"
+                                           : "Order-Place (Celeritas 5.2)";
+  steps->nodes.resize(coarse.dag.size());
+  for (std::size_t op = 0; op < fine.dag.size(); ++op)
+    steps->nodes[at(coarse.fusion.cluster_of[op])].emplace_back(op);
+  for (const std::vector<OpId>& ops : steps->nodes) steps->names.push_back(name_of(fine, ops));
+  for (NodeIndex from = 0; at(from) < coarse.dag.size(); ++from)
+    for (const DagEdge& edge : coarse.dag.successors(from))
+      steps->edges.push_back({from, edge.node, coarse.dag.bytes(edge.edge)});
+  steps->ranking = ranking_of(coarse);
+  if (recipe.range > 1) steps->fusion = fusion_of(fine, coarse);
+  place(fine, coarse, recipe, &steps->steps);
+  return steps;
 }
 
 }  // namespace strato::celeritas

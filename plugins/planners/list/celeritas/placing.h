@@ -1,15 +1,25 @@
-// The two ways to place the nodes of a dag one by one: in order by memory (Order-Place, Celeritas
-// 5.2; the Standard Evaluation's placement, 4.2), and with adjustments (Adjusting Placement,
-// Algorithm 2).
+// The steps from a problem to a placement: order, fuse, order again, place (Celeritas, figure 2).
+//
+// There are two ways to place the nodes of a dag one by one. Order-Place (5.2; the Standard
+// Evaluation's placement, 4.2) stays on one device until a node finds no room there, then goes on
+// to the next device that has room, and never back. Adjusting Placement (Algorithm 2) stays on the
+// device of the node before, unless that has no room, or another device is earlier by more than it
+// takes to send results back (Equation 9). In both the first node of a co-location group decides
+// for the others (6.1), and when all devices are full the emptiest takes the node: the schedule
+// then does not fit.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "core/schedule/dag/fusion.h"
+#include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule.h"
 #include "core/schedule/list/steps.h"
+#include "core/search/api/problem.h"
 
 namespace strato::celeritas {
 
@@ -24,19 +34,52 @@ struct PlacingOptions {
 
 struct Placed {
   Schedule schedule;
-  std::int64_t moves =
-      0;  // nodes that an adjustment took to another device than their forerunner's
+  // Nodes that an adjustment took to another device than their forerunner's.
+  std::int64_t moves = 0;
 };
 
 // `order`: a topological order of all nodes. `steps`: gets one step a node, or null.
-//
-// Order-Place stays on one device until a node finds no room there, then goes on to the next device
-// that has room, and never back. Adjusting Placement stays on the device of the node before, unless
-// that has no room, or another device is earlier by more than it takes to send results back
-// (Equation 9). In both the first node of a co-location group decides for the others (6.1), and
-// when all devices are full the emptiest takes the node: the schedule then does not fit.
 Placed place(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
              std::span<const NodeIndex> order, const PlacingOptions& options,
              std::vector<PlanningSteps::Step>* steps = nullptr);
+
+enum class Order : std::uint8_t { Cpd, Dfs, M };
+
+// The choices in making one placement. The defaults are the paper's.
+struct Recipe {
+  Order order = Order::Cpd;
+  std::int64_t range = 200;      // R; 1: no fusion
+  double cluster_memory = 0.25;  // M, of the smallest device's memory
+  bool fastest_first = false;    // fill fast devices first; false: by number
+  bool enforce_order = false;    // ops run in the order of the schedule
+  // Without devices: fastest_first says them. Transfers are tasks (6.1).
+  PlacingOptions placing{.devices = {}, .scheduling = {.transfers_are_tasks = true}};
+};
+
+// The graph and its weights, which are the same whatever the recipe.
+struct Fine {
+  explicit Fine(const Problem& problem);
+  Problem problem;
+  Dag dag;  // a node an op
+  TransferTimes transfers;
+  Weights weights;
+  std::vector<DeviceId> by_number, fastest_first;
+};
+
+struct Coarse {
+  Fusion fusion;
+  Dag dag;
+  TransferTimes transfers;
+  Weights weights;
+  std::vector<NodeIndex> order;
+};
+Coarse coarsen(const Fine& fine, const Recipe& recipe);
+
+Placed place(const Fine& fine, const Coarse& coarse, const Recipe& recipe,
+             std::vector<PlanningSteps::Step>* steps = nullptr);
+
+// The whole of it, to be replayed.
+std::shared_ptr<const PlanningSteps> steps_of(const Fine& fine, const Coarse& coarse,
+                                              const Recipe& recipe);
 
 }  // namespace strato::celeritas

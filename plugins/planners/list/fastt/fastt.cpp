@@ -1,14 +1,15 @@
 #include "plugins/planners/list/fastt/fastt.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 #include <optional>
 #include <utility>
 
+#include "core/base/at.h"
 #include "core/plugin/api/planner_function.h"
 #include "core/search/evaluate/baselines.h"
-#include "plugins/planners/list/fastt/bound.h"
 #include "plugins/planners/list/fastt/translate.h"
 
 namespace strato {
@@ -65,19 +66,14 @@ struct Settings {
 struct Recipe {
   std::size_t replicas = 1;
   DposOptions dpos;
-  friend bool operator==(const Recipe& a, const Recipe& b) {
-    return a.replicas == b.replicas && a.dpos.devices == b.dpos.devices &&
-           a.dpos.memory == b.dpos.memory &&
-           a.dpos.critical_path_device == b.dpos.critical_path_device;
-  }
 };
 
 struct Attempt {
   Recipe recipe;
-  Plan plan;
-  Translation translation;
-  Strategy strategy;
-  Score score;
+  Plan plan = {};
+  Translation translation = {};
+  Strategy strategy = {};
+  Score score = {};
   int splits = 0;
 };
 
@@ -111,16 +107,14 @@ class PlacementSearch {
         less.dpos.memory = memory;
         keep_better(best, attempt(less));
       }
-    PlanResult result;
-    if (request_.options.record_steps) result.steps = recorded(*best);
+    std::shared_ptr<PlanningSteps> steps;
+    if (request_.options.record_steps) steps = recorded(*best);
     if (settings_.split) best = split(std::move(*best));
+    if (steps) steps->trials = best->plan.trials;
+    PlanResult result;
     result.facts = facts(bound_of(*best->plan.dpos));
     add_facts(*best, result.facts);
-    if (result.steps) {
-      auto steps = std::make_shared<PlanningSteps>(*result.steps);
-      steps->trials = best->plan.trials;
-      result.steps = std::move(steps);
-    }
+    result.steps = std::move(steps);
     result.strategy = std::move(best->strategy);
     result.score = best->score;
     result.evaluations = evaluations_;
@@ -136,22 +130,19 @@ class PlacementSearch {
                                     (settings_.graph != Settings::Scheduled::Model && fits);
     std::vector<Recipe> recipes;
     const auto add = [&](std::size_t replicas, std::size_t count, bool path_device) {
-      Recipe recipe;
-      recipe.replicas = replicas;
-      recipe.dpos.devices.assign(devices.begin(),
-                                 devices.begin() + static_cast<std::ptrdiff_t>(count));
+      const auto end = devices.begin() + static_cast<std::ptrdiff_t>(count);
+      Recipe recipe{replicas,
+                    {.devices = {devices.begin(), end}, .critical_path_device = path_device}};
       std::ranges::sort(recipe.dpos.devices);
-      recipe.dpos.critical_path_device = path_device;
-      if (std::ranges::find(recipes, recipe) == recipes.end()) recipes.push_back(recipe);
+      recipes.push_back(std::move(recipe));
     };
     add(from_data_parallel ? all : 1, all, true);
     if (settings_.paper) return recipes;
     add(recipes.front().replicas, all, false);
-    const bool both = settings_.graph == Settings::Scheduled::Best;
     for (std::size_t count = all / 2; count > 0; count /= 2)
       add(from_data_parallel ? count : 1, count, true);
-    if (both && from_data_parallel) add(1, all, true);
-    if (both && !from_data_parallel) add(all, all, true);
+    if (settings_.graph == Settings::Scheduled::Best && all > 1)
+      add(from_data_parallel ? 1 : all, all, true);
     return recipes;
   }
 
@@ -179,7 +170,7 @@ class PlacementSearch {
   }
 
   Attempt attempt(const Recipe& recipe) {
-    Attempt made{recipe, make_plan(problem_, recipe.replicas, recipe.dpos), {}, {}, {}, 0};
+    Attempt made{recipe, make_plan(problem_, recipe.replicas, recipe.dpos)};
     translate(made);
     return made;
   }
@@ -215,28 +206,30 @@ class PlacementSearch {
 
   // Algorithm 2 on the best attempt. The paper takes what it finds; we only where it is faster.
   Attempt split(Attempt best) {
-    Attempt with = settings_.paper ? std::move(best) : Attempt{best.recipe, {}, {}, {}, {}, 0};
-    if (!settings_.paper) with.plan = make_plan(problem_, with.recipe.replicas, with.recipe.dpos);
+    if (settings_.paper) {
+      best.splits = os_dpos(problem_, best.plan, settings_.splitting, request_.stop);
+      translate(best);
+      return best;
+    }
+    Attempt with{best.recipe, make_plan(problem_, best.recipe.replicas, best.recipe.dpos)};
     with.splits = os_dpos(problem_, with.plan, settings_.splitting, request_.stop);
-    if (with.splits > 0 || settings_.paper) translate(with);
-    if (settings_.paper || (with.splits > 0 && with.score.better_than(best.score))) return with;
+    if (with.splits > 0) translate(with);
+    if (with.splits > 0 && with.score.better_than(best.score)) return with;
     best.plan.trials = std::move(with.plan.trials);
     return best;
   }
 
   void add_facts(const Attempt& best, std::vector<PlanResult::Fact>& facts) const {
-    const std::size_t count = best.plan.dpos->devices().size();
-    facts.push_back({"devices used", std::to_string(count) + " of " +
-                                         std::to_string(problem_.cluster->device_count())});
-    facts.push_back(
-        {"scheduled graph",
-         best.recipe.replicas > 1
-             ? "data parallel, " + std::to_string(best.plan.graph.replicas()) + " replicas"
-             : "model"});
-    facts.push_back({"gradients", std::string(name_of(best.translation.sync))});
-    facts.push_back({"order enforced", best.translation.with_order ? "yes" : "no"});
-    facts.push_back({"ops split", std::to_string(best.splits) + " (of " +
-                                      std::to_string(best.plan.trials.size()) + " tried)"});
+    facts.insert(
+        facts.end(),
+        {{"devices used", fmt::format("{} of {}", best.plan.dpos->devices().size(),
+                                      problem_.cluster->device_count())},
+         {"scheduled graph", best.recipe.replicas > 1 ? fmt::format("data parallel, {} replicas",
+                                                                    best.plan.graph.replicas())
+                                                      : "model"},
+         {"gradients", std::string(name_of(best.translation.sync))},
+         {"order enforced", best.translation.with_order ? "yes" : "no"},
+         {"ops split", fmt::format("{} (of {} tried)", best.splits, best.plan.trials.size())}});
   }
 
   std::shared_ptr<PlanningSteps> recorded(const Attempt& attempt) const {
@@ -248,7 +241,7 @@ class PlacementSearch {
       steps->names.push_back(name_of(*problem_.graph, node));
     }
     const Dag& dag = attempt.plan.graph.dag;
-    for (NodeIndex node = 0; node < static_cast<NodeIndex>(dag.size()); ++node) {
+    for (NodeIndex node = 0; at(node) < dag.size(); ++node) {
       steps->ranking.value.push_back(dpos.rank(node));
       for (const DagEdge& edge : dag.successors(node))
         steps->edges.push_back({node, edge.node, dag.bytes(edge.edge)});
@@ -256,7 +249,7 @@ class PlacementSearch {
     steps->ranking.name = "upward rank";
     steps->ranking.order.assign(dpos.order().begin(), dpos.order().end());
     steps->ranking.critical_path.assign(dpos.critical_path().begin(), dpos.critical_path().end());
-    steps->steps = attempt.plan.dpos->steps();
+    steps->steps = dpos.steps();
     return steps;
   }
 

@@ -1,5 +1,7 @@
 #include "plugins/planners/list/fastt/os_dpos.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/base/at.h"
@@ -41,8 +43,8 @@ class Splitter {
 
  private:
   void try_all(NodeIndex node) {
+    if (!is_whole(node)) return;
     const NodeInfo& info = plan_.graph.nodes[at(node)];
-    if (info.role != Role::Replica && info.role != Role::Single) return;
     const int most = static_cast<int>(plan_.dpos->devices().size());
     if (splits_along_batch(*problem_.graph, info.op))
       for (int parts = 2; parts <= most && !stop_.stop_requested(); ++parts)
@@ -52,13 +54,15 @@ class Splitter {
     for (const SplitAxis& axis : split_axes(*problem_.graph, info.op)) try_axis(info.op, axis);
   }
 
+  bool is_whole(NodeIndex node) const {  // a copy of an op that is not in parts
+    const Role role = plan_.graph.nodes[at(node)].role;
+    return role == Role::Replica || role == Role::Single;
+  }
+
   void try_axis(OpId op, const SplitAxis& axis) {
     const std::vector<NodeIndex>& replicas = plan_.graph.of_op[op];
-    const bool untouched = std::ranges::all_of(replicas, [&](NodeIndex replica) {
-      const Role role = plan_.graph.nodes[at(replica)].role;
-      return role == Role::Replica || role == Role::Single;
-    });
-    if (!untouched) return;  // a replica is in parts
+    if (!std::ranges::all_of(replicas, [&](NodeIndex replica) { return is_whole(replica); }))
+      return;
     const Tensor& made = problem_.graph->tensor(problem_.graph->op(op).outputs.front());
     const std::int64_t extent = made.shape[at(axis.axis)];
     const auto most =
@@ -81,12 +85,10 @@ class Splitter {
     plan_.dpos->take(best_->edit);
     std::vector<NodeIndex>& of_op = plan_.graph.of_op[best_->op];
     for (const NodeIndex node : best_->edit.removed) std::erase(of_op, node);
-    const std::size_t first = plan_.graph.nodes.size();
-    for (std::size_t i = 0; i < best_->added.size(); ++i) {
-      plan_.graph.nodes.push_back(best_->added[i]);
-      const Role role = best_->added[i].role;
-      if (role == Role::Part || role == Role::Slice)
-        of_op.push_back(static_cast<NodeIndex>(first + i));
+    for (const NodeInfo& info : best_->added) {
+      if (info.role == Role::Part || info.role == Role::Slice)
+        of_op.push_back(static_cast<NodeIndex>(plan_.graph.nodes.size()));
+      plan_.graph.nodes.push_back(info);
     }
     if (best_->axis != kBatchAxis) plan_.split_axis[best_->op] = best_->axis;
   }
@@ -138,6 +140,47 @@ std::vector<NodeIndex> scheduled_critical_path(const Dpos& dpos) {
     node = next;
   }
   return path;
+}
+
+double Bound::ratio() const { return least > Nanos() ? finish / least : finish > Nanos() ? 0 : 1; }
+
+Bound bound_of(const Dpos& dpos) {
+  Bound bound;
+  bound.finish = dpos.makespan();
+  std::vector<Nanos> work(dpos.dag().size()), transfers(dpos.dag().size());
+  Nanos all;
+  const auto order = dpos.order();
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const NodeIndex node = order[i];
+    Nanos shortest = Nanos::max(), work_after, transfers_after;
+    for (const DeviceId device : dpos.devices())
+      shortest = std::min(shortest, dpos.time(node, device));
+    for (const EditableDag::Half& half : dpos.dag().successors(node)) {
+      const auto next = at(half.node);
+      work_after = std::max(work_after, work[next]);
+      transfers_after = std::max(transfers_after, dpos.longest_transfer(half) + transfers[next]);
+    }
+    all += shortest;
+    work[at(node)] = shortest + work_after;
+    transfers[at(node)] = transfers_after;
+    bound.least = std::max(bound.least, shortest + work_after);
+    bound.longest_transfers = std::max(bound.longest_transfers, transfers_after);
+  }
+  const auto devices = static_cast<std::int64_t>(dpos.devices().size());
+  bound.least = std::max(bound.least, Nanos((all.value + devices - 1) / devices));
+  return bound;
+}
+
+std::vector<PlanResult::Fact> facts(const Bound& bound) {
+  const auto milliseconds = [](Nanos time) {
+    return fmt::format("{:.3f} ms", to_seconds(time) * 1e3);
+  };
+  return {{"DPOS finish time (its own cost model)", milliseconds(bound.finish)},
+          {"w_opt is at least", milliseconds(bound.least)},
+          {"C_max", milliseconds(bound.longest_transfers)},
+          {"Theorem 1 with that w_opt: 2 w_opt + C_max",
+           milliseconds(bound.least * 2 + bound.longest_transfers)},
+          {"guaranteed: at most", fmt::format("{:.2f} w_opt", bound.ratio())}};
 }
 
 }  // namespace strato::fastt

@@ -1,9 +1,11 @@
 #include "plugins/planners/list/fastt/replica_graph.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 
 #include "core/base/at.h"
-#include "core/base/error.h"
 #include "core/program/value/tables.h"
 
 namespace strato::fastt {
@@ -22,9 +24,7 @@ class Builder {
         sum_(graph_.tensor_count(), -1) {
     result_.batch = graph_.batch();
     replicas = std::clamp<std::size_t>(replicas, 1, static_cast<std::size_t>(graph_.batch()));
-    std::vector<DeviceShare> shares;
-    for (std::size_t i = 0; i < replicas; ++i) shares.push_back({DeviceId(i), 1});
-    result_.samples = apportion(graph_.batch(), shares);
+    result_.samples = equal_parts(graph_.batch(), replicas);
     result_.of_op.resize(graph_.op_count());
   }
 
@@ -83,13 +83,13 @@ class Builder {
     }
   }
 
-  template <class Time>
-  NodeIndex add(const NodeInfo& info, Bytes memory, std::int32_t colocation, const Time& time) {
-    std::vector<Nanos> times;
-    for (std::size_t type = 0; type < problem_.cluster->gpu_types().size(); ++type)
-      times.push_back(time(GpuTypeId(type)));
+  NodeIndex add(const NodeInfo& info, Bytes memory, std::int32_t colocation,
+                const std::vector<Nanos>& times) {
     result_.nodes.push_back(info);
     return builder_.add_node(times, memory, colocation);
+  }
+  std::vector<Nanos> no_time() const {
+    return std::vector<Nanos>(problem_.cluster->gpu_types().size());
   }
 
   std::int32_t group_of(OpId update) {
@@ -102,7 +102,7 @@ class Builder {
     if (node < 0)
       node = add({Role::Variable, graph_.update_of(parameter), parameter, 0, result_.batch},
                  graph_.tensor(parameter).bytes() * 2, group_of(graph_.update_of(parameter)),
-                 [](GpuTypeId) { return Nanos(); });
+                 no_time());
     return node;
   }
 
@@ -112,10 +112,11 @@ class Builder {
     if (node >= 0) return node;
     const Bytes bytes = graph_.tensor(tensor).bytes();
     const auto terms = static_cast<std::int64_t>(result_.replicas());
-    node = add({Role::Sum, producer(tensor), tensor, 0, result_.batch}, Bytes(),
-               is_update(reader) ? group_of(reader) : -1, [&](GpuTypeId gpu) {
-                 return std::max(Nanos(1), problem_.cost->local_move(gpu, bytes * (terms + 1)));
-               });
+    node =
+        add({Role::Sum, producer(tensor), tensor, 0, result_.batch}, Bytes(),
+            is_update(reader) ? group_of(reader) : -1, times_by_gpu(problem_, [&](GpuTypeId gpu) {
+              return problem_.cost->local_move(gpu, bytes * (terms + 1));
+            }));
     for (const NodeIndex term : result_.of_op[producer(tensor)])
       builder_.add_edge(term, node, bytes);
     return node;
@@ -143,12 +144,12 @@ class Builder {
     const bool alias = is_alias(graph_, id);
     for (std::size_t r = 0; r < count; ++r) {
       const std::int64_t samples = role_[id] == Role::Replica ? result_.samples[r] : result_.batch;
-      const NodeIndex node = add(
-          {role_[id], id, {}, static_cast<std::int32_t>(r), samples},
-          state + kept_[id] * samples / result_.batch, is_update(id) ? group_of(id) : -1,
-          [&](GpuTypeId gpu) {
-            return alias ? Nanos() : std::max(Nanos(1), problem_.cost->compute(id, gpu, samples));
-          });
+      const NodeIndex node =
+          add({role_[id], id, {}, static_cast<std::int32_t>(r), samples},
+              state + kept_[id] * samples / result_.batch, is_update(id) ? group_of(id) : -1,
+              alias ? no_time() : times_by_gpu(problem_, [&](GpuTypeId gpu) {
+                return problem_.cost->compute(id, gpu, samples);
+              }));
       result_.of_op[id].push_back(node);
       for (const TensorId input : inputs) add_input(input, id, node, r);
     }
@@ -172,9 +173,8 @@ class Builder {
     if (!tensor.producer.valid()) return;
     if (needs_sum(input, op)) return builder_.add_edge(sum_[input], node, tensor.bytes());
     const std::vector<NodeIndex>& makers = result_.of_op[tensor.producer];
-    const bool all = role_[op] == Role::Single && role_[tensor.producer] == Role::Replica &&
-                     tensor.batch.kind == BatchKind::Batched;
-    if (all) {
+    if (role_[op] == Role::Single && role_[tensor.producer] == Role::Replica &&
+        tensor.batch.kind == BatchKind::Batched) {  // all of it
       for (std::size_t r = 0; r < makers.size(); ++r)
         builder_.add_edge(makers[r], node, slice(tensor, result_.samples[r]));
       return;
@@ -196,6 +196,13 @@ class Builder {
 
 }  // namespace
 
+std::vector<std::int64_t> equal_parts(std::int64_t total, std::size_t parts) {
+  const auto count = static_cast<std::int64_t>(parts);
+  std::vector<std::int64_t> result(parts, total / count);
+  std::fill_n(result.begin(), total % count, total / count + 1);
+  return result;
+}
+
 ReplicaGraph replica_graph(const Problem& problem, std::size_t replicas) {
   return Builder(problem, replicas).run();
 }
@@ -211,26 +218,13 @@ bool splits_along_batch(const Graph& graph, OpId id) {
 }
 
 std::string name_of(const Graph& graph, const NodeInfo& node) {
-  const std::string& op = graph.op(node.op).name;
-  switch (node.role) {
-    case Role::Single:
-      return op;
-    case Role::Replica:
-    case Role::Copy:
-      return op + " (" + std::to_string(node.replica + 1) + ")";
-    case Role::Variable:
-      return "variable " + graph.tensor(node.tensor).name;
-    case Role::Sum:
-      return "sum of " + graph.tensor(node.tensor).name;
-    case Role::Part:
-    case Role::Slice:
-      return "part of " + op;
-    case Role::Split:
-      return "split of " + op;
-    case Role::Join:
-      return "join of " + op;
-  }
-  return op;
+  constexpr std::array kForms = {"{} ({})",     "{} ({})",     "{}",
+                                 "variable {}", "sum of {}",   "part of {}",
+                                 "part of {}",  "split of {}", "join of {}"};  // by role
+  const std::string& what =
+      node.tensor.valid() ? graph.tensor(node.tensor).name : graph.op(node.op).name;
+  return fmt::format(fmt::runtime(kForms[static_cast<std::size_t>(node.role)]), what,
+                     node.replica + 1);
 }
 
 }  // namespace strato::fastt

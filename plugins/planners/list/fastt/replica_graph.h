@@ -7,6 +7,7 @@
 // depend on the batch have a copy for every replica; other ops that do not split stand once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -45,6 +46,18 @@ struct ReplicaGraph {
 
   std::size_t replicas() const { return samples.size(); }
 };
+
+// As equal as whole numbers can be, the larger ones first.
+std::vector<std::int64_t> equal_parts(std::int64_t total, std::size_t parts);
+
+// A node's time on each GPU type: work that exists takes at least a nanosecond.
+template <class Time>
+std::vector<Nanos> times_by_gpu(const Problem& problem, const Time& time) {
+  std::vector<Nanos> times;
+  for (std::size_t type = 0; type < problem.cluster->gpu_types().size(); ++type)
+    times.push_back(std::max(Nanos(1), time(GpuTypeId(type))));
+  return times;
+}
 
 // `replicas` is cut down to the samples that there are.
 ReplicaGraph replica_graph(const Problem& problem, std::size_t replicas);

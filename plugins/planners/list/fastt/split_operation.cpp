@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "core/base/at.h"
-#include "core/base/error.h"
-#include "core/strategy/value/strategy.h"
 
 namespace strato::fastt {
 namespace {
@@ -23,8 +22,8 @@ class Splitting {
         graph_(*problem.graph),
         nodes_(nodes),
         dpos_(dpos),
-        weights_(std::move(weights)) {
-    for (const std::int64_t weight : weights_) total_ += weight;
+        weights_(std::move(weights)),
+        total_(std::accumulate(weights_.begin(), weights_.end(), std::int64_t{0})) {
     split_.edit.removed = std::move(replaced);
     split_.op = info(split_.edit.removed.front()).op;
     split_.parts = static_cast<int>(weights_.size());
@@ -32,7 +31,18 @@ class Splitting {
     outputs_of_all();
   }
 
-  // `is_cut`: whether parts read only their piece of a tensor.
+  // `is_cut`: whether parts read only their piece of a tensor. `time`: of a part on a GPU type.
+  // `adds_up`: every part makes partial sums of all of it, instead of its piece.
+  template <class IsCut, class Time>
+  Split split(Role role, const std::vector<std::int64_t>& samples, const IsCut& is_cut,
+              const Time& time, bool adds_up) {
+    add_inputs(is_cut);
+    add_parts(role, samples, time);
+    add_outputs(adds_up);
+    return std::move(split_);
+  }
+
+ private:
   template <class IsCut>
   void add_inputs(const IsCut& is_cut) {
     for (const auto& [from, bytes] : inputs_) {
@@ -47,19 +57,18 @@ class Splitting {
   }
 
   template <class Time>
-  void add_parts(Role role, const std::vector<std::int64_t>& samples, const Time& times) {
+  void add_parts(Role role, const std::vector<std::int64_t>& samples, const Time& time) {
     Bytes memory;
     for (const NodeIndex node : split_.edit.removed) memory += dpos_.dag().memory(node);
     for (std::size_t p = 0; p < weights_.size(); ++p) {
-      parts_.push_back(
-          add(role, split_.op, samples[p], rounded_part(memory, weights_[p], total_), times(p)));
+      parts_.push_back(add(role, split_.op, samples[p], rounded_part(memory, weights_[p], total_),
+                           times_by_gpu(problem_, [&](GpuTypeId gpu) { return time(p, gpu); })));
       for (const auto& [source, cut, whole] : sources_)
         split_.edit.edges.push_back(
             {source, parts_.back(), rounded_part(cut, weights_[p], total_) + whole});
     }
   }
 
-  // `adds_up`: every part makes partial sums of all of it, instead of its piece.
   void add_outputs(bool adds_up) {
     const auto count = static_cast<std::int64_t>(parts_.size());
     for (const auto& [to, bytes] : outputs_) {
@@ -75,17 +84,6 @@ class Splitting {
     }
   }
 
-  std::vector<Nanos> times_of(NodeIndex node) const {
-    std::vector<Nanos> times;
-    for (std::size_t type = 0; type < types(); ++type)
-      times.push_back(dpos_.dag().time(node, GpuTypeId(type)));
-    return times;
-  }
-  std::size_t types() const { return problem_.cluster->gpu_types().size(); }
-
-  Split split_;
-
- private:
   const NodeInfo& info(NodeIndex node) const { return nodes_[at(node)]; }
 
   void inputs_of_all() {
@@ -131,10 +129,8 @@ class Splitting {
   }
 
   std::vector<Nanos> local_move(Bytes bytes) const {
-    std::vector<Nanos> times;
-    for (std::size_t type = 0; type < types(); ++type)
-      times.push_back(std::max(Nanos(1), problem_.cost->local_move(GpuTypeId(type), bytes)));
-    return times;
+    return times_by_gpu(problem_,
+                        [&](GpuTypeId gpu) { return problem_.cost->local_move(gpu, bytes); });
   }
 
   NodeIndex add(Role role, OpId op, std::int64_t samples, Bytes memory, std::vector<Nanos> times) {
@@ -149,12 +145,13 @@ class Splitting {
     Bytes cut, whole;
   };
 
+  Split split_;
   const Problem& problem_;
   const Graph& graph_;
   const std::vector<NodeInfo>& nodes_;
   const Dpos& dpos_;
   std::vector<std::int64_t> weights_;
-  std::int64_t total_ = 0;
+  std::int64_t total_;
   std::map<NodeIndex, Bytes> inputs_, outputs_;
   std::vector<Source> sources_;
   std::vector<NodeIndex> parts_;
@@ -166,41 +163,32 @@ std::optional<Split> split_batch(const Problem& problem, const std::vector<NodeI
                                  const Dpos& dpos, NodeIndex node, int parts) {
   const NodeInfo& info = nodes[at(node)];
   if (info.samples < parts) return std::nullopt;
-  std::vector<DeviceShare> shares;
-  for (int p = 0; p < parts; ++p) shares.push_back({DeviceId(at(p)), 1});
-  const std::vector<std::int64_t> samples = apportion(info.samples, shares);
-  Splitting splitting(problem, nodes, dpos, {node}, samples);
-  splitting.add_inputs(
-      [](std::size_t, const Tensor& tensor) { return tensor.batch.kind == BatchKind::Batched; });
-  splitting.add_parts(Role::Part, samples, [&](std::size_t p) {
-    std::vector<Nanos> times;
-    for (std::size_t type = 0; type < splitting.types(); ++type)
-      times.push_back(
-          std::max(Nanos(1), problem.cost->compute(info.op, GpuTypeId(type), samples[p])));
-    return times;
-  });
-  splitting.add_outputs(problem.graph->op(info.op).split == Splittability::Sum);
-  return std::move(splitting.split_);
+  const std::vector<std::int64_t> samples = equal_parts(info.samples, at(parts));
+  return Splitting(problem, nodes, dpos, {node}, samples)
+      .split(
+          Role::Part, samples,
+          [](std::size_t, const Tensor& tensor) { return tensor.batch.kind == BatchKind::Batched; },
+          [&](std::size_t part, GpuTypeId gpu) {
+            return problem.cost->compute(info.op, gpu, samples[part]);
+          },
+          problem.graph->op(info.op).split == Splittability::Sum);
 }
 
 Split split_axis(const Problem& problem, const std::vector<NodeInfo>& nodes, const Dpos& dpos,
                  const std::vector<NodeIndex>& replicas, const SplitAxis& axis, int parts) {
-  const auto count = at(parts);
   const std::int64_t batch = problem.graph->batch();
-  Splitting splitting(problem, nodes, dpos, replicas, std::vector<std::int64_t>(count, 1));
-  splitting.split_.axis = axis.axis;
-  splitting.add_inputs([&](std::size_t input, const Tensor&) { return axis.inputs[input] >= 0; });
-  const OpId op = splitting.split_.op;
-  splitting.add_parts(Role::Slice, std::vector<std::int64_t>(count, batch), [&](std::size_t) {
-    std::vector<Nanos> times;
-    for (std::size_t type = 0; type < splitting.types(); ++type) {
-      const Nanos all = problem.cost->compute(op, GpuTypeId(type), batch);
-      times.push_back(std::max(Nanos(1), Nanos((all.value + parts - 1) / parts)));
-    }
-    return times;
-  });
-  splitting.add_outputs(false);
-  return std::move(splitting.split_);
+  const OpId op = nodes[at(replicas.front())].op;
+  Split split =
+      Splitting(problem, nodes, dpos, replicas, std::vector<std::int64_t>(at(parts), 1))
+          .split(
+              Role::Slice, std::vector<std::int64_t>(at(parts), batch),
+              [&](std::size_t input, const Tensor&) { return axis.inputs[input] >= 0; },
+              [&](std::size_t, GpuTypeId gpu) {
+                return Nanos((problem.cost->compute(op, gpu, batch).value + parts - 1) / parts);
+              },
+              false);
+  split.axis = axis.axis;
+  return split;
 }
 
 }  // namespace strato::fastt

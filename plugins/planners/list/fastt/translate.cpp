@@ -71,13 +71,8 @@ class Translating {
   }
 
   std::int32_t choice(const Decision& decision) {
-    std::vector<std::int32_t> key{static_cast<std::int32_t>(decision.mode)};
-    for (const DeviceShare& share : decision.devices) {
-      key.push_back(share.device.value());
-      key.push_back(share.weight);
-    }
-    const auto [found, fresh] =
-        number_of_.try_emplace(std::move(key), static_cast<std::int32_t>(choices_.size()));
+    const auto [found, fresh] = number_of_.try_emplace({decision.mode, decision.devices},
+                                                       static_cast<std::int32_t>(choices_.size()));
     if (fresh) choices_.push_back(decision);
     return found->second;
   }
@@ -103,7 +98,7 @@ class Translating {
   const Translation& translation_;
   std::vector<std::int32_t> choice_of_;
   std::vector<Decision> choices_;
-  std::map<std::vector<std::int32_t>, std::int32_t> number_of_;
+  std::map<std::pair<Mode, std::vector<DeviceShare>>, std::int32_t> number_of_;
   std::vector<OpSplit> splits_;
 };
 

@@ -7,7 +7,6 @@
 
 #include "core/plugin/load/plugin_registry.h"
 #include "plugins/engines/replay_cuda/gpu.h"
-#include "plugins/engines/replay_cuda/spinner.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/message_of.h"
 #include "tests/paths.h"

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "plugins/planners/list/baechi/favourite_piece.h"
 #include "tests/plugins/planners/list_toy.h"
 
 namespace strato {

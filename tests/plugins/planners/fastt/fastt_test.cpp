@@ -10,7 +10,6 @@
 #include "core/schedule/list/steps.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
-#include "plugins/planners/list/fastt/bound.h"
 #include "plugins/planners/list/fastt/translate.h"
 #include "tests/core/schedule/schedule_check.h"
 #include "tests/plugins/shipped.h"

@@ -1,8 +1,9 @@
-#include "plugins/planners/list/baechi/favourite_piece.h"
-
+// The linear program of favourites.h for one piece of a graph.
 #include <algorithm>
 
+#include "core/base/at.h"
 #include "core/linear/solver.h"
+#include "plugins/planners/list/baechi/favourites.h"
 
 namespace strato::baechi {
 namespace {
@@ -13,21 +14,6 @@ constexpr double kUnits = 1000;
 // All transfers saved are worth this part of the longest path.
 constexpr double kSavingsMatter = 1e-3;
 
-// Columns: y_e = 1 - x_e by edge, then the t_i, then w.
-class Columns {
- public:
-  explicit Columns(const FavouritePiece& piece)
-      : edges_(static_cast<int>(piece.edges.size())),
-        nodes_(static_cast<int>(piece.nodes.size())) {}
-  int saved(int edge) const { return edge; }
-  int start(int node) const { return edges_ + node; }
-  int makespan() const { return edges_ + nodes_; }
-  int count() const { return makespan() + 1; }
-
- private:
-  int edges_, nodes_;
-};
-
 // Longest paths when every transfer is paid, and the whole when none is.
 struct Paths {
   std::vector<double> before, after;  // by node: to its start, from its end
@@ -36,7 +22,6 @@ struct Paths {
 };
 
 Paths paths_of(const FavouritePiece& piece) {
-  const auto at = [](int index) { return static_cast<std::size_t>(index); };
   std::vector<std::vector<int>> out(piece.nodes.size());
   for (std::size_t e = 0; e < piece.edges.size(); ++e)
     out[at(piece.edges[e].from)].push_back(static_cast<int>(e));
@@ -67,10 +52,15 @@ Paths paths_of(const FavouritePiece& piece) {
   return paths;
 }
 
+// Columns: y_e = 1 - x_e by edge, then the t_i, then w.
 class Formulation {
  public:
   Formulation(const FavouritePiece& piece, const Paths& paths, double unit)
-      : piece_(piece), paths_(paths), columns_(piece), unit_(unit) {
+      : piece_(piece),
+        paths_(paths),
+        edges_(static_cast<int>(piece.edges.size())),
+        nodes_(static_cast<int>(piece.nodes.size())),
+        unit_(unit) {
     add_columns();
     add_precedence();
     add_ends();
@@ -81,6 +71,9 @@ class Formulation {
 
  private:
   static constexpr double kFree = LinearProgram::kInfinity;
+
+  int start(int node) const { return edges_ + node; }
+  int makespan() const { return edges_ + nodes_; }
 
   void add_columns() {
     double total = 0;
@@ -97,43 +90,40 @@ class Formulation {
   bool matters(double path) const { return path > paths_.shortest; }
 
   void add_precedence() {  // t_j - t_i + c y >= p_i + c
-    for (int e = 0; e < static_cast<int>(piece_.edges.size()); ++e) {
-      const auto& edge = piece_.edges[static_cast<std::size_t>(e)];
-      const auto from = static_cast<std::size_t>(edge.from), to = static_cast<std::size_t>(edge.to);
-      if (!matters(paths_.before[from] + piece_.nodes[from].time + edge.transfer +
-                   piece_.nodes[to].time + paths_.after[to]))
+    for (int e = 0; e < edges_; ++e) {
+      const auto& [from, to, cost] = piece_.edges[at(e)];
+      if (!matters(paths_.before[at(from)] + piece_.nodes[at(from)].time + cost +
+                   piece_.nodes[at(to)].time + paths_.after[at(to)]))
         continue;
-      const double transfer = edge.transfer * unit_;
-      program_.add_constraint({{columns_.start(edge.to), 1},
-                               {columns_.start(edge.from), -1},
-                               {columns_.saved(e), transfer > 0 ? transfer : 0}},
-                              time(edge.from) + transfer, kFree);
+      const double transfer = cost * unit_;
+      program_.add_constraint({{start(to), 1}, {start(from), -1}, {e, transfer > 0 ? transfer : 0}},
+                              time(from) + transfer, kFree);
     }
   }
 
   void add_ends() {  // w - t_i >= p_i + what comes after
-    for (int i = 0; i < static_cast<int>(piece_.nodes.size()); ++i) {
-      const auto& node = piece_.nodes[static_cast<std::size_t>(i)];
-      if (!matters(paths_.before[static_cast<std::size_t>(i)] + node.time + node.after)) continue;
-      program_.add_constraint({{columns_.makespan(), 1}, {columns_.start(i), -1}},
-                              time(i) + node.after * unit_, kFree);
+    for (int i = 0; i < nodes_; ++i) {
+      const auto& node = piece_.nodes[at(i)];
+      if (!matters(paths_.before[at(i)] + node.time + node.after)) continue;
+      program_.add_constraint({{makespan(), 1}, {start(i), -1}}, time(i) + node.after * unit_,
+                              kFree);
     }
   }
 
   void add_one_favourite(int FavouritePiece::Edge::*end) {  // sum of y <= 1
     std::vector<LinearProgram::Terms> of(piece_.nodes.size());
-    for (std::size_t e = 0; e < piece_.edges.size(); ++e)
-      if (piece_.edges[e].transfer > 0)
-        of[static_cast<std::size_t>(piece_.edges[e].*end)].emplace_back(static_cast<int>(e), 1);
+    for (int e = 0; e < edges_; ++e)
+      if (const auto& edge = piece_.edges[at(e)]; edge.transfer > 0)
+        of[at(edge.*end)].emplace_back(e, 1);
     for (LinearProgram::Terms& edges : of)
       if (edges.size() > 1) program_.add_constraint(std::move(edges), -kFree, 1);
   }
 
-  double time(int node) const { return piece_.nodes[static_cast<std::size_t>(node)].time * unit_; }
+  double time(int node) const { return piece_.nodes[at(node)].time * unit_; }
 
   const FavouritePiece& piece_;
   const Paths& paths_;
-  Columns columns_;
+  int edges_, nodes_;
   double unit_;
   LinearProgram program_;
 };

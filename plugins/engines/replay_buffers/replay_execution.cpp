@@ -1,4 +1,4 @@
-#include "plugins/engines/replay_buffers/value_buffers.h"
+#include "plugins/engines/replay_buffers/replay_execution.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <utility>
-
-#include "core/base/error.h"
 
 namespace strato::replay {
 namespace {
@@ -39,7 +36,7 @@ Buffer BufferPool::take(std::size_t bytes) {
 Buffer BufferPool::unused(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   std::vector<Buffer>& free = free_[bytes];
-  if (free.empty()) return no_buffer();
+  if (free.empty()) return {};
   Buffer buffer = std::move(free.back());
   free.pop_back();
   return buffer;
@@ -47,7 +44,7 @@ Buffer BufferPool::unused(std::size_t bytes) {
 
 // Buffers of other sizes that nobody uses make room for it.
 Buffer BufferPool::make(std::size_t bytes) {
-  Buffer buffer(memory_.allocate(bytes), memory_.free);
+  Buffer buffer(memory_.allocate(bytes), FreeBuffer{memory_.free});
   if (buffer) return buffer;
   {
     const std::lock_guard lock(mutex_);
@@ -79,8 +76,8 @@ ValueBuffers::ValueBuffers(std::shared_ptr<const Graph> graph,
       pool_(memory) {
   for (const Value& value : program_->values) {
     sizes_.push_back(static_cast<std::size_t>(bytes_of(*graph_, value).value));
-    buffers_.push_back(no_buffer());
   }
+  buffers_.resize(sizes_.size());
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
     if (program_->values[ValueId(i)].resident) take(ValueId(i));
   }
@@ -99,7 +96,7 @@ void ValueBuffers::take_writes(std::size_t instruction) {
 
 void ValueBuffers::release(ValueId id) {
   if (program_->values[id].resident) return;
-  pool_.give_back(std::exchange(buffers_[id], no_buffer()), sizes_[id]);
+  pool_.give_back(std::exchange(buffers_[id], {}), sizes_[id]);
 }
 
 std::span<const std::byte> ValueBuffers::present(ValueId id) const {
