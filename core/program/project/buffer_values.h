@@ -1,19 +1,18 @@
-// The values that stand for a program's buffers on their ranks. A buffer's part is the program's
-// word; only an AllReduce in place changes it, into the total of a partial sum.
+// The values that stand for a program's buffers and residents on their ranks. A buffer's part is
+// the program's word; only an AllReduce in place changes it, into the total of a partial sum.
 //
 // Values are looked up by what a task needs: in the buffers that it reads, in what is resident on
 // the device, or through ops that make no task (views).
 #pragma once
 
 #include "core/program/draft/rank_draft.h"
-#include "core/program/project/resident_parts.h"
 #include "core/program/value/program_task.h"
 
 namespace strato {
 
 class BufferValues {
  public:
-  BufferValues(const Program& program, const ResidentParts& residents, RankDrafts& drafts);
+  BufferValues(const Program& program, RankDrafts& drafts);
 
   Part part_of(BufferId buffer) const;  // now
   // The same; throws InvariantError where it is none.
@@ -33,10 +32,12 @@ class BufferValues {
     DeviceId device;
     Stream stream;  // of the instruction that needs it
   };
+  // The part of a resident tensor that stands for the wanted one: of a parameter that is trained,
+  // a slice that the device keeps, or all of it; of others the wanted one itself.
+  Part standing_for(TensorId tensor, DeviceId device, const Part& wanted) const;
   // Invalid: it is not there.
   ValueId find(const ProgramTask& at, const Wanted& wanted);
   ValueId find_resident(const Wanted& wanted);
-  ValueId find_carried(const Wanted& wanted);  // what the step before left
   // The same as find, or something of another shape with the same bytes.
   ValueId find_bytes(const ProgramTask& at, const Wanted& wanted);
   // Throws InvariantError where it is not there.
@@ -45,11 +46,13 @@ class BufferValues {
  private:
   Value described(BufferId buffer) const;
   ValueId find_read(const ProgramTask& at, const Wanted& wanted) const;
+  bool is_resident(TensorId tensor, DeviceId device, const Part& part) const;
+  // What the step before left of a gradient, for a task that reads no buffer.
+  ValueId find_kept(const ProgramTask& at, const Wanted& wanted);
   ValueId find_view(const ProgramTask& at, OpId op, const Wanted& wanted);
 
   const Program& program_;
   const Graph& graph_;
-  const ResidentParts& residents_;
   RankDrafts& drafts_;
   IdVector<BufferId, ValueId> value_;
   IdVector<BufferId, Encoding> encoding_;

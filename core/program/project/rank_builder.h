@@ -10,7 +10,6 @@
 
 #include "core/program/draft/rank_draft.h"
 #include "core/program/project/buffer_values.h"
-#include "core/program/project/resident_parts.h"
 #include "core/program/rank/rank_program.h"
 #include "core/program/value/program_task.h"
 
@@ -47,7 +46,6 @@ class RankBuilder {
   }
 
   void compute(const ProgramTask& at);
-  ValueId gradient(const ProgramTask& at, const Part& part);
   void split(const ProgramTask& at);
   Part split_source(const ProgramTask& at) const;
   void concat(const ProgramTask& at);
@@ -66,7 +64,6 @@ class RankBuilder {
 
   const Program& program_;
   const bool folded_;
-  const ResidentParts residents_;
   RankDrafts drafts_;
   BufferValues values_;
   std::vector<Placed> placed_;
