@@ -36,7 +36,6 @@ Program DeltaLowering::program(std::vector<TaskId>& ids) const {
   Program program;
   program.graph = all.graph;
   program.cluster = all.cluster;
-  program.parts = all.parts;
   IdVector<TaskId, TaskId> tasks(all.tasks.size());  // by handle
   IdVector<BufferId, BufferId> buffers(all.buffers.size());
   list_tasks(ids);
@@ -48,7 +47,7 @@ Program DeltaLowering::program(std::vector<TaskId>& ids) const {
     push_mapped(all.dependencies[row(task)], tasks, program.dependencies);
     push_mapped(all.reads[row(task)], buffers, program.reads);
   }
-  lowered_->residents().list(program.residents);
+  lowered_->list_residents(program);
   return program;
 }
 

@@ -47,7 +47,7 @@ void LoweredStrategy::lower_all() {
     blocks_.end();
   }
   blocks_.number_tasks();
-  ops_.residents().list(store_.residents);
+  ops_.list_residents(store_);
   dirty_.start(**strategy_, store_.residents);
   alive_ = store_.tasks.size();
 }

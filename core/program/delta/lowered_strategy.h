@@ -27,7 +27,11 @@ class LoweredStrategy {
   const OpBlocks& blocks() const { return blocks_; }
   std::size_t task_count() const { return alive_; }
   Bytes resident(DeviceId device) const { return dirty_.resident(device); }
-  const Residents& residents() const { return ops_.residents(); }
+  // Into the program, with all parts of the store.
+  void list_residents(Program& program) {
+    ops_.list_residents(program);
+    program.parts = store_.parts;
+  }
 
  private:
   void lower_all();

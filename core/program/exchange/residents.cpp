@@ -4,7 +4,7 @@ namespace strato {
 
 void Residents::start() {
   slices_.clear();
-  more_bytes_.clear();
+  parts_.clear();
   carried_.clear();
   samples_.assign(tables_.slots.size() * tables_.cluster->device_count(), Samples());
   for (OpId update : tables_.updates)
@@ -45,27 +45,54 @@ void Residents::forget(TensorId tensor) {
     samples_[cell(tensor, DeviceId(d))] = Samples();
 }
 
-Bytes Residents::slice_bytes_at(const Place& place) const {
-  if (const auto more = more_bytes_.find(place); more != more_bytes_.end()) return more->second;
-  const auto slice = slices_.find(place);
-  return slice == slices_.end() ? Bytes(0)
-                                : std::max(Bytes(1), bytes_of(tables_.graph->tensor(place.second),
-                                                              slice->second, tables_.batch));
+void Residents::list_samples(PartIndex& ids, const Place& place,
+                             std::vector<Resident>& residents) const {
+  const auto& [device, tensor] = place;
+  const Samples has = samples_[cell(tensor, device)];
+  const bool some =
+      tables_.tensors[tensor].kind == BatchKind::Batched && has.end - has.begin < tables_.batch;
+  residents.push_back(
+      {tensor, device, bytes(tensor, device), some ? ids.samples(has.begin, has.end) : kWhole});
 }
 
-void Residents::list(std::vector<Resident>& residents) const {
+// Parts that are all of it together are one.
+void Residents::list_parts(PartIndex& ids, const Place& place,
+                           std::vector<Resident>& residents) const {
+  const auto& [device, tensor] = place;
+  const auto parts = parts_.find(place);
+  const auto slice = slices_.find(place);
+  std::span<const Part> here;
+  if (parts != parts_.end())
+    here = parts->second;
+  else if (slice != slices_.end())
+    here = {&slice->second, 1};
+  Bytes all;
+  for (const Part& part : here) {
+    const Bytes bytes =
+        std::max(Bytes(1), bytes_of(tables_.graph->tensor(tensor), part, tables_.batch));
+    residents.push_back({tensor, device, bytes, ids.find(part)});
+    all += bytes;
+  }
+  if (here.empty() || all < tables_.tensors[tensor].bytes) return;
+  residents.resize(residents.size() - here.size());
+  residents.push_back({tensor, device, all, kWhole});
+}
+
+void Residents::list(PartIndex& ids, std::vector<Resident>& residents) const {
   residents.clear();
-  const bool has_slices = !slices_.empty() || !more_bytes_.empty();
+  const bool has_parts = !slices_.empty() || !parts_.empty();
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
     for (const TensorId tensor : tables_.slots) {
       const Place place(DeviceId(d), tensor);
-      Bytes here = bytes(tensor, place.first);
-      if (here == Bytes(0) && has_slices) here = slice_bytes_at(place);
-      if (here > Bytes(0)) residents.push_back({tensor, place.first, here});
+      const Samples& samples = samples_[cell(tensor, place.first)];
+      if (samples.begin < samples.end)
+        list_samples(ids, place, residents);
+      else if (has_parts)
+        list_parts(ids, place, residents);
     }
   if (carried_.empty()) return;
-  for (const auto& [at, bytes] : carried_) residents.push_back({at.second, at.first, bytes});
-  std::ranges::sort(residents, {}, [](const Resident& resident) {
+  residents.insert(residents.end(), carried_.begin(), carried_.end());
+  std::ranges::stable_sort(residents, {}, [](const Resident& resident) {
     return std::pair(resident.device, resident.tensor);
   });
 }

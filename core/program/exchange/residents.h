@@ -1,5 +1,5 @@
-// Which bytes live through the whole step: what every device keeps of the tensors that no op
-// produces, and of gradients that are kept from step to step. Not thread safe.
+// What stands on the devices through the whole step: of the tensors that no op produces, and of
+// gradients that are kept from step to step. Not thread safe.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/program/place/placement.h"
+#include "core/program/value/part_index.h"
 #include "core/program/value/tables.h"
 
 namespace strato {
@@ -27,14 +28,12 @@ class Residents {
   }
   void add_all(TensorId tensor, DeviceId device) { add(tensor, device, 0, tables_.batch); }
   void add_slice(TensorId tensor, DeviceId device, const AxisRange& range);
-  // As many bytes, which are none of those that it has.
-  void add_bytes(TensorId tensor, DeviceId device, Bytes bytes) {
-    more_bytes_[{device, tensor}] += bytes;
+  // A part that has nothing in common with those that were added so.
+  void add_part(TensorId tensor, DeviceId device, const Part& part) {
+    parts_[{device, tensor}].push_back(part);
   }
-  // Bytes of a gradient stay on the device from step to step.
-  void carry(TensorId gradient, DeviceId device, Bytes bytes) {
-    carried_[{device, gradient}] += bytes;
-  }
+  // A part of a gradient stays on the device from step to step.
+  void carry(const Resident& gradient) { carried_.push_back(gradient); }
   // Every shard of the op has what it reads of the tensor.
   void add_reader(OpId op, TensorId tensor);
   void add_homes(TensorId parameter);
@@ -47,7 +46,8 @@ class Residents {
   }
   void forget(TensorId tensor);
 
-  void list(std::vector<Resident>& residents) const;
+  // `ids`: of the program's parts.
+  void list(PartIndex& ids, std::vector<Resident>& residents) const;
 
  private:
   struct Samples {  // empty: none
@@ -63,13 +63,15 @@ class Residents {
     const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
     return device.index() * tables_.slots.size() + slot;
   }
-  Bytes slice_bytes_at(const Place& place) const;  // 0: none
+  void list_samples(PartIndex& ids, const Place& place, std::vector<Resident>& residents) const;
+  void list_parts(PartIndex& ids, const Place& place, std::vector<Resident>& residents) const;
 
   const Tables& tables_;
   const Placement& placement_;
   std::vector<Samples> samples_;  // device x slot
   std::map<Place, Part> slices_;
-  std::map<Place, Bytes> more_bytes_, carried_;
+  std::map<Place, std::vector<Part>> parts_;
+  std::vector<Resident> carried_;
 };
 
 }  // namespace strato

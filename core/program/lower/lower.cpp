@@ -50,7 +50,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   };
   const auto check_program = [&] {
     if (options.fold && options.fold->left_out > 0) return;  // collectives lack members
-    ops_->residents().list(into.residents);
+    ops_->list_residents(into);
     verify(into);
   };
   const auto lower_all = [&](const std::vector<OpId>& ops) {
@@ -74,7 +74,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   pass(
       "synchronise", [&] { lower_all(ops_->tables().late); }, check_program);
   pass(
-      "finish", [&] { ops_->residents().list(into.residents); }, check_program);
+      "finish", [&] { ops_->list_residents(into); }, check_program);
 }
 
 }  // namespace strato

@@ -34,6 +34,8 @@ class OpLowering {
   void start(Program& into, std::span<const std::int32_t> priorities);
   // `outputs_stay`: they are declared already, with the same layout.
   void lower(OpId op, bool outputs_stay = false);
+  // Of the program that was lowered: its own, or those of a copy that shares its parts.
+  void list_residents(Program& program) { residents_.list(emitter_.parts(), program.residents); }
   // See CollectiveExchange::fuse.
   void fuse_gradients(Bytes limit) { collectives_.fuse(limit); }
 
@@ -42,7 +44,6 @@ class OpLowering {
   Emitter& emitter() { return emitter_; }
   Copies& copies() { return copies_; }
   Residents& residents() { return residents_; }
-  const Residents& residents() const { return residents_; }
 
  private:
   // The inputs of an op, but for those that are resident wherever they are read.

@@ -51,11 +51,16 @@ class Verifier {
     const Resident* before = nullptr;
     for (const Resident& resident : program_.residents) {
       CHECK(device_exists(resident.device) && tensor_exists(resident.tensor) &&
-                resident.bytes > Bytes(0),
-            "resident bytes without tensor, device or size");
-      CHECK(!before || std::pair(before->device, before->tensor) <
+                resident.bytes > Bytes(0) && resident.part.valid() &&
+                resident.part.index() < program_.parts.size() &&
+                is_part_of(program_.part_of(resident), program_.graph->tensor(resident.tensor),
+                           program_.graph->batch()),
+            "resident bytes without tensor, device, size or part");
+      CHECK(!before || std::pair(before->device, before->tensor) <=
                            std::pair(resident.device, resident.tensor),
             "residents not ascending");
+      for (const Resident& other : program_.residents_of(resident.tensor, resident.device))
+        CHECK(&other == &resident || other.part != resident.part, "a part is resident twice");
       before = &resident;
       resident_[place(resident.tensor, resident.device)] = true;
     }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/graph/axes/split_axes.h"
 #include "core/program/lower/verify.h"
 #include "core/program/value/collective.h"
@@ -28,8 +29,8 @@ class PartVerifier {
   explicit PartVerifier(const Program& program) : program_(program), graph_(*program.graph) {
     for (const Buffer& buffer : program.buffers) holds_.push_back(program.parts[buffer.part]);
     for (std::size_t i = 0; i < program.tasks.size(); ++i)
-      if (const Task& task = program.tasks[TaskId(i)]; task.keeps)
-        kept_[{task.device, task.tensor}].push_back(stated_part({program, TaskId(i)}, task.tensor));
+      if (program.tasks[TaskId(i)].keeps) keep({program, TaskId(i)});
+    check_kept();
   }
 
   void check(const ProgramTask& at) {
@@ -54,6 +55,28 @@ class PartVerifier {
   }
 
  private:
+  // ---- what stands from step to step
+
+  void keep(const ProgramTask& at) {
+    std::vector<Part>& parts = kept_[{at.task().device, at.task().tensor}];
+    parts.push_back(stated_part(at, at.task().tensor));
+    at.expect(std::ranges::count(parts, parts.back()) == 1, at.task().tensor, "it is kept twice");
+    at.expect(std::ranges::count(
+                  program_.residents_of(at.task().tensor, at.task().device), parts.back(),
+                  [&](const Resident& here) -> const Part& { return program_.part_of(here); }) == 1,
+              at.task().tensor, "it is kept nowhere");
+  }
+  // What an op makes is resident only because a Split keeps it.
+  void check_kept() const {
+    for (const Resident& resident : program_.residents) {
+      if (!graph_.tensor(resident.tensor).producer.valid()) continue;
+      const auto kept = kept_.find({resident.device, resident.tensor});
+      CHECK(kept != kept_.end() &&
+                std::ranges::find(kept->second, program_.part_of(resident)) != kept->second.end(),
+            "nothing keeps " + graph_.tensor(resident.tensor).name);
+    }
+  }
+
   void check_op(const ProgramTask& at) const {
     const std::vector<TensorId>& inputs = at.op().inputs;
     const std::vector<Part> needed = input_parts(at);
@@ -95,15 +118,7 @@ class PartVerifier {
   TensorId viewed(OpId view) const {
     return *std::ranges::find_if(graph_.op(view).inputs, &TensorId::valid);
   }
-  const Resident* resident(TensorId tensor, DeviceId device) const {  // null: none
-    const auto at = std::ranges::lower_bound(
-        program_.residents, std::pair(device, tensor), {},
-        [](const Resident& resident) { return std::pair(resident.device, resident.tensor); });
-    const bool found =
-        at != program_.residents.end() && at->device == device && at->tensor == tensor;
-    return found ? &*at : nullptr;
-  }
-  // What no buffer holds: resident bytes, or what the step before kept of a gradient.
+  // What no buffer holds: what is resident, or what the step before kept of a gradient.
   bool is_standing(TensorId tensor, const Part& part, DeviceId device) const {
     if (const auto kept = kept_.find({device, tensor}); kept != kept_.end())
       return std::ranges::any_of(kept->second,
@@ -111,9 +126,9 @@ class PartVerifier {
     const OpId producer = graph_.tensor(tensor).producer;
     if (producer.valid())
       return is_alias(graph_, producer) && is_standing(viewed(producer), part, device);
-    const Resident* here = resident(tensor, device);
-    return here && (!is_trained(graph_, tensor) ||
-                    here->bytes >= bytes_of(graph_.tensor(tensor), part, graph_.batch()));
+    return std::ranges::any_of(program_.residents_of(tensor, device), [&](const Resident& here) {
+      return contains(program_.part_of(here), part);
+    });
   }
 
   // ---- what is moved
@@ -183,7 +198,7 @@ class PartVerifier {
     if (devices.empty()) devices = {at.task().device};
     return std::ranges::all_of(devices, [&](DeviceId device) {
       const bool reads = !on_device(at.reads(), device).empty();
-      return (reads && devices.size() > 1) || resident(tensor, device);
+      return (reads && devices.size() > 1) || !program_.residents_of(tensor, device).empty();
     });
   }
 

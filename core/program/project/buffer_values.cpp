@@ -11,64 +11,9 @@ constexpr ValueId kElsewhere{0};  // a value of a device that is not wanted
 
 }  // namespace
 
-ResidentParts::ResidentParts(const Program& program) : program_(program) {
-  list_slices();
-  list_carried();
-}
-
-const Resident* ResidentParts::find(TensorId tensor, DeviceId device) const {
-  const auto place = [](const Resident& resident) {
-    return Place(resident.device, resident.tensor);
-  };
-  const auto at = std::ranges::lower_bound(program_.residents, Place(device, tensor), {}, place);
-  const bool found = at != program_.residents.end() && place(*at) == Place(device, tensor);
-  return found ? &*at : nullptr;
-}
-
-// A parameter whose update is split is kept in slices, where they are updated; unless all of it is
-// there.
-void ResidentParts::list_slices() {
-  for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
-    const ProgramTask at{program_, TaskId(i)};
-    const Task& task = at.task();
-    if (task.kind != TaskKind::Update || program_.cuts_of(task).empty()) continue;
-    const TensorId parameter = at.op().inputs.front();
-    const Resident* here = find(parameter, task.device);
-    if (here && here->bytes >= program_.graph->tensor(parameter).bytes()) continue;
-    slices_[{task.device, parameter}].push_back(stated_part(at, parameter));
-  }
-}
-
-void ResidentParts::list_carried() {
-  for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
-    const ProgramTask at{program_, TaskId(i)};
-    const Task& task = at.task();
-    if (!task.keeps) continue;
-    at.expect(has(task.tensor, task.device), task.tensor, "it is kept nowhere");
-    std::vector<Part>& parts = carried_[{task.device, task.tensor}];
-    parts.push_back(stated_part(at, task.tensor));
-    at.expect(std::ranges::count(parts, parts.back()) == 1, task.tensor, "it is kept twice");
-  }
-}
-
-Part ResidentParts::standing_for(TensorId tensor, DeviceId device, const Part& wanted) const {
-  if (!is_trained(*program_.graph, tensor)) return wanted;
-  const auto known = slices_.find({device, tensor});
-  if (known == slices_.end()) return Part();
-  const std::vector<Part>& parts = known->second;
-  return std::ranges::find(parts, wanted) != parts.end() ? wanted : parts.front();
-}
-
-std::span<const Part> ResidentParts::carried(TensorId tensor, DeviceId device) const {
-  const auto known = carried_.find({device, tensor});
-  return known == carried_.end() ? std::span<const Part>() : std::span(known->second);
-}
-
-BufferValues::BufferValues(const Program& program, const ResidentParts& residents,
-                           RankDrafts& drafts)
+BufferValues::BufferValues(const Program& program, RankDrafts& drafts)
     : program_(program),
       graph_(*program.graph),
-      residents_(residents),
       drafts_(drafts),
       value_(program.buffers.size()),
       encoding_(program.buffers.size()),
@@ -123,27 +68,39 @@ ValueId BufferValues::find_read(const ProgramTask& at, const Wanted& wanted) con
   return {};
 }
 
+Part BufferValues::standing_for(TensorId tensor, DeviceId device, const Part& wanted) const {
+  const std::span<const Resident> here = program_.residents_of(tensor, device);
+  if (here.empty() || !is_trained(graph_, tensor)) return wanted;
+  const auto is_wanted = [&](const Resident& of) { return program_.part_of(of) == wanted; };
+  return std::ranges::any_of(here, is_wanted) ? wanted : program_.part_of(here.front());
+}
+
+// Of what is neither trained nor made any part can be had: it is read from the data.
+bool BufferValues::is_resident(TensorId tensor, DeviceId device, const Part& part) const {
+  const std::span<const Resident> here = program_.residents_of(tensor, device);
+  if (!graph_.tensor(tensor).producer.valid() && !is_trained(graph_, tensor)) return !here.empty();
+  return std::ranges::any_of(here,
+                             [&](const Resident& of) { return program_.part_of(of) == part; });
+}
+
 ValueId BufferValues::find(const ProgramTask& at, const Wanted& wanted) {
   if (!drafts_.wanted(wanted.device)) return kElsewhere;
   if (const ValueId read = find_read(at, wanted); read.valid()) return read;
+  if (const ValueId kept = find_kept(at, wanted); kept.valid()) return kept;
   const OpId producer = graph_.tensor(wanted.tensor).producer;
   if (!producer.valid()) return find_resident(wanted);
   return is_alias(graph_, producer) ? find_view(at, producer, wanted) : ValueId();
 }
 
 ValueId BufferValues::find_resident(const Wanted& wanted) {
-  const auto& [tensor, part, device] = wanted;
-  if (!drafts_.wanted(device)) return kElsewhere;
-  if (!residents_.has(tensor, device)) return {};
-  if (residents_.standing_for(tensor, device, part) != part) return {};
-  return drafts_.of(device).resident(tensor, part);
+  if (!drafts_.wanted(wanted.device)) return kElsewhere;
+  if (!is_resident(wanted.tensor, wanted.device, wanted.part)) return {};
+  return drafts_.of(wanted.device).resident(wanted.tensor, wanted.part);
 }
 
-ValueId BufferValues::find_carried(const Wanted& wanted) {
-  const auto& [tensor, part, device] = wanted;
-  const auto carried = residents_.carried(tensor, device);
-  if (std::ranges::find(carried, part) == carried.end()) return {};
-  return drafts_.wanted(device) ? drafts_.of(device).resident(tensor, part) : kElsewhere;
+ValueId BufferValues::find_kept(const ProgramTask& at, const Wanted& wanted) {
+  const bool is_made = graph_.tensor(wanted.tensor).producer.valid();
+  return is_made && at.reads().empty() ? find_resident(wanted) : ValueId();
 }
 
 // A view is of its op's first input; others may only be known before the step.
@@ -175,6 +132,7 @@ ValueId BufferValues::find_bytes(const ProgramTask& at, const Wanted& wanted) {
   const OpId producer = graph_.tensor(wanted.tensor).producer;
   if (producer.valid() && graph_.op(producer).view && is_alias(graph_, producer)) {
     if (const ValueId read = find_read(at, wanted); read.valid()) return read;
+    if (const ValueId kept = find_kept(at, wanted); kept.valid()) return kept;
     const TensorId input = graph_.op(producer).inputs.front();
     if (input.valid() && !wanted.part.is_slice() &&
         bytes_of(graph_.tensor(input), wanted.part, graph_.batch()) ==

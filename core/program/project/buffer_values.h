@@ -1,12 +1,11 @@
-// The values that stand for a program's buffers on their ranks. A buffer's part is the program's
-// word; only an AllReduce in place changes it, into the total of a partial sum.
+// The values that stand for a program's buffers and residents on their ranks. A buffer's part is
+// the program's word; only an AllReduce in place changes it, into the total of a partial sum.
 //
 // Values are looked up by what a task needs: in the buffers that it reads, in what is resident on
 // the device, or through ops that make no task (views).
 #pragma once
 
 #include <algorithm>
-#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -16,31 +15,6 @@
 
 namespace strato {
 
-// The parts of tensors that devices hold from step to step, where a program does not say so by
-// buffers: slices of parameters whose update is split, and gradients kept for the next step.
-// Immutable; safe from any thread.
-class ResidentParts {
- public:
-  // Throws InvariantError where a gradient is kept twice or without a place.
-  explicit ResidentParts(const Program& program);
-
-  bool has(TensorId tensor, DeviceId device) const { return find(tensor, device) != nullptr; }
-  // The part of a resident tensor that stands for the wanted one: of a parameter that is trained,
-  // a slice that the device keeps, or all of it; of others the wanted one itself.
-  Part standing_for(TensorId tensor, DeviceId device, const Part& wanted) const;
-  // The parts of a gradient that the step before left there.
-  std::span<const Part> carried(TensorId tensor, DeviceId device) const;
-
- private:
-  using Place = std::pair<DeviceId, TensorId>;
-  const Resident* find(TensorId tensor, DeviceId device) const;  // null: none
-  void list_slices();
-  void list_carried();
-
-  const Program& program_;
-  std::map<Place, std::vector<Part>> slices_, carried_;
-};
-
 // The stream of the task's instructions.
 inline Stream stream_of(const ProgramTask& at) {
   return is_communication(at.task().kind) ? Stream::Communication : Stream::Compute;
@@ -48,7 +22,7 @@ inline Stream stream_of(const ProgramTask& at) {
 
 class BufferValues {
  public:
-  BufferValues(const Program& program, const ResidentParts& residents, RankDrafts& drafts);
+  BufferValues(const Program& program, RankDrafts& drafts);
 
   Part part_of(BufferId buffer) const;  // now
   // The same; throws InvariantError where it is none.
@@ -67,10 +41,12 @@ class BufferValues {
     Part part;
     DeviceId device;
   };
+  // The part of a resident tensor that stands for the wanted one: of a parameter that is trained,
+  // a slice that the device keeps, or all of it; of others the wanted one itself.
+  Part standing_for(TensorId tensor, DeviceId device, const Part& wanted) const;
   // Invalid: it is not there.
   ValueId find(const ProgramTask& at, const Wanted& wanted);
   ValueId find_resident(const Wanted& wanted);
-  ValueId find_carried(const Wanted& wanted);  // what the step before left
   // The same as find, or something of another shape with the same bytes.
   ValueId find_bytes(const ProgramTask& at, const Wanted& wanted);
   // Throws InvariantError where it is not there.
@@ -79,11 +55,13 @@ class BufferValues {
  private:
   Value described(BufferId buffer) const;
   ValueId find_read(const ProgramTask& at, const Wanted& wanted) const;
+  bool is_resident(TensorId tensor, DeviceId device, const Part& part) const;
+  // What the step before left of a gradient, for a task that reads no buffer.
+  ValueId find_kept(const ProgramTask& at, const Wanted& wanted);
   ValueId find_view(const ProgramTask& at, OpId op, const Wanted& wanted);
 
   const Program& program_;
   const Graph& graph_;
-  const ResidentParts& residents_;
   RankDrafts& drafts_;
   IdVector<BufferId, ValueId> value_;
   IdVector<BufferId, Encoding> encoding_;

@@ -11,9 +11,8 @@ namespace strato {
 RankBuilder::RankBuilder(const Program& program, DeviceId only, bool folded)
     : program_(program),
       folded_(folded),
-      residents_(program),
       drafts_(program, only),
-      values_(program, residents_, drafts_),
+      values_(program, drafts_),
       placed_of_(program.tasks.size()) {}
 
 void RankBuilder::add(TaskId task) {
@@ -70,12 +69,6 @@ void RankBuilder::emit(const ProgramTask& at, DeviceId device, const Instruction
   placed_.push_back({device, index});
 }
 
-// An update that reads no buffer takes what the step before left of its gradient, if it did.
-ValueId RankBuilder::gradient(const ProgramTask& at, const Part& part) {
-  if (at.task().kind != TaskKind::Update || !at.reads().empty()) return {};
-  return values_.find_carried({at.op().inputs[1], part, at.task().device});
-}
-
 void RankBuilder::compute(const ProgramTask& at) {
   const Op& op = at.op();
   const DeviceId device = at.task().device;
@@ -93,10 +86,8 @@ void RankBuilder::compute(const ProgramTask& at) {
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     BufferValues::Wanted wanted{op.inputs[i], parts[i], device};
     if (update && i == 0)  // perhaps a slice of a parameter that is whole there
-      wanted.part = residents_.standing_for(op.inputs[i], device, parts[i]);
-    ValueId read = i == 1 ? gradient(at, wanted.part) : ValueId();
-    if (!read.valid() && op.inputs[i].valid()) read = values_.get(at, wanted);
-    reads.push_back(read);
+      wanted.part = values_.standing_for(op.inputs[i], device, parts[i]);
+    reads.push_back(op.inputs[i].valid() ? values_.get(at, wanted) : ValueId());
   }
   CHECK(at.writes().size() == (update ? 0 : op.outputs.size()),
         program_.task_name(at.id) + " does not write its outputs");
@@ -109,20 +100,20 @@ void RankBuilder::compute(const ProgramTask& at) {
   emit(at, device, instruction(at, kind, program_.part_of(at.task())), reads, writes);
 }
 
-// The part of its tensor that a Split reads: a buffer's, a gradient's that the step before left,
-// or a resident tensor's, perhaps through views.
+// The part of its tensor that a Split reads: a buffer's, or a resident one's, perhaps through
+// views.
 Part RankBuilder::split_source(const ProgramTask& at) const {
   const Task& task = at.task();
   if (!at.reads().empty()) return values_.part_of(at.reads().front());
-  for (const Part& part : residents_.carried(task.tensor, task.device))
-    if (part.is_partial_sum()) return part;
+  for (const Resident& resident : program_.residents_of(task.tensor, task.device))
+    if (const Part& part = program_.part_of(resident); part.is_partial_sum()) return part;
   const Graph& graph = *program_.graph;
   TensorId root = task.tensor;
   while (graph.tensor(root).producer.valid()) {
     const Op& producer = graph.op(graph.tensor(root).producer);
     root = *std::ranges::find_if(producer.inputs, [](TensorId input) { return input.valid(); });
   }
-  return residents_.standing_for(
+  return values_.standing_for(
       root, task.device, program_.cuts_of(task).empty() ? stated_part(at, task.tensor) : Part());
 }
 
@@ -132,12 +123,10 @@ void RankBuilder::split(const ProgramTask& at) {
   const Part part = stated_part(at, tensor);
   const bool keeps = at.task().keeps;
   at.expect(is_cut_from(part, source), tensor, "what it is cut from is not there");
-  ValueId from;
-  if (!keeps && at.reads().empty()) from = values_.find_carried({tensor, source, device});
-  if (!from.valid()) from = values_.get(at, {tensor, source, device});
-  const ValueId to = keeps ? values_.find_carried({tensor, part, device})
+  const ValueId from = values_.get(at, {tensor, source, device});
+  const ValueId to = keeps ? values_.find_resident({tensor, part, device})
                            : values_.bind(at, at.writes().front(), at.task().encoding);
-  at.expect(to.valid(), tensor, "it is kept as something else");
+  at.expect(to.valid(), tensor, "it is kept nowhere, or as something else");
   emit(at, device, instruction(at, Kind::Split, part), {&from, 1}, {&to, 1});
 }
 

@@ -49,7 +49,6 @@ class RankBuilder {
   }
 
   void compute(const ProgramTask& at);
-  ValueId gradient(const ProgramTask& at, const Part& part);
   void split(const ProgramTask& at);
   Part split_source(const ProgramTask& at) const;
   void concat(const ProgramTask& at);
@@ -68,7 +67,6 @@ class RankBuilder {
 
   const Program& program_;
   const bool folded_;
-  const ResidentParts residents_;
   RankDrafts drafts_;
   BufferValues values_;
   std::vector<Placed> placed_;

@@ -8,13 +8,11 @@ void RankBuilder::transfer(const ProgramTask& at) {
   const auto& [tensor, from] = std::pair(at.task().tensor, at.task().device);
   const bool buffered = !at.reads().empty();
   const Part part = buffered ? values_.part_of(at.reads().front()) : stated_part(at, tensor);
-  Part there = buffered ? part : residents_.standing_for(tensor, from, part);
+  Part there = buffered ? part : values_.standing_for(tensor, from, part);
   const bool fits = at.reads().size() <= 1 && (there == part || there.is_whole()) &&
                     (at.writes().empty() || part == program_.part_of(at.writes().front()));
   if (!fits) at.fail(tensor, "\"" + describe(there) + "\" is there, not what is to be sent");
-  const BufferValues::Wanted wanted{tensor, there, from};
-  ValueId value = buffered ? ValueId() : values_.find_carried(wanted);
-  if (!value.valid()) value = values_.find_bytes(at, wanted);
+  const ValueId value = values_.find_bytes(at, {tensor, there, from});
   at.expect(value.valid(), tensor, "what is to be sent is not there");
   Instruction what = instruction(at, Kind::Send, part);
   what.peer = at.task().target;
@@ -30,7 +28,7 @@ void RankBuilder::receive(const ProgramTask& at, const Part& part) {
         values_.bind(at, at.writes().front(),
                      at.reads().empty() ? Encoding::None : values_.encoding_of(at.reads().front()));
   else
-    value = values_.find_resident({tensor, residents_.standing_for(tensor, target, part), target});
+    value = values_.find_resident({tensor, values_.standing_for(tensor, target, part), target});
   at.expect(value.valid(), tensor, "it arrives nowhere");
   Instruction what = instruction(at, Kind::Receive, part);
   what.peer = at.task().device;
@@ -75,7 +73,7 @@ std::vector<Part> RankBuilder::gathered_parts(const ProgramTask& at,
     const Part share = program_.cuts_of(at.task()).empty()
                            ? samples_part(*program_.graph, tensor, cut(i), cut(i + 1))
                            : Part();
-    parts.push_back(buffers.empty() ? residents_.standing_for(tensor, member, share)
+    parts.push_back(buffers.empty() ? values_.standing_for(tensor, member, share)
                                     : values_.part_of(buffers.front()));
   }
   return parts;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/base/quantity_text.h"
@@ -25,6 +26,12 @@ std::string Program::resource_name(ResourceId resource) const {
   if (resource.index() >= streams) return cluster->links()[LinkId(resource.index() - streams)].name;
   return cluster->device(DeviceId(resource.index() / 2)).name +
          (resource.index() % 2 == 0 ? " compute" : " comm");
+}
+
+std::span<const Resident> Program::residents_of(TensorId tensor, DeviceId device) const {
+  const auto place = [](const Resident& of) { return std::pair(of.device, of.tensor); };
+  const auto found = std::ranges::equal_range(residents, std::pair(device, tensor), {}, place);
+  return {found.begin(), found.end()};
 }
 
 AxisRange Program::range_of(const Task& task) const {

@@ -78,14 +78,15 @@ struct Buffer {
   PartId part = kWhole;
 };
 
-// Bytes that live through the whole step: parameters, optimizer state, constants, the input batch,
-// and gradients that are kept from step to step (VariableSync::staleness): a Split that reads one
-// keeps it (Task::keeps), and a Split, Transfer or Update of a gradient that reads none has what
-// the step before kept.
+// A part of a tensor that stands on a device through the whole step: of a parameter, optimizer
+// state, a constant, the input batch, or a gradient that is kept from step to step
+// (VariableSync::staleness; a Split keeps it, see Task::keeps). What a task needs and reads in no
+// buffer is resident on its device.
 struct Resident {
   TensorId tensor;
   DeviceId device;
   Bytes bytes;
+  PartId part = kWhole;
 };
 
 template <class T>
@@ -125,10 +126,13 @@ struct Program {
   Rows<BufferId> reads;        // row = task; a buffer is released when its last reader ends
   IdVector<BufferId, Buffer> buffers;
   IdVector<PartId, Part> parts{Part()};  // each one once; the first is the whole
-  std::vector<Resident> residents;       // ascending by (device, tensor), unique
+  // Ascending by (device, tensor); several of one tensor on one device are of different parts.
+  std::vector<Resident> residents;
 
   const Part& part_of(const Task& task) const { return parts[task.part]; }
   const Part& part_of(BufferId buffer) const { return parts[buffers[buffer].part]; }  // as written
+  const Part& part_of(const Resident& resident) const { return parts[resident.part]; }
+  std::span<const Resident> residents_of(TensorId tensor, DeviceId device) const;
   // The axes other than the batch along which the task is divided.
   std::span<const AxisRange> cuts_of(const Task& task) const { return part_of(task).cuts(); }
   // The first of these, or else the task's samples.

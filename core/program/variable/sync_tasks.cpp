@@ -166,7 +166,7 @@ TaskId SyncTasks::update(const SyncedPart& part, DeviceId device, const Gradient
 void SyncTasks::keep_state(const SyncedPart& part, TensorId tensor, DeviceId device) {
   const auto& shape = tables_.graph->tensor(tensor).shape;
   if (part.is_cut() && shape == tables_.graph->tensor(part.parameter).shape)
-    return residents_.add_bytes(tensor, device, bytes_of(part, tensor));
+    return residents_.add_part(tensor, device, part.box);
   residents_.add_all(tensor, device);
 }
 
@@ -193,7 +193,7 @@ void SyncTasks::keep(const SyncedPart& part, const Instance& made, Bytes bytes) 
   task.duration = tasks_.move_time(made.device, task.bytes);
   emitter_.read(made);
   emitter_.commit_compute(task);
-  residents_.carry(part.gradient, made.device, bytes);
+  residents_.carry({part.gradient, made.device, bytes, made.part});
 }
 
 }  // namespace strato

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <ranges>
+#include <set>
 #include <span>
 
 #include "core/base/quantity_text.h"
@@ -194,18 +195,19 @@ class Advisor {
 
   // Each of k devices that hold the same keeps a k-th.
   void share_resident(TensorRole role, const char* what) {
-    std::map<TensorId, std::int64_t> homes;
+    std::map<TensorId, std::set<DeviceId>> homes;
     std::map<TensorId, Bytes> here;
     for (const Resident& resident : program_.residents) {
       if (role_of(resident.tensor) != role) continue;
-      ++homes[resident.tensor];
-      if (resident.device == report_.device) here[resident.tensor] = resident.bytes;
+      homes[resident.tensor].insert(resident.device);
+      if (resident.device == report_.device) here[resident.tensor] += resident.bytes;
     }
     Bytes frees;
     std::int64_t devices = 0;
     for (const auto& [tensor, bytes] : here) {
-      frees += bytes - bytes / homes[tensor];
-      devices = std::max(devices, homes[tensor]);
+      const std::int64_t holders = std::ssize(homes[tensor]);
+      frees += bytes - bytes / holders;
+      devices = std::max(devices, holders);
     }
     add(frees, fmt::format("sharding the {} over the {} devices that hold it frees {}", what,
                            devices, bytes_text(frees)));

@@ -107,17 +107,22 @@ TEST(TaskParts, OfAnUnevenShareAndWhatItReads) {
   EXPECT_FALSE(make_up({{kBatchAxis, 0, 2}}, all));
 }
 
-TEST(ResidentParts, OfADeviceWithoutSlicesAreWhole) {
+TEST(Residents, SayTheirParts) {
   toy::Bench bench(toy::training_chain(6, 1, 4), toy::cluster(1, 2));
   const auto program = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
-  const ResidentParts residents(*program);
   const TensorId weight = bench.graph->op(bench.graph->find_op("u1")).inputs[0];
   const TensorId input = bench.graph->op(bench.graph->find_op("f1")).inputs[0];
-  EXPECT_TRUE(residents.has(weight, DeviceId(0)));
-  EXPECT_FALSE(residents.has(bench.graph->op(bench.graph->find_op("f1")).outputs[0], DeviceId(0)));
-  EXPECT_EQ(residents.standing_for(weight, DeviceId(0), Part::slice(0, 0, 2)), Part());
-  EXPECT_EQ(residents.standing_for(input, DeviceId(0), Part::samples(0, 3)), Part::samples(0, 3));
-  EXPECT_TRUE(residents.carried(weight, DeviceId(0)).empty());
+  const TensorId made = bench.graph->op(bench.graph->find_op("f1")).outputs[0];
+  const auto parts = [&](TensorId tensor, int device) {
+    std::vector<Part> result;
+    for (const Resident& resident : program->residents_of(tensor, DeviceId(device)))
+      result.push_back(program->part_of(resident));
+    return result;
+  };
+  EXPECT_EQ(parts(weight, 0), std::vector{Part()});
+  EXPECT_EQ(parts(input, 0), std::vector{Part::samples(0, 3)});
+  EXPECT_EQ(parts(input, 1), std::vector{Part::samples(3, 6)});
+  EXPECT_TRUE(parts(made, 0).empty());
 }
 
 TEST(MemberBuffers, AreThoseOfTheMember) {

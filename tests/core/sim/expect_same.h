@@ -30,8 +30,9 @@ inline void expect_same(const Program& a, const Program& b) {
            a.parts[s.part] == b.parts[t.part];
   }));
   ASSERT_TRUE(
-      std::ranges::equal(a.residents, b.residents, [](const Resident& s, const Resident& t) {
-        return s.tensor == t.tensor && s.device == t.device && s.bytes == t.bytes;
+      std::ranges::equal(a.residents, b.residents, [&](const Resident& s, const Resident& t) {
+        return s.tensor == t.tensor && s.device == t.device && s.bytes == t.bytes &&
+               a.part_of(s) == b.part_of(t);
       }));
 }
 
