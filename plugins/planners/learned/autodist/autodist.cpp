@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
@@ -12,8 +11,7 @@
 #include "core/search/constraints/constraints.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/learned/autodist/search/race.h"
-#include "plugins/planners/learned/autodist/search/replication.h"
-#include "plugins/planners/learned/autodist/search/report.h"
+#include "plugins/planners/learned/autodist/search/search.h"
 #include "plugins/planners/learned/autodist/search/trial_record.h"
 
 namespace strato::autodist {
@@ -27,8 +25,7 @@ struct WarmStart {
 std::optional<WarmStart> best_start(std::vector<Strategy> strategies, Evaluator& evaluator) {
   if (strategies.empty()) return std::nullopt;
   const std::vector<Score> scores = evaluator.evaluate(strategies);
-  const auto best = std::ranges::min_element(
-      scores, [](const Score& a, const Score& b) { return a.better_than(b); });
+  const auto best = std::ranges::min_element(scores, &Score::better_than);
   return WarmStart{std::move(strategies[static_cast<std::size_t>(best - scores.begin())]), *best};
 }
 

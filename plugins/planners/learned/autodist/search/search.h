@@ -15,9 +15,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/search/api/evaluator.h"
+#include "core/search/api/planner.h"
 #include "plugins/planners/learned/autodist/plan/builders.h"
-#include "plugins/planners/learned/autodist/plan/choice.h"
 #include "plugins/planners/learned/autodist/search/ranker.h"
 #include "plugins/planners/learned/autodist/search/sampler.h"
 
@@ -86,18 +85,14 @@ class Search {
   std::function<void(const PlanTrial&)> found;  // called whenever the best changes
 
  private:
-  struct Proposal {
-    SyncPlan plan;
-    PlanFeatures features;
-    double score = 0;
-  };
-  std::vector<Proposal> propose(std::size_t count, Random& random);
+  // Proposals are trials without a score; they are judged where something learns.
+  std::vector<PlanTrial> propose(std::size_t count, Random& random);
   std::vector<std::size_t> good_ones(std::size_t most) const;
   SyncPlan changed(std::span<const std::size_t> good, Random& random) const;
-  void score(std::vector<Proposal>& proposals) const;
-  void reject(std::vector<Proposal>& proposals, std::size_t count, RoundFigures& figures) const;
-  std::vector<Proposal> choose(std::vector<Proposal> proposals, std::size_t count) const;
-  void try_all(std::vector<Proposal> proposals, std::int64_t round);
+  void judge(std::vector<PlanTrial>& proposals) const;
+  void reject(std::vector<PlanTrial>& proposals, std::size_t count, RoundFigures& figures) const;
+  std::vector<PlanTrial> choose(std::vector<PlanTrial> proposals, std::size_t count) const;
+  void try_all(std::vector<PlanTrial> proposals, std::int64_t round);
   void keep(PlanTrial trial);
   void learn(Random& random);
 
@@ -115,5 +110,19 @@ class Search {
 
 // Seconds, or what is missing in memory on top of a long time: for comparing only.
 double cost_of(const Score& score);
+
+// A search reports about itself: its curves in numbers (AutoDist Fig. 4 and 9). Histories have a
+// best builder. Part of the trials (of rounds) that were better than the best builder; nothing:
+// there were no trials.
+std::optional<double> hit_rate(std::span<const PlanTrial> trials);
+
+std::string note_of(const SearchHistory& history);
+std::vector<PlanResult::Fact> facts_of(const SearchHistory& history, const SyncTask& task);
+// Over trials: how many of them beat the best builder, and by how much the best did (Fig. 9). And
+// of each fifth of the trials ("1/5" to "5/5") how well they were ranked beforehand, by quarters of
+// all trials from slow to fast (Fig. 4; the paper asks a simulator that has learned from the phase
+// about trials that it never sees). A point without a pair to rank is left out, and a curve without
+// points.
+std::vector<PlanResult::Curve> curves_of(const SearchHistory& history);
 
 }  // namespace strato::autodist

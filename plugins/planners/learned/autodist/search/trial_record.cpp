@@ -2,7 +2,6 @@
 
 #include "core/base/error.h"
 #include "core/search/evaluate/baselines.h"
-#include "core/search/tree/search_tree.h"
 
 namespace strato::autodist {
 namespace {

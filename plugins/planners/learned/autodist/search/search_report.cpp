@@ -1,5 +1,3 @@
-#include "plugins/planners/learned/autodist/search/report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <numeric>
 
 #include "plugins/planners/learned/autodist/plan/communication_model.h"
+#include "plugins/planners/learned/autodist/search/search.h"
 
 namespace strato::autodist {
 namespace {
@@ -110,8 +109,7 @@ Points accuracy_by_quarter(std::span<const PlanTrial> trials,
 }
 
 auto best_of(std::span<const PlanTrial> trials) {
-  return std::ranges::min_element(
-      trials, [](const Score& a, const Score& b) { return a.better_than(b); }, &PlanTrial::score);
+  return std::ranges::min_element(trials, &Score::better_than, &PlanTrial::score);
 }
 
 }  // namespace
