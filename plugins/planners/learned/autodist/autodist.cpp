@@ -12,7 +12,6 @@
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/learned/autodist/search/race.h"
 #include "plugins/planners/learned/autodist/search/search.h"
-#include "plugins/planners/learned/autodist/search/trial_record.h"
 
 namespace strato::autodist {
 namespace {
@@ -243,48 +242,41 @@ class AutoDist final : public Planner {
                   std::shared_ptr<const SearchTree> resume) override {
     const AutoDistOptions options = AutoDistOptions::from(common);
     TrialRecord record = record_for(conditions_of(common), resume.get());
-    if (!options.builder.empty()) return built(problem, evaluator, options, observer);
+    if (!options.builder.empty())
+      return best_of(built(problem, options), "builder " + options.builder, evaluator, observer);
     const std::vector<Strategy> choices =
         replications_of(problem, common.seeds, !options.all_replicas);
     const SyncTask first(problem, choices.front(), options.race.rows);
-    if (first.devices.size() < 2 || first.variables.empty())
-      return plain(first, common.seeds, evaluator, observer);
+    if (first.devices.size() < 2 || first.variables.empty()) {
+      std::vector<Strategy> strategies = completed(common.seeds, *problem.cluster);
+      strategies.insert(strategies.begin(), first.base);
+      return best_of(std::move(strategies), "there is nothing to synchronise", evaluator, observer);
+    }
     return Run(problem, choices, evaluator, options, common, observer, std::move(stop),
                std::move(record))
         .run();
   }
 
  private:
-  // The best of them.
-  static PlanResult scored(const std::vector<Strategy>& strategies, Evaluator& evaluator,
-                           Observer& observer) {
-    const auto [strategy, score] = best_start(strategies, evaluator).value();
+  static PlanResult best_of(std::vector<Strategy> strategies, std::string note,
+                            Evaluator& evaluator, Observer& observer) {
     PlanResult result;
-    result.strategy = strategy;
-    result.score = score;
     result.evaluations = std::ssize(strategies);
-    observer.on_improvement(strategy, score, {1, 1, 0, score});
+    auto [strategy, score] = best_start(std::move(strategies), evaluator).value();
+    result.strategy = std::move(strategy);
+    result.score = score;
+    result.note = std::move(note);
+    observer.on_improvement(result.strategy, result.score, {1, 1, 0, result.score});
     return result;
   }
   // With equal shares or with shares by speed.
-  static PlanResult built(const Problem& problem, Evaluator& evaluator,
-                          const AutoDistOptions& options, Observer& observer) {
+  static std::vector<Strategy> built(const Problem& problem, const AutoDistOptions& options) {
     std::vector<Strategy> strategies;
     for (const Strategy& choice : replications_of(problem, {}, false)) {
       const SyncTask task(problem, choice, options.race.rows);
       strategies.push_back(strategy_of(task, build(options.builder, task, options.build)));
     }
-    PlanResult result = scored(strategies, evaluator, observer);
-    result.note = "builder " + options.builder;
-    return result;
-  }
-  static PlanResult plain(const SyncTask& task, std::span<const Strategy> known,
-                          Evaluator& evaluator, Observer& observer) {
-    std::vector<Strategy> strategies = completed(known, *task.problem.cluster);
-    strategies.insert(strategies.begin(), task.base);
-    PlanResult result = scored(strategies, evaluator, observer);
-    result.note = "there is nothing to synchronise";
-    return result;
+    return strategies;
   }
 };
 
