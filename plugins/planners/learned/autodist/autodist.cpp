@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
@@ -12,9 +11,7 @@
 #include "core/search/constraints/constraints.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/learned/autodist/search/race.h"
-#include "plugins/planners/learned/autodist/search/replication.h"
-#include "plugins/planners/learned/autodist/search/report.h"
-#include "plugins/planners/learned/autodist/search/trial_record.h"
+#include "plugins/planners/learned/autodist/search/search.h"
 
 namespace strato::autodist {
 namespace {
@@ -27,8 +24,7 @@ struct WarmStart {
 std::optional<WarmStart> best_start(std::vector<Strategy> strategies, Evaluator& evaluator) {
   if (strategies.empty()) return std::nullopt;
   const std::vector<Score> scores = evaluator.evaluate(strategies);
-  const auto best = std::ranges::min_element(
-      scores, [](const Score& a, const Score& b) { return a.better_than(b); });
+  const auto best = std::ranges::min_element(scores, &Score::better_than);
   return WarmStart{std::move(strategies[static_cast<std::size_t>(best - scores.begin())]), *best};
 }
 
@@ -246,48 +242,41 @@ class AutoDist final : public Planner {
                   std::shared_ptr<const SearchTree> resume) override {
     const AutoDistOptions options = AutoDistOptions::from(common);
     TrialRecord record = record_for(conditions_of(common), resume.get());
-    if (!options.builder.empty()) return built(problem, evaluator, options, observer);
+    if (!options.builder.empty())
+      return best_of(built(problem, options), "builder " + options.builder, evaluator, observer);
     const std::vector<Strategy> choices =
         replications_of(problem, common.seeds, !options.all_replicas);
     const SyncTask first(problem, choices.front(), options.race.rows);
-    if (first.devices.size() < 2 || first.variables.empty())
-      return plain(first, common.seeds, evaluator, observer);
+    if (first.devices.size() < 2 || first.variables.empty()) {
+      std::vector<Strategy> strategies = completed(common.seeds, *problem.cluster);
+      strategies.insert(strategies.begin(), first.base);
+      return best_of(std::move(strategies), "there is nothing to synchronise", evaluator, observer);
+    }
     return Run(problem, choices, evaluator, options, common, observer, std::move(stop),
                std::move(record))
         .run();
   }
 
  private:
-  // The best of them.
-  static PlanResult scored(const std::vector<Strategy>& strategies, Evaluator& evaluator,
-                           Observer& observer) {
-    const auto [strategy, score] = best_start(strategies, evaluator).value();
+  static PlanResult best_of(std::vector<Strategy> strategies, std::string note,
+                            Evaluator& evaluator, Observer& observer) {
     PlanResult result;
-    result.strategy = strategy;
-    result.score = score;
     result.evaluations = std::ssize(strategies);
-    observer.on_improvement(strategy, score, {1, 1, 0, score});
+    auto [strategy, score] = best_start(std::move(strategies), evaluator).value();
+    result.strategy = std::move(strategy);
+    result.score = score;
+    result.note = std::move(note);
+    observer.on_improvement(result.strategy, result.score, {1, 1, 0, result.score});
     return result;
   }
   // With equal shares or with shares by speed.
-  static PlanResult built(const Problem& problem, Evaluator& evaluator,
-                          const AutoDistOptions& options, Observer& observer) {
+  static std::vector<Strategy> built(const Problem& problem, const AutoDistOptions& options) {
     std::vector<Strategy> strategies;
     for (const Strategy& choice : replications_of(problem, {}, false)) {
       const SyncTask task(problem, choice, options.race.rows);
       strategies.push_back(strategy_of(task, build(options.builder, task, options.build)));
     }
-    PlanResult result = scored(strategies, evaluator, observer);
-    result.note = "builder " + options.builder;
-    return result;
-  }
-  static PlanResult plain(const SyncTask& task, std::span<const Strategy> known,
-                          Evaluator& evaluator, Observer& observer) {
-    std::vector<Strategy> strategies = completed(known, *task.problem.cluster);
-    strategies.insert(strategies.begin(), task.base);
-    PlanResult result = scored(strategies, evaluator, observer);
-    result.note = "there is nothing to synchronise";
-    return result;
+    return strategies;
   }
 };
 

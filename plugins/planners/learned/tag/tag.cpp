@@ -1,17 +1,16 @@
 // The planner "tag" (TAG 4.2): tree search with the graph network's prior, and sufficient factor
 // broadcasting in every strategy that it looks at; beyond the paper, its best ones are tried
 // without that, too, and it goes on from what is better.
-#include <algorithm>
-#include <map>
-#include <mutex>
+#include <filesystem>
+#include <optional>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
 #include "core/program/sfb/sfb.h"
 #include "core/search/api/trainer.h"
 #include "core/search/portfolio/tree_search.h"
-#include "core/search/tree/search_tree.h"
-#include "plugins/planners/learned/tag/network/prior.h"
+#include "plugins/planners/learned/tag/network/network.h"
 #include "plugins/planners/learned/tag/training/trainer.h"
 
 namespace {
@@ -38,23 +37,6 @@ struct TagOptions : TreeSearchOptions {
          {"sfb", sfb, "sufficient factor broadcasting where it is cheaper"}});
   }
 };
-
-// Weights are read once: every plan of this process shares them.
-std::shared_ptr<const tag::Network> shared_network(const std::filesystem::path& file) {
-  static std::mutex mutex;
-  static std::map<std::filesystem::path,
-                  std::pair<std::filesystem::file_time_type, std::shared_ptr<const tag::Network>>>
-      loaded;
-  std::error_code gone;
-  const auto written = std::filesystem::last_write_time(file, gone);
-  const std::scoped_lock lock(mutex);
-  auto& [time, network] = loaded[file];
-  if (network == nullptr || gone || time != written) {
-    network = std::make_shared<const tag::Network>(tag::Network::load(file));
-    time = written;
-  }
-  return network;
-}
 
 // The search has mostly done so itself: then the evaluator remembers.
 void try_without_sfb(PlanResult& result, Evaluator& evaluator) {
@@ -114,19 +96,22 @@ class Tag final : public Planner {
         note = "; no network, the prior is uniform: " + file.string() +
                " is missing (stratoscope-cli train tag makes it)";
       prior_ = make_uniform_prior();
-      prior_key_.clear();
+      prior_key_.reset();
       return *prior_;
     }
-    const auto network = shared_network(file);
-    const std::string key = file.string() + "|" + std::to_string(options.mix) + "|" +
-                            std::to_string(reinterpret_cast<std::uintptr_t>(network.get()));
-    if (key != prior_key_) prior_ = std::make_unique<tag::NetworkPrior>(network, options.mix);
+    std::error_code gone;
+    const PriorKey key(file, std::filesystem::last_write_time(file, gone), options.mix);
+    if (gone || key != prior_key_)
+      prior_ = std::make_unique<tag::NetworkPrior>(
+          std::make_shared<const tag::Network>(tag::Network::load(file)), options.mix);
     prior_key_ = key;
     return *prior_;
   }
 
+  // The file of the weights, when it was written, and the part that is uniform.
+  using PriorKey = std::tuple<std::filesystem::path, std::filesystem::file_time_type, double>;
   std::unique_ptr<PriorProvider> prior_;
-  std::string prior_key_;
+  std::optional<PriorKey> prior_key_;
   std::unique_ptr<Trainer> trainer_;
 };
 

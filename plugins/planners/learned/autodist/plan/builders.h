@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/random.h"
 #include "plugins/planners/learned/autodist/plan/sync_task.h"
 
 namespace strato::autodist {

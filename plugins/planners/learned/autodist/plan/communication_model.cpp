@@ -51,6 +51,10 @@ double way_in(const SyncTask& task, DeviceId from, DeviceId to, std::size_t from
   return cluster.links()[links[links.size() - 1 - from_end]].bandwidth;
 }
 
+void add(Components& sum, const Components& z) {
+  for (std::size_t i = 0; i < kComponents; ++i) sum[i] += z[i];
+}
+
 double seconds_over(double bytes, std::size_t members, double bandwidth) {
   return members < 2 || bandwidth <= 0 ? 0
                                        : 2 * static_cast<double>(members - 1) * bytes / bandwidth;
@@ -75,13 +79,12 @@ double CommunicationModel::gradient_part(const Variable& variable, const SyncPar
   return std::min(1.0, rows / static_cast<double>(std::max<std::int64_t>(variable.bytes.value, 1)));
 }
 
-CommunicationModel::Traffic CommunicationModel::through_server(const Variable& variable,
-                                                               Bytes bytes,
-                                                               const SyncPart& part) const {
+Components CommunicationModel::through_server(const Variable& variable, Bytes bytes,
+                                              const SyncPart& part) const {
   const Cluster& cluster = *task_.problem.cluster;
   const std::size_t home = task_.machine_of[part.server.index()];
   const double sent = gradient_part(variable, part) * static_cast<double>(bytes.value);
-  Traffic traffic;
+  Components z{};
   double senders = 0;
   for (std::size_t m = 0; m < task_.machines.size(); ++m) {
     const std::vector<DeviceId>& here = task_.machines[m];
@@ -96,13 +99,13 @@ CommunicationModel::Traffic CommunicationModel::through_server(const Variable& v
     if (from_here == 0 || path.bandwidth == 0) continue;
     senders += from_here;
     // On the way between machines what is sent and what comes back do not meet.
-    traffic.in += from_here * sent / path.bandwidth;
-    traffic.out += from_here * static_cast<double>(bytes.value) / path.bandwidth;
-    traffic.calls +=
+    z[ToServers] += from_here * sent / path.bandwidth;
+    z[FromServers] += from_here * static_cast<double>(bytes.value) / path.bandwidth;
+    z[ServerCalls] +=
         2 * (from_here + (station ? std::ssize(here) - 1 : 0)) * to_seconds(path.latency);
   }
-  traffic.local = local_seconds(Bytes(static_cast<std::int64_t>((senders + 2) * sent)));
-  return traffic;
+  z[Local] = local_seconds(Bytes(static_cast<std::int64_t>((senders + 2) * sent)));
+  return z;
 }
 
 void CommunicationModel::add_collective(Components& z, Collective kind, Bytes bytes, double share,
@@ -139,14 +142,7 @@ std::vector<Components> CommunicationModel::of_variables(const SyncPlan& plan) c
         add_collective(z, kind, bytes, 1, 1);
       return;
     }
-    if (part.synchroniser == Synchroniser::Ps) {
-      const Traffic traffic = through_server(variable, bytes, part);
-      z[ToServers] += traffic.in;
-      z[FromServers] += traffic.out;
-      z[ServerCalls] += traffic.calls;
-      z[Local] += traffic.local;
-      return;
-    }
+    if (part.synchroniser == Synchroniser::Ps) return add(z, through_server(variable, bytes, part));
     const Message message =
         part.merge_group < 0 ? Message{bytes, 1} : messages.at(part.merge_group);
     add_reduced(z, variable, bytes, message, part.encoding == Encoding::SparseRows);
@@ -156,15 +152,14 @@ std::vector<Components> CommunicationModel::of_variables(const SyncPlan& plan) c
 
 Components CommunicationModel::of_plan(const SyncPlan& plan) const {
   Components sum{};
-  for (const Components& z : of_variables(plan))
-    for (std::size_t i = 0; i < kComponents; ++i) sum[i] += z[i];
+  for (const Components& z : of_variables(plan)) add(sum, z);
   if (task_.devices.size() < 2) return sum;
   std::vector<double> in(task_.machines.size()), out = in;
   for_each_part(task_, plan, [&](std::size_t v, const SyncPart& part, Bytes bytes) {
     if (part.synchroniser != Synchroniser::Ps) return;
-    const Traffic traffic = through_server(task_.variables[v], bytes, part);
-    in[task_.machine_of[part.server.index()]] += traffic.in;
-    out[task_.machine_of[part.server.index()]] += traffic.out;
+    const Components z = through_server(task_.variables[v], bytes, part);
+    in[task_.machine_of[part.server.index()]] += z[ToServers];
+    out[task_.machine_of[part.server.index()]] += z[FromServers];
   });
   sum[ToServers] = *std::ranges::max_element(in);
   sum[FromServers] = *std::ranges::max_element(out);

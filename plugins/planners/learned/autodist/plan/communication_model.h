@@ -33,10 +33,8 @@ class CommunicationModel {
   static double combine(const Components& components);
 
  private:
-  struct Traffic {  // seconds that a part keeps its server's node busy
-    double in = 0, out = 0, calls = 0, local = 0;
-  };
-  Traffic through_server(const Variable& variable, Bytes bytes, const SyncPart& part) const;
+  // What a part keeps its server's node busy with.
+  Components through_server(const Variable& variable, Bytes bytes, const SyncPart& part) const;
   // The part (of one of `parts` that share it) of a collective; `share`: by bytes.
   void add_collective(Components& z, Collective kind, Bytes bytes, double share,
                       std::int64_t parts) const;

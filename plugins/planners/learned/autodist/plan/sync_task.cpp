@@ -45,10 +45,7 @@ Variable variable_of(const Graph& graph, OpId update) {
 class OneDeviceRun {
  public:
   explicit OneDeviceRun(const Problem& problem)
-      : graph_(*problem.graph),
-        times_(mean_op_times(graph_, *problem.cluster, *problem.cost)),
-        waits_for_(graph_.op_count(), 0),
-        after_(graph_.op_count(), 0) {}
+      : graph_(*problem.graph), times_(mean_op_times(graph_, *problem.cluster, *problem.cost)) {}
 
   std::vector<double> run() && {
     for (std::size_t i = 0; i < after_.size(); ++i)
@@ -93,8 +90,8 @@ class OneDeviceRun {
 
   const Graph& graph_;
   const std::vector<Nanos> times_;
-  std::vector<std::int64_t> waits_for_;
-  std::vector<double> after_;
+  std::vector<std::int64_t> waits_for_ = std::vector<std::int64_t>(graph_.op_count(), 0);
+  std::vector<double> after_ = std::vector<double>(graph_.op_count(), 0);
   std::vector<OpId> ready_;  // in the order in which they run
   double now_ = 0;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "plugins/planners/learned/autodist/search/replication.h"
 
 namespace strato::autodist {
 
@@ -77,8 +76,8 @@ Race::Lane* Race::next_lane() {
   std::vector<Lane*> order;
   for (const auto& lane : lanes_)
     if (!lane->over && lane->search.has_best()) order.push_back(lane.get());
-  std::ranges::stable_sort(order, [](const Lane* a, const Lane* b) {
-    return a->search.best().score.better_than(b->search.best().score);
+  std::ranges::stable_sort(order, &Score::better_than, [](const Lane* lane) -> const Score& {
+    return lane->search.best().score;
   });
   Lane* next = nullptr;
   std::int64_t least = 0;

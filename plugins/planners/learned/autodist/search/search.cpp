@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "plugins/planners/learned/autodist/search/moves.h"
+#include "plugins/planners/learned/autodist/search/sampler.h"
 
 namespace strato::autodist {
 namespace {
@@ -78,10 +78,10 @@ bool Search::play_round(std::size_t count) {
   Random random(seed_ * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(round));
   RoundFigures figures;
   if (ranker_ && round == 0 && options_.known) learn(random);
-  std::vector<Proposal> proposals = propose(count, random);
+  std::vector<PlanTrial> proposals = propose(count, random);
   if (proposals.empty()) return false;
   if (ranker_) {
-    score(proposals);
+    judge(proposals);
     reject(proposals, count, figures);
     proposals = choose(std::move(proposals), count);
   }
@@ -99,7 +99,7 @@ bool Search::play_round(std::size_t count) {
   return true;
 }
 
-// The best trial of each kind (choice.h), the best kinds first.
+// The best trial of each kind (ranker.h), the best kinds first.
 std::vector<std::size_t> Search::good_ones(std::size_t most) const {
   std::vector<std::size_t> order(trials().size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -126,72 +126,71 @@ SyncPlan Search::changed(std::span<const std::size_t> good, Random& random) cons
   return changed_plan(task_, plan, options_.sampler, random);
 }
 
-std::vector<Search::Proposal> Search::propose(std::size_t count, Random& random) {
+std::vector<PlanTrial> Search::propose(std::size_t count, Random& random) {
   const std::size_t wanted =
       ranker_ ? std::max(count, static_cast<std::size_t>(options_.proposals)) : count;
   constexpr std::size_t kGood = 6;
   const std::vector<std::size_t> good = good_ones(kGood);
-  std::vector<Proposal> proposals;
+  std::vector<PlanTrial> proposals;
   // A smaller round finds the first of what a larger one finds: so a search can be followed again.
   constexpr int kPatience = 100;
   for (int misses = 0; misses < kPatience && proposals.size() < wanted; ++misses) {
     const bool change = !good.empty() && random.uniform() < options_.changes;
     SyncPlan plan = change ? changed(good, random) : sample_plan(task_, options_.sampler, random);
     if (!seen_.insert(strategy_of(task_, plan).digest()).second) continue;
-    proposals.push_back({std::move(plan), {}});
+    proposals.emplace_back().plan = std::move(plan);
     misses = -1;
   }
   return proposals;
 }
 
-void Search::score(std::vector<Proposal>& proposals) const {
+void Search::judge(std::vector<PlanTrial>& proposals) const {
   std::vector<const PlanFeatures*> features;
-  for (Proposal& proposal : proposals) {
+  for (PlanTrial& proposal : proposals) {
     proposal.features = featurizer_.of(proposal.plan);
     features.push_back(&proposal.features);
   }
   const std::vector<double> scores = ranker_->scores(features);
-  for (std::size_t i = 0; i < proposals.size(); ++i) proposals[i].score = scores[i];
+  for (std::size_t i = 0; i < proposals.size(); ++i) proposals[i].judged = scores[i];
 }
 
 // Below the fidelity level the simulator is to be trusted: what it dislikes is not tried. But
 // enough for a round stays.
-void Search::reject(std::vector<Proposal>& proposals, std::size_t count,
+void Search::reject(std::vector<PlanTrial>& proposals, std::size_t count,
                     RoundFigures& figures) const {
-  std::ranges::stable_sort(proposals, std::greater(), &Proposal::score);
+  std::ranges::stable_sort(proposals, std::greater(), &PlanTrial::judged);
   if (!level_) return;
   const PlanFeatures* at_level = &trials()[*level_].features;
   const double level = ranker_->scores({&at_level, 1})[0];
   figures.level = true;
   const std::size_t before = proposals.size();
-  while (proposals.size() > count && proposals.back().score < level) proposals.pop_back();
+  while (proposals.size() > count && proposals.back().judged < level) proposals.pop_back();
   figures.rejected = before - proposals.size();
 }
 
-std::vector<Search::Proposal> Search::choose(std::vector<Proposal> proposals,
-                                             std::size_t count) const {
+std::vector<PlanTrial> Search::choose(std::vector<PlanTrial> proposals, std::size_t count) const {
   std::vector<double> scores;
   std::vector<std::vector<std::uint64_t>> tokens;
-  for (const Proposal& proposal : proposals) {
-    scores.push_back(proposal.score);
+  for (const PlanTrial& proposal : proposals) {
+    scores.push_back(*proposal.judged);
     tokens.push_back(tokens_of(proposal.plan));
   }
-  std::vector<Proposal> chosen;
+  std::vector<PlanTrial> chosen;
   for (const std::size_t i : choose_diverse(scores, tokens, count, options_.diversity))
     chosen.push_back(std::move(proposals[i]));
   return chosen;
 }
 
-void Search::try_all(std::vector<Proposal> proposals, std::int64_t round) {
+void Search::try_all(std::vector<PlanTrial> proposals, std::int64_t round) {
   std::vector<Strategy> strategies;
-  for (const Proposal& proposal : proposals)
+  for (const PlanTrial& proposal : proposals)
     strategies.push_back(strategy_of(task_, proposal.plan));
   const std::vector<Score> scores = run_(strategies);
   CHECK(scores.size() == proposals.size(), "one score a trial");
   for (std::size_t i = 0; i < proposals.size(); ++i) {
-    auto& [plan, features, score] = proposals[i];
-    keep({std::move(plan), scores[i], std::move(features),
-          ranker_ ? std::optional(score) : std::nullopt, round});
+    proposals[i].score = scores[i];
+    proposals[i].round = round;
+    keep(std::move(proposals[i]));
   }
 }
 

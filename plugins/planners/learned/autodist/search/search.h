@@ -15,9 +15,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/search/api/evaluator.h"
+#include "core/search/api/planner.h"
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/learned/autodist/plan/builders.h"
-#include "plugins/planners/learned/autodist/plan/choice.h"
 #include "plugins/planners/learned/autodist/search/ranker.h"
 #include "plugins/planners/learned/autodist/search/sampler.h"
 
@@ -86,18 +86,14 @@ class Search {
   std::function<void(const PlanTrial&)> found;  // called whenever the best changes
 
  private:
-  struct Proposal {
-    SyncPlan plan;
-    PlanFeatures features;
-    double score = 0;
-  };
-  std::vector<Proposal> propose(std::size_t count, Random& random);
+  // Proposals are trials without a score; they are judged where something learns.
+  std::vector<PlanTrial> propose(std::size_t count, Random& random);
   std::vector<std::size_t> good_ones(std::size_t most) const;
   SyncPlan changed(std::span<const std::size_t> good, Random& random) const;
-  void score(std::vector<Proposal>& proposals) const;
-  void reject(std::vector<Proposal>& proposals, std::size_t count, RoundFigures& figures) const;
-  std::vector<Proposal> choose(std::vector<Proposal> proposals, std::size_t count) const;
-  void try_all(std::vector<Proposal> proposals, std::int64_t round);
+  void judge(std::vector<PlanTrial>& proposals) const;
+  void reject(std::vector<PlanTrial>& proposals, std::size_t count, RoundFigures& figures) const;
+  std::vector<PlanTrial> choose(std::vector<PlanTrial> proposals, std::size_t count) const;
+  void try_all(std::vector<PlanTrial> proposals, std::int64_t round);
   void keep(PlanTrial trial);
   void learn(Random& random);
 
@@ -115,5 +111,56 @@ class Search {
 
 // Seconds, or what is missing in memory on top of a long time: for comparing only.
 double cost_of(const Score& score);
+
+// ---- A search reports about itself: its curves in numbers (AutoDist Fig. 4 and 9). Histories have
+// a best builder.
+
+// Part of the trials (of rounds) that were better than the best builder; nothing: there were no
+// trials.
+std::optional<double> hit_rate(std::span<const PlanTrial> trials);
+
+std::string note_of(const SearchHistory& history);
+std::vector<PlanResult::Fact> facts_of(const SearchHistory& history, const SyncTask& task);
+// Over trials: how many of them beat the best builder, and by how much the best did (Fig. 9). And
+// of each fifth of the trials ("1/5" to "5/5") how well they were ranked beforehand, by quarters of
+// all trials from slow to fast (Fig. 4; the paper asks a simulator that has learned from the phase
+// about trials that it never sees). A point without a pair to rank is left out, and a curve without
+// points.
+std::vector<PlanResult::Curve> curves_of(const SearchHistory& history);
+
+// ---- The record of what the trials of a search showed, in order: enough to go on where it was
+// interrupted, since all else follows from the seed. It travels as the record of a SearchTree of
+// one vertex (PlanResult::tree), which is what a workspace keeps of an unfinished run.
+
+struct TrialRecord {
+  std::string options;                      // has to be the same to go on
+  std::vector<std::vector<Score>> batches;  // as they were tried together
+
+  std::int64_t count() const;
+  std::shared_ptr<const SearchTree> as_tree(const Problem& problem, std::uint64_t seed) const;
+  // Throws InputError when the tree is of another planner, or damaged.
+  static TrialRecord from_tree(const SearchTree& tree);
+};
+
+// For a record whose trials another search than this one made.
+[[noreturn]] void refuse_trials();
+
+// Answers from the record first, then from `inner`, whose answers are added to the record. Refers
+// to it.
+class RecordedTrials {
+ public:
+  RecordedTrials(TrialRecord& record, TrialSource inner)
+      : record_(record), inner_(std::move(inner)), replayed_(record.batches.size()) {}
+
+  std::vector<Score> run(std::span<const Strategy> strategies);
+  // Trials of the next batch that is known already; 0: there is none.
+  std::size_t next_known() const { return at_ < replayed_ ? record_.batches[at_].size() : 0; }
+
+ private:
+  TrialRecord& record_;
+  TrialSource inner_;
+  const std::size_t replayed_;
+  std::size_t at_ = 0;
+};
 
 }  // namespace strato::autodist

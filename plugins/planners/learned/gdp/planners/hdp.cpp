@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/search/tree/search_tree.h"
 #include "plugins/planners/learned/gdp/planners/placement_search.h"
 #include "plugins/planners/learned/kit/network/trainable.h"
 
@@ -28,12 +26,11 @@ std::int32_t sample(std::span<const float> probabilities, Random& random) {
 }
 
 std::vector<std::int32_t> sample_rows(const at::Tensor& logarithms, Random& random) {
-  const at::Tensor rows = at::exp(logarithms).contiguous();
-  const auto columns = static_cast<std::size_t>(rows.size(1));
+  const std::vector<float> rows = learned::floats_of(at::exp(logarithms));
+  const auto columns = static_cast<std::size_t>(logarithms.size(1));
   std::vector<std::int32_t> drawn;
-  for (std::int64_t r = 0; r < rows.size(0); ++r)
-    drawn.push_back(
-        sample({rows.data_ptr<float>() + static_cast<std::size_t>(r) * columns, columns}, random));
+  for (std::size_t begin = 0; begin < rows.size(); begin += columns)
+    drawn.push_back(sample(std::span(rows).subspan(begin, columns), random));
   return drawn;
 }
 
@@ -50,9 +47,8 @@ struct HdpModel::State : learned::Trainable {
       : units(graph.units),
         groups(std::clamp<std::int64_t>(graph.units / 4, 1, kMostGroups)),
         choices(graph.choices) {
-    unit = at::from_blob(const_cast<float*>(graph.unit.data()), {units, kUnitColumns}, at::kFloat)
-               .clone();
-    type = at::from_blob(const_cast<std::int64_t*>(graph.type.data()), {units}, at::kLong).clone();
+    unit = learned::tensor_of(graph.unit).view({units, kUnitColumns});
+    type = learned::view_of(graph.type).clone();
     content = unit.narrow(1, 0, kShape).contiguous();
     std::vector<std::int32_t> from, to;
     for (std::int32_t u = 0; u < graph.units; ++u)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plugins/planners/learned/gdp/policy/network.h"
-#include "plugins/planners/learned/kit/network/parameters.h"
+#include "plugins/planners/learned/kit/network/trainable.h"
 
 namespace strato::gdp {
 
@@ -15,15 +15,16 @@ struct Inputs {
   at::Tensor placed, turn;          // [N], [N, .]; undefined unless the policy is step-wise
 };
 
-class Model {
+class Model final : public learned::Trainable {
  public:
-  // Declares the parameters, which must outlive it.
-  Model(const NetworkSize& size, learned::Parameters& parameters);
+  explicit Model(const NetworkSize& of);  // declares its parameters
 
   // Logarithms of the probabilities, [N, A]. `attention`: gets one of each layer, mean over heads:
   // [segments, length, 2 length], columns being the segment before and then the segment itself.
   at::Tensor log_probabilities(const Inputs& graph,
                                std::vector<at::Tensor>* attention = nullptr) const;
+
+  const NetworkSize size;
 
  private:
   struct Norm {
@@ -50,8 +51,6 @@ class Model {
   at::Tensor run(const Transformer& t, const at::Tensor& rows, const at::Tensor& condition,
                  std::vector<at::Tensor>* attention = nullptr) const;
 
-  const NetworkSize size_;
-  learned::Parameters& parameters_;
   std::size_t type_rows_, unit_in_, unit_bias_, to_width_;
   std::vector<Aggregate> aggregates_;
   std::vector<Transformer> layers_;

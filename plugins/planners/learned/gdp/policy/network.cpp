@@ -8,7 +8,6 @@
 #include "core/io/json.h"
 #include "plugins/planners/learned/gdp/policy/model.h"
 #include "plugins/planners/learned/kit/network/trainable.h"
-#include "plugins/planners/learned/kit/network/weights.h"
 
 namespace strato::gdp {
 namespace {
@@ -64,53 +63,46 @@ RollOutTensors tensors_of(std::span<const RollOut> trials, const at::Device& dev
           at::stack(weights, 1).to(device), at::tensor(advantages).to(device)};
 }
 
+at::Tensor cross_entropy(const at::Tensor& logarithms, std::span<const std::int32_t> choice_of) {
+  CHECK(std::ssize(choice_of) == logarithms.size(0), "one answer a unit");
+  const at::Tensor answer = learned::indices_of(choice_of).unsqueeze(1).to(logarithms.device());
+  return -logarithms.gather(1, answer).mean();
+}
+
+at::Tensor loss_of(const Model& model, const Answer& answer) {
+  return cross_entropy(model.log_probabilities(Inputs(*answer.graph, model.device)),
+                       answer.choice_of);
+}
+
+at::Tensor objective_of(const Model& model, const GraphFeatures& graph,
+                        std::span<const RollOut> trials, const LearnOptions& options,
+                        std::span<const std::int32_t> model_answer) {
+  const at::Tensor all = model.log_probabilities(Inputs(graph, model.device));
+  const RollOutTensors tried = tensors_of(trials, model.device);
+  const at::Tensor ratio = at::exp(all.gather(1, tried.choice) - tried.logarithm);
+  const at::Tensor near = ratio.clamp(1 - options.clip_ratio, 1 + options.clip_ratio);
+  const at::Tensor gain =
+      (at::minimum(ratio * tried.advantage, near * tried.advantage) * tried.weight).sum(0).mean();
+  const at::Tensor entropy = -(at::exp(all) * all).sum(1).mean();
+  const at::Tensor sum = gain + options.entropy * entropy;
+  if (model_answer.empty() || options.imitation == 0) return sum;
+  return sum - options.imitation * cross_entropy(all, model_answer);
+}
+
 }  // namespace
 
-struct Network::State final : learned::Trainable {
-  explicit State(const NetworkSize& s) : size(s), model(s, parameters) {}
-
-  at::Tensor objective(const GraphFeatures& graph, std::span<const RollOut> trials,
-                       const LearnOptions& options,
-                       std::span<const std::int32_t> model_answer) const {
-    const at::Tensor all = model.log_probabilities(Inputs(graph, device));
-    const RollOutTensors tried = tensors_of(trials, device);
-    const at::Tensor ratio = at::exp(all.gather(1, tried.choice) - tried.logarithm);
-    const at::Tensor near = ratio.clamp(1 - options.clip_ratio, 1 + options.clip_ratio);
-    const at::Tensor gain =
-        (at::minimum(ratio * tried.advantage, near * tried.advantage) * tried.weight).sum(0).mean();
-    const at::Tensor entropy = -(at::exp(all) * all).sum(1).mean();
-    const at::Tensor sum = gain + options.entropy * entropy;
-    if (model_answer.empty() || options.imitation == 0) return sum;
-    return sum - options.imitation * cross_entropy(all, model_answer);
-  }
-
-  static at::Tensor cross_entropy(const at::Tensor& logarithms,
-                                  std::span<const std::int32_t> choice_of) {
-    CHECK(std::ssize(choice_of) == logarithms.size(0), "one answer a unit");
-    const at::Tensor answer = learned::indices_of(choice_of).unsqueeze(1).to(logarithms.device());
-    return -logarithms.gather(1, answer).mean();
-  }
-  at::Tensor loss(const Answer& answer) const {
-    return cross_entropy(model.log_probabilities(Inputs(*answer.graph, device)), answer.choice_of);
-  }
-
-  NetworkSize size;
-  Model model;
-};
-
-Network::Network(std::unique_ptr<State> state) : TrainedNetwork(std::move(state)) {}
-Network::State& Network::parts() { return static_cast<State&>(*trainable_); }
-const Network::State& Network::parts() const { return static_cast<const State&>(*trainable_); }
+Network::Network(std::unique_ptr<Model> model) : TrainedNetwork(std::move(model)) {}
+Model& Network::model() const { return static_cast<Model&>(*trainable_); }
 
 Network Network::make(const NetworkSize& size, std::uint64_t seed) {
-  auto state = std::make_unique<State>(size);
-  state->parameters.allocate(seed, state->device);
-  return Network(std::move(state));
+  auto model = std::make_unique<Model>(size);
+  model->parameters.allocate(seed, model->device);
+  return Network(std::move(model));
 }
 
 Network Network::parse(std::string_view bytes, const std::string& file) {
   const learned::Weights weights = learned::parse_weights(bytes, "gdp", file);
-  Network network(std::make_unique<State>(size_from(JsonView::parse(weights.size, file))));
+  Network network(std::make_unique<Model>(size_from(JsonView::parse(weights.size, file))));
   network.take(weights, file);
   return network;
 }
@@ -123,13 +115,13 @@ learned::Weights Network::empty_weights() const {
   return {"gdp", json_text(json_of(size())), "", {}};
 }
 
-const NetworkSize& Network::size() const { return parts().size; }
+const NetworkSize& Network::size() const { return model().size; }
 
 Probabilities Network::probabilities(const GraphFeatures& graph) const {
   learned::on_one_thread();
   const at::NoGradGuard no_gradient;
   const at::Tensor all =
-      parts().model.log_probabilities(Inputs(graph, parts().device)).to(at::kCPU).contiguous();
+      model().log_probabilities(Inputs(graph, model().device)).to(at::kCPU).contiguous();
   return {graph.units, graph.choices, learned::floats_of(all),
           -(at::exp(all) * all).sum(1).mean().item<double>()};
 }
@@ -138,11 +130,9 @@ AttentionWeights Network::attention(const GraphFeatures& graph) const {
   learned::on_one_thread();
   const at::NoGradGuard no_gradient;
   std::vector<at::Tensor> layers;
-  parts().model.log_probabilities(Inputs(graph, parts().device), &layers);
+  model().log_probabilities(Inputs(graph, model().device), &layers);
   if (layers.empty()) return {};
-  at::Tensor mean = layers.front();
-  for (std::size_t l = 1; l < layers.size(); ++l) mean = mean + layers[l];
-  mean = mean / static_cast<double>(layers.size());
+  const at::Tensor mean = at::stack(layers).mean(0);
   AttentionWeights result{graph.units, static_cast<std::int32_t>(mean.size(1)),
                           learned::floats_of(mean)};
   result.weight.resize(2 * at(result.units) * at(result.length));  // without what fills a segment
@@ -164,8 +154,8 @@ void AttentionWeights::add(std::int32_t unit, double factor, std::span<double> s
 double Network::improve(const GraphFeatures& graph, std::span<const RollOut> trials,
                         const LearnOptions& options, std::span<const std::int32_t> model_answer) {
   learned::on_one_thread();
-  const at::Tensor objective = parts().objective(graph, trials, options, model_answer);
-  return -parts().minimise(-objective, {options.rate, 0, 1.0});
+  const at::Tensor objective = objective_of(model(), graph, trials, options, model_answer);
+  return -model().minimise(-objective, {options.rate, 0, 1.0});
 }
 
 double Network::objective(const GraphFeatures& graph, std::span<const RollOut> trials,
@@ -173,26 +163,26 @@ double Network::objective(const GraphFeatures& graph, std::span<const RollOut> t
                           std::span<const std::int32_t> model_answer) const {
   learned::on_one_thread();
   const at::NoGradGuard no_gradient;
-  return parts().objective(graph, trials, options, model_answer).item<double>();
+  return objective_of(model(), graph, trials, options, model_answer).item<double>();
 }
 
 double Network::imitate(std::span<const Answer> answers, double rate) {
   learned::on_one_thread();
-  parts().parameters.gradients.zero_();
+  model().parameters.gradients.zero_();
   double sum = 0;
   for (const Answer& answer : answers) {
-    const at::Tensor loss = parts().loss(answer) / static_cast<double>(answers.size());
+    const at::Tensor loss = loss_of(model(), answer) / static_cast<double>(answers.size());
     loss.backward();
     sum += loss.item<double>();
   }
-  parts().step({rate, 1e-4, 1.0});
+  model().step({rate, 1e-4, 1.0});
   return sum;
 }
 
 double Network::loss(const Answer& answer) const {
   learned::on_one_thread();
   const at::NoGradGuard no_gradient;
-  return parts().loss(answer).item<double>();
+  return loss_of(model(), answer).item<double>();
 }
 
 std::filesystem::path bundled_weights() { return home_directory() / "resources/weights/gdp.bin"; }

@@ -7,6 +7,7 @@
 #include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
+#include "core/search/evaluate/actions.h"
 #include "core/search/evaluate/baselines.h"
 
 namespace strato::gdp {
@@ -18,49 +19,19 @@ std::vector<Decision> choices_for(const Problem& problem, bool replicate) {
   for (std::size_t d = 0; d < cluster.device_count(); ++d)
     choices.push_back(decision_on_device(DeviceId(d)));
   if (!replicate || cluster.device_count() < 2) return choices;
-  std::vector<DeviceGroupId> all;
-  for (std::size_t g = 0; g < cluster.groups().size(); ++g) all.emplace_back(g);
-  for (const Mode mode : {Mode::ReplicateAllReduce, Mode::ReplicatePs})
-    choices.push_back(decision_on_groups(cluster, all, mode));
-  std::vector<DeviceId> devices;
-  for (std::size_t d = 0; d < cluster.device_count(); ++d) devices.emplace_back(d);
-  Decision proportional{Mode::ReplicateAllReduce,
-                        proportional_shares(cluster, graph_times(problem), devices)};
-  if (proportional != choices[cluster.device_count()]) choices.push_back(std::move(proportional));
+  for (const Strategy& on_all : {data_parallel(problem), data_parallel(problem, Mode::ReplicatePs),
+                                 data_parallel_proportional(problem)}) {
+    const Decision& decision = *on_all.groups.front();
+    if (std::ranges::find(choices, decision) == choices.end()) choices.push_back(decision);
+  }
   return choices;
 }
 
-// Tells whether a cluster with the two groups exchanged is the same cluster.
-bool are_alike(const Cluster& cluster, DeviceGroupId a, DeviceGroupId b) {
-  const auto path = [&](DeviceGroupId from, DeviceGroupId to) -> const Path& {
-    return cluster.path(cluster.groups()[from].devices.front(),
-                        cluster.groups()[to].devices.back());
-  };
-  const auto equal = [](const Path& x, const Path& y) {
-    return x.bandwidth == y.bandwidth && x.latency == y.latency;
-  };
-  const DeviceGroup &first = cluster.groups()[a], &second = cluster.groups()[b];
-  if (first.type != second.type || first.devices.size() != second.devices.size()) return false;
-  if (!equal(path(a, a), path(b, b)) || !equal(path(a, b), path(b, a))) return false;
-  for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
-    const DeviceGroupId other(g);
-    if (other == a || other == b) continue;
-    if (!equal(path(a, other), path(b, other)) || !equal(path(other, a), path(other, b)))
-      return false;
-  }
-  return true;
-}
-
-// By group: the first that it is like.
+// By group: the first that it is like, so that exchanging the two leaves the cluster as it is.
 std::vector<std::size_t> alike_groups(const Cluster& cluster) {
-  std::vector<std::size_t> alike;
-  for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
-    std::size_t first = 0;
-    while (first < g &&
-           (alike[first] != first || !are_alike(cluster, DeviceGroupId(first), DeviceGroupId(g))))
-      ++first;
-    alike.push_back(first);
-  }
+  std::vector<std::size_t> alike(cluster.groups().size());
+  for (const std::vector<DeviceGroupId>& groups : symmetric_classes(cluster))
+    for (const DeviceGroupId group : groups) alike[group.index()] = groups.front().index();
   return alike;
 }
 

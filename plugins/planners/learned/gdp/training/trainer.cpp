@@ -6,7 +6,6 @@
 
 #include "core/base/parallel.h"
 #include "core/search/evaluate/simulating_evaluator.h"
-#include "plugins/planners/learned/gdp/training/lessons.h"
 #include "plugins/planners/learned/kit/training/peers.h"
 #include "plugins/planners/learned/kit/training/training.h"
 
@@ -83,12 +82,7 @@ class PolicyLearner : public learned::Learner {
  public:
   PolicyLearner(const TrainingOptions& options, const TrainSettings& settings,
                 const PluginRegistry* heuristics)
-      : options_(options),
-        settings_(settings),
-        pairs_(options, settings.groups, settings.run.held_out),
-        teacher_{settings.search, heuristics},
-        network_(settings.run.start.empty() ? Network::make(settings.size, options.seed)
-                                            : Network::load(settings.run.start)) {}
+      : options_(options), settings_(settings), teacher_{settings.search, heuristics} {}
 
   std::string fingerprint() const {
     return learned::fingerprint_of(settings_) + pairs_.problems().fingerprint();
@@ -147,9 +141,10 @@ class PolicyLearner : public learned::Learner {
 
   const TrainingOptions& options_;
   const TrainSettings settings_;
-  const TrainingPairs pairs_;
   const TeacherOptions teacher_;
-  Network network_;
+  const TrainingPairs pairs_{options_, settings_.groups, settings_.run.held_out};
+  Network network_ = settings_.run.start.empty() ? Network::make(settings_.size, options_.seed)
+                                                 : Network::load(settings_.run.start);
   learned::Collected collected_;
 
  private:
@@ -213,11 +208,7 @@ class PpoLearner final : public PolicyLearner {
 
 class ReplayLearner final : public PolicyLearner {
  public:
-  ReplayLearner(const TrainingOptions& options, const TrainSettings& settings,
-                const PluginRegistry* heuristics)
-      : PolicyLearner(options, settings, heuristics),
-        memory_(pairs_, settings.whole, network_.size().neighbours,
-                static_cast<std::size_t>(settings.memory)) {}
+  using PolicyLearner::PolicyLearner;
 
   // All that is due: a process that took over a later step searches what it lacks.
   void collect(std::int64_t step, const Phase& phase, const std::stop_token& stop) override {
@@ -252,7 +243,8 @@ class ReplayLearner final : public PolicyLearner {
   }
 
  private:
-  LessonMemory memory_;
+  LessonMemory memory_{pairs_, settings_.whole, network_.size().neighbours,
+                       static_cast<std::size_t>(settings_.memory)};
 };
 
 std::unique_ptr<PolicyLearner> make_learner(const TrainingOptions& options,

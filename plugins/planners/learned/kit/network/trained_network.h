@@ -2,6 +2,11 @@
 // plain numbers, always in the same order, and their file. Processes share them, checkpoints keep
 // them, tests look at them.
 //
+// The file of a network's weights is an archive of tensors (core/data/tensor_archive.h) with one
+// tensor, "parameters", and in its notes the planner, the sizes, and how they were made. Files as
+// versions before the archive wrote them are read, too: those of `tag` ("STRATAG") and of the other
+// planners ("STRATONN"), little-endian.
+//
 // Errors: InputError. Not thread safe; what a network computes is safe on one that does not learn.
 #pragma once
 
@@ -15,7 +20,28 @@
 #include <utility>
 #include <vector>
 
+namespace strato {
+struct ContainerKind;
+struct ReadArchive;
+}  // namespace strato
+
 namespace strato::learned {
+
+struct Weights {
+  std::string planner;  // whose they are
+  std::string size;     // JSON, the network's own
+  std::string note;     // JSON: how they were made; may be empty
+  std::vector<float> parameters;
+};
+
+std::string write_weights(const Weights& weights);
+// Throws InputError for anything that write_weights() did not make, weights of another planner, and
+// values that are not finite. `file`: its name, for messages.
+Weights parse_weights(std::string_view bytes, const std::string& planner, const std::string& file);
+
+// read_archive() whose InputErrors all name the kind's thing to a person, not its format.
+ReadArchive read_strictly(std::string_view bytes, const ContainerKind& kind,
+                          const std::string& file);
 
 struct OptimizerOptions {
   double rate = 1e-3;
@@ -41,7 +67,6 @@ struct NetworkState {
 using ShareStep = std::function<std::pair<std::vector<float>, double>(std::vector<float>, double)>;
 
 struct Trainable;
-struct Weights;
 
 class TrainedNetwork {
  public:

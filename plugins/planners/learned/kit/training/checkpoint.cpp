@@ -8,7 +8,8 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "plugins/planners/learned/kit/network/weights.h"
+#include "core/data/tensor_archive.h"
+#include "plugins/planners/learned/kit/network/trained_network.h"
 
 namespace strato::learned {
 namespace {

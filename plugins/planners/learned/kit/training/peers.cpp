@@ -134,13 +134,10 @@ struct Peers::State {
 };
 
 Peers::Peers(int rank, int processes, const std::string& master, double patience)
-    : state_(std::make_unique<State>()) {
+    : state_(new State{rank, processes, patience, 0, {}, {}}) {
   if (processes < 1 || rank < 0 || rank >= processes)
     throw InputError("", "--rank", fmt::format("rank {} of {} processes", rank, processes),
                      "ranks go from 0 to the number of processes less one");
-  state_->rank = rank;
-  state_->processes = processes;
-  state_->patience = patience;
   if (processes == 1) return;
   const Address address = parse_address(master);
   try {

@@ -35,17 +35,17 @@ Table rough_seconds(const Problem& problem, const std::vector<Decision>& actions
 }  // namespace
 
 FeatureMaker::FeatureMaker(const Problem& problem, std::vector<Decision> actions)
-    : problem_(problem), actions_(std::move(actions)), seconds_(rough_seconds(problem_, actions_)) {
+    : problem_(problem),
+      actions_(std::move(actions)),
+      seconds_(rough_seconds(problem_, actions_)),
+      features_(problem_features(problem_, actions_)) {
   for (std::size_t a = 0; a < actions_.size(); ++a)
     index_.emplace(digest_of(actions_[a]), static_cast<std::int32_t>(a));
-  features_ = problem_features(problem_, actions_, neighbours_);
 }
 
-FeatureMaker::Placement FeatureMaker::place(const Decision& decision) const {
-  Placement placement{places_of(decision, *problem_.cluster)};
-  if (const auto found = index_.find(digest_of(decision)); found != index_.end())
-    placement.action = found->second;
-  return placement;
+std::int32_t FeatureMaker::action_of(const Decision& decision) const {
+  const auto found = index_.find(digest_of(decision));
+  return found == index_.end() ? -1 : found->second;
 }
 
 // The time that the next group (at the root: the whole graph) would roughly take under each action.
@@ -74,7 +74,7 @@ void FeatureMaker::fill_neighbourhood(StateFeatures& state,
   const std::size_t m = problem_.cluster->groups().size();
   for (std::size_t a = 0; a < actions_.size(); ++a) {
     float alike = 0, stays = 0;
-    for (const Neighbour& neighbour : neighbours_[at(state.next)]) {
+    for (const Neighbour& neighbour : features_->neighbours[at(state.next)]) {
       const Placement& there = placements[at(neighbour.group)];
       if (there.action == static_cast<std::int32_t>(a)) alike += neighbour.weight;
       float common = 0;
@@ -129,16 +129,17 @@ StateFeatures FeatureMaker::state(const PriorQuery& query) const {
   const Strategy whole = complete(query.partial, *problem_.cluster);
   StateFeatures state;
   state.next = query.next.value();
-  state.op = Table(n, kOpStateColumns);
-  state.device = Table(m, kDeviceStateColumns);
-  state.placement = Table(n * m, kPlacementColumns);
-  state.slice = Table(actions_.size(), kSliceColumns);
+  state.op = Table(n, kColumns.op_state);
+  state.device = Table(m, kColumns.device_state);
+  state.placement = Table(n * m, kColumns.placement);
+  state.slice = Table(actions_.size(), kColumns.slice);
   state.idle.assign(m * m, 0);
   std::vector<Placement> placements;
   bool at_root = true;
   for (std::size_t g = 0; g < n; ++g) {
     const Decision& decision = *whole.groups[GroupId(g)];
-    const Placement& placement = placements.emplace_back(place(decision));
+    const Placement& placement = placements.emplace_back(
+        Placement{places_of(decision, *problem_.cluster), action_of(decision)});
     const bool decided = query.partial.groups[GroupId(g)].has_value();
     at_root = at_root && !decided;
     state.op.at(g, static_cast<std::size_t>(decision.mode)) = 1;

@@ -28,9 +28,8 @@ namespace {
 
 class ProblemFeatureMaker {
  public:
-  ProblemFeatureMaker(const Problem& problem, const std::vector<Decision>& actions,
-                      Neighbours& neighbours)
-      : problem_(problem), actions_(actions), neighbours_(neighbours) {}
+  ProblemFeatureMaker(const Problem& problem, const std::vector<Decision>& actions)
+      : problem_(problem), actions_(actions) {}
 
   std::shared_ptr<const ProblemFeatures> make() && {
     measure();
@@ -87,7 +86,7 @@ class ProblemFeatureMaker {
       out[edge.from.index()] += static_cast<double>(edge.bytes.value);
       in[edge.to.index()] += static_cast<double>(edge.bytes.value);
     }
-    Table& op = features_->op = Table(n, kOpColumns);
+    Table& op = features_->op = Table(n, kColumns.op);
     for (std::size_t g = 0; g < n; ++g) {
       const OpGroup& group = grouping.group(GroupId(g));
       const double seconds = to_seconds(group.compute_time);
@@ -112,8 +111,8 @@ class ProblemFeatureMaker {
     for (const Tensor& tensor : problem_.graph->tensors())
       if (tensor.role == TensorRole::Parameter || tensor.role == TensorRole::OptimizerState)
         resident += static_cast<double>(tensor.bytes().value);
-    Table& device = features_->device = Table(m, kDeviceColumns);
-    Table& link = features_->link = Table(m * m, kLinkColumns);
+    Table& device = features_->device = Table(m, kColumns.device);
+    Table& link = features_->link = Table(m * m, kColumns.link);
     Table& speed = features_->speed = Table(n, m);
     for (std::size_t d = 0; d < m; ++d) {
       const DeviceGroup& group = cluster.groups()[DeviceGroupId(d)];
@@ -158,15 +157,16 @@ class ProblemFeatureMaker {
       const auto id = static_cast<std::int32_t>(g);
       edges[{id, id}] = {0, 0};
     }
-    neighbours_.resize(n);
-    features_->op_op = Table(edges.size(), kOpOpColumns);
+    features_->neighbours.resize(n);
+    features_->op_op = Table(edges.size(), kColumns.op_op);
     for (std::size_t row = 0; const auto& [ends, bytes] : edges) {
       const auto& [target, source] = ends;
       const auto of = at(target);
       features_->targets.push_back(target);
       features_->sources.push_back(source);
       const double weight = part(bytes[0] + bytes[1], around[of]);
-      if (target != source) neighbours_[of].push_back({source, static_cast<float>(weight)});
+      if (target != source)
+        features_->neighbours[of].push_back({source, static_cast<float>(weight)});
       features_->op_op.at(row, 0) = log_ratio(bytes[0] / slowest_, scale_);
       features_->op_op.at(row, 1) = log_ratio(bytes[1] / slowest_, scale_);
       features_->op_op.at(row, 2) = target == source ? 1 : 0;
@@ -179,7 +179,7 @@ class ProblemFeatureMaker {
     const std::size_t count = actions_.size();
     features_->used = Table(count, m);
     features_->share = Table(count, m);
-    features_->action = Table(count, kActionColumns);
+    features_->action = Table(count, kColumns.action);
     for (std::size_t a = 0; a < count; ++a) {
       const Decision& decision = actions_[a];
       const DecisionPlaces placement = places_of(decision, *problem_.cluster);
@@ -200,16 +200,14 @@ class ProblemFeatureMaker {
   Table group_seconds_;               // N x GPU types
   double scale_ = 1;                  // seconds of an ideal step: all work on all devices
   double slowest_ = 1;                // bandwidth of the slowest path
-  Neighbours& neighbours_;
   const std::shared_ptr<ProblemFeatures> features_ = std::make_shared<ProblemFeatures>();
 };
 
 }  // namespace
 
 std::shared_ptr<const ProblemFeatures> problem_features(const Problem& problem,
-                                                        const std::vector<Decision>& actions,
-                                                        Neighbours& neighbours) {
-  return ProblemFeatureMaker(problem, actions, neighbours).make();
+                                                        const std::vector<Decision>& actions) {
+  return ProblemFeatureMaker(problem, actions).make();
 }
 
 }  // namespace strato::tag

@@ -1,7 +1,5 @@
 #include "plugins/planners/learned/tag/network/model.h"
 
-#include <cmath>
-
 namespace strato::tag {
 namespace {
 
@@ -10,25 +8,13 @@ constexpr double kAttentionSlope = 0.2;            // of GAT's leaky ReLU
 // Attention is exp(logit) over its sum; in this range neither over- nor underflows.
 constexpr double kMostLogit = 30;
 
-struct Columns {
-  std::int64_t op, device, op_op, link, action, op_state, device_state, placement, slice;
-};
-
-Columns columns(bool paper) {
-  if (paper)
-    return {kPaperOpColumns,          kPaperDeviceColumns,    kPaperOpOpColumns,
-            kPaperLinkColumns,        kPaperActionColumns,    kPaperOpStateColumns,
-            kPaperDeviceStateColumns, kPaperPlacementColumns, 0};
-  return {kOpColumns,      kDeviceColumns,      kOpOpColumns,          kLinkColumns, kActionColumns,
-          kOpStateColumns, kDeviceStateColumns, kPlacementColumns + 1, kSliceColumns};
-}
+const Columns& columns(bool paper) { return paper ? kPaperColumns : kColumns; }
 
 // A view of the caller's floats, the first `used` columns.
 at::Tensor view(const Table& table, std::int64_t used) {
   const auto rows = static_cast<std::int64_t>(table.rows);
   const auto all = static_cast<std::int64_t>(table.columns);
-  return at::from_blob(const_cast<float*>(table.values.data()), {rows, all}, at::kFloat)
-      .narrow(1, 0, used);
+  return learned::view_of(table.values).view({rows, all}).narrow(1, 0, used);
 }
 
 // [rows, queries, used columns].
@@ -54,7 +40,7 @@ Batch::Batch(const ProblemFeatures& problem, std::span<const StateFeatures* cons
       ops(static_cast<std::int64_t>(problem.op_groups())),
       devices(static_cast<std::int64_t>(problem.device_groups())),
       actions(static_cast<std::int64_t>(problem.actions())) {
-  const Columns c = columns(paper);
+  const Columns& c = columns(paper);
   const auto put = [&](const at::Tensor& tensor) { return tensor.to(where).contiguous(); };
   op = put(view(problem.op, c.op));
   device = put(view(problem.device, c.device));
@@ -73,9 +59,8 @@ Batch::Batch(const ProblemFeatures& problem, std::span<const StateFeatures* cons
       stack_rows(states, &StateFeatures::idle).view({devices, devices, queries, 1});
   // Rows are from * M + to; messages gather at `to`.
   link = put(at::cat({links.expand({devices, devices, queries, c.link}), idle}, 3).transpose(0, 1));
-  const std::int64_t placed = paper ? c.placement : c.placement - 1;
-  placement =
-      stack(states, &StateFeatures::placement, placed).view({ops, devices, queries, placed});
+  placement = stack(states, &StateFeatures::placement, c.placement)
+                  .view({ops, devices, queries, c.placement});
   if (!paper) {
     const at::Tensor speed = view(problem.speed, devices).view({ops, devices, 1, 1});
     placement = at::cat({placement, speed.expand({ops, devices, queries, 1})}, 3);
@@ -91,60 +76,59 @@ Batch::Batch(const ProblemFeatures& problem, std::span<const StateFeatures* cons
 }
 
 Model::Relation Model::relation(std::int64_t edge_columns) {
-  const std::int64_t width = size_.width, heads = size_.heads;
-  return {parameters_.matrix(width, width), parameters_.matrix(edge_columns, width),
-          parameters_.declare({width}, 0), parameters_.matrix(width, heads),
-          parameters_.matrix(width, heads)};
+  const std::int64_t width = size.width, heads = size.heads;
+  return {parameters.matrix(width, width), parameters.matrix(edge_columns, width),
+          parameters.declare({width}, 0), parameters.matrix(width, heads),
+          parameters.matrix(width, heads)};
 }
 
-Model::Model(const NetworkSize& size, learned::Parameters& parameters)
-    : size_(size), parameters_(parameters) {
-  const Columns c = columns(size.paper);
-  const std::int64_t width = size.width;
-  op_in_ = parameters_.matrix(c.op, width);
-  op_state_in_ = parameters_.matrix(c.op_state, width);
-  op_bias_ = parameters_.declare({width}, 0);
-  device_in_ = parameters_.matrix(c.device, width);
-  device_state_in_ = parameters_.matrix(c.device_state, width);
-  device_bias_ = parameters_.declare({width}, 0);
+Model::Model(const NetworkSize& of) : size(of) {
+  const Columns& c = columns(size.paper);
+  const std::int64_t width = size.width, placed = c.placement + (size.paper ? 0 : 1);
+  op_in_ = parameters.matrix(c.op, width);
+  op_state_in_ = parameters.matrix(c.op_state, width);
+  op_bias_ = parameters.declare({width}, 0);
+  device_in_ = parameters.matrix(c.device, width);
+  device_state_in_ = parameters.matrix(c.device_state, width);
+  device_bias_ = parameters.declare({width}, 0);
   for (int i = 0; i < size.layers; ++i) {
     Layer layer{};
     layer.op_op = relation(c.op_op);
     layer.device_device = relation(c.link + 1);
-    layer.device_to_op = relation(c.placement);
-    layer.op_to_device = relation(c.placement);
+    layer.device_to_op = relation(placed);
+    layer.op_to_device = relation(placed);
     if (!size.paper) {
-      layer.op_scale = parameters_.declare({width}, 0, 1);
-      layer.op_shift = parameters_.declare({width}, 0);
-      layer.device_scale = parameters_.declare({width}, 0, 1);
-      layer.device_shift = parameters_.declare({width}, 0);
+      layer.op_scale = parameters.declare({width}, 0, 1);
+      layer.op_shift = parameters.declare({width}, 0);
+      layer.device_scale = parameters.declare({width}, 0, 1);
+      layer.device_shift = parameters.declare({width}, 0);
     }
     layers_.push_back(layer);
   }
   const std::int64_t out = size.paper ? 1 : width;
-  use_out_ = parameters_.matrix(width, out);
-  group_out_ = parameters_.matrix(width, out);
-  action_out_ = parameters_.matrix(c.action, out);
-  hidden_bias_ = parameters_.declare({out}, 0);
+  use_out_ = parameters.matrix(width, out);
+  group_out_ = parameters.matrix(width, out);
+  action_out_ = parameters.matrix(c.action, out);
+  hidden_bias_ = parameters.declare({out}, 0);
   if (size.paper) return;
-  share_out_ = parameters_.matrix(width, out);
-  slice_out_ = parameters_.matrix(c.slice, out);
-  score_out_ = parameters_.matrix(out, 1, 0.1);
-  slice_skip_ = parameters_.declare({c.slice, 1}, 0);
+  share_out_ = parameters.matrix(width, out);
+  slice_out_ = parameters.matrix(c.slice, out);
+  score_out_ = parameters.matrix(out, 1, 0.1);
+  slice_skip_ = parameters.declare({c.slice, 1}, 0);
 }
 
-void Model::start(std::uint64_t seed, const at::Device& device) {
-  parameters_.allocate(seed, device);
-  if (size_.paper) return;
+void Model::start(std::uint64_t seed) {
+  parameters.allocate(seed, device);
+  if (size.paper) return;
   constexpr double kSlower = -3;  // a factor of ten in the rough time
   constexpr double kFollow = 2;
-  at::Tensor skip = parameters_[slice_skip_].detach();
+  at::Tensor skip = parameters[slice_skip_].detach();
   skip[0].fill_(kSlower);
   skip[3].fill_(kFollow);
 }
 
 at::Tensor Model::product(const at::Tensor& rows, std::size_t weight) const {
-  return at::matmul(rows, parameters_[weight]);
+  return at::matmul(rows, parameters[weight]);
 }
 
 // GAT: each head weighs the messages by softmax of leaky ReLU(key of the message + query of the
@@ -155,22 +139,22 @@ at::Tensor Model::attend(const Relation& r, const at::Tensor& messages, const at
       product(messages, r.key) + product(target, r.query).unsqueeze(over), kAttentionSlope);
   const at::Tensor weights = at::softmax(logits, over).unsqueeze(-1);
   std::vector<std::int64_t> split = messages.sizes().vec();
-  split.back() = size_.heads;
-  split.push_back(size_.width / size_.heads);
+  split.back() = size.heads;
+  split.push_back(size.width / size.heads);
   return (messages.reshape(split) * weights).sum(over).flatten(-2);
 }
 
 // Every source to every target.
 at::Tensor Model::dense(const Relation& r, const at::Tensor& source, const at::Tensor& edge,
                         const at::Tensor& target, std::int64_t over) const {
-  const at::Tensor from = (product(source, r.source) + parameters_[r.bias]).unsqueeze(1 - over);
+  const at::Tensor from = (product(source, r.source) + parameters[r.bias]).unsqueeze(1 - over);
   return attend(r, product(edge, r.edge).add_(from).relu_(), target, over);
 }
 
 // Along the edges of the op groups, summed by the incidence matrix.
 at::Tensor Model::op_from_op(const Relation& r, const Nodes& nodes, const Batch& batch) const {
-  const std::int64_t edges = batch.sources.size(0), heads = size_.heads, width = size_.width;
-  const at::Tensor edge = (product(batch.op_op, r.edge) + parameters_[r.bias]).unsqueeze(1);
+  const std::int64_t edges = batch.sources.size(0), heads = size.heads, width = size.width;
+  const at::Tensor edge = (product(batch.op_op, r.edge) + parameters[r.bias]).unsqueeze(1);
   const at::Tensor messages = product(nodes.op, r.source)
                                   .index_select(0, batch.sources)
                                   .add_(edge)
@@ -195,35 +179,35 @@ Model::Nodes Model::layer(const Layer& layer, const Nodes& nodes, const Batch& b
   at::Tensor device =
       kSameType * dense(layer.device_device, nodes.device, batch.link, nodes.device, 1) +
       kCrossType * dense(layer.op_to_device, nodes.op, batch.placement, nodes.device, 0);
-  if (size_.paper) return {op, device};
-  const std::int64_t width = size_.width;
-  return {at::layer_norm(nodes.op + op, {width}, parameters_[layer.op_scale],
-                         parameters_[layer.op_shift]),
-          at::layer_norm(nodes.device + device, {width}, parameters_[layer.device_scale],
-                         parameters_[layer.device_shift])};
+  if (size.paper) return {op, device};
+  const std::int64_t width = size.width;
+  return {at::layer_norm(nodes.op + op, {width}, parameters[layer.op_scale],
+                         parameters[layer.op_shift]),
+          at::layer_norm(nodes.device + device, {width}, parameters[layer.device_scale],
+                         parameters[layer.device_shift])};
 }
 
 at::Tensor Model::scores(const Nodes& nodes, const Batch& batch) const {
-  const std::int64_t width = size_.width, m = batch.devices, a = batch.actions, b = batch.queries;
+  const std::int64_t width = size.width, m = batch.devices, a = batch.actions, b = batch.queries;
   const at::Tensor group =
       product(nodes.op.reshape({batch.ops * b, width}).index_select(0, batch.next), group_out_);
   const auto placed = [&](const at::Tensor& part, std::size_t weight) {
     return at::matmul(part, product(nodes.device, weight).reshape({m, -1})).view({a, b, -1});
   };
   const at::Tensor action =
-      (product(batch.action, action_out_) + parameters_[hidden_bias_]).unsqueeze(1);
+      (product(batch.action, action_out_) + parameters[hidden_bias_]).unsqueeze(1);
   at::Tensor hidden = placed(batch.used, use_out_) + group.unsqueeze(0) + action;
-  if (size_.paper) return hidden.squeeze(-1);
+  if (size.paper) return hidden.squeeze(-1);
   hidden = hidden + placed(batch.share, share_out_) + product(batch.slice, slice_out_);
   return (product(at::relu(hidden), score_out_) + product(batch.slice, slice_skip_)).squeeze(-1);
 }
 
 at::Tensor Model::log_probabilities(const Batch& batch) const {
   Nodes nodes;
-  nodes.op = at::relu((product(batch.op, op_in_) + parameters_[op_bias_]).unsqueeze(1) +
+  nodes.op = at::relu((product(batch.op, op_in_) + parameters[op_bias_]).unsqueeze(1) +
                       product(batch.op_state, op_state_in_));
   nodes.device =
-      at::relu((product(batch.device, device_in_) + parameters_[device_bias_]).unsqueeze(1) +
+      at::relu((product(batch.device, device_in_) + parameters[device_bias_]).unsqueeze(1) +
                product(batch.device_state, device_state_in_));
   for (const Layer& each : layers_) nodes = layer(each, nodes, batch);
   return at::log_softmax(scores(nodes, batch) + batch.forbidden, 0);

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "plugins/planners/learned/kit/network/parameters.h"
+#include "plugins/planners/learned/kit/network/trainable.h"
 #include "plugins/planners/learned/tag/network/network.h"
 
 namespace strato::tag {
@@ -30,16 +30,17 @@ struct Batch {
   at::Tensor slice, forbidden;      // [A, B, .], [A, B]: 0, or -1e9 where illegal
 };
 
-class Model {
+class Model final : public learned::Trainable {
  public:
-  // Declares the parameters, which must outlive it.
-  Model(const NetworkSize& size, learned::Parameters& parameters);
+  explicit Model(const NetworkSize& of);  // declares its parameters
 
   // The first values of a network that has learned nothing: random, and (not in the paper's
   // variant) as if it knew that actions which look fast, or follow the first group, are better.
-  void start(std::uint64_t seed, const at::Device& device);
+  void start(std::uint64_t seed);
   // Logarithms of the probabilities, [A, B].
   at::Tensor log_probabilities(const Batch& batch) const;
+
+  const NetworkSize size;
 
  private:
   // One edge type in one layer: W and b on (source, edge), attention of source and target.
@@ -63,8 +64,6 @@ class Model {
   Nodes layer(const Layer& layer, const Nodes& nodes, const Batch& batch) const;
   at::Tensor scores(const Nodes& nodes, const Batch& batch) const;
 
-  const NetworkSize size_;
-  learned::Parameters& parameters_;
   std::size_t op_in_, op_state_in_, op_bias_, device_in_, device_state_in_, device_bias_;
   std::vector<Layer> layers_;
   std::size_t use_out_, share_out_, group_out_, action_out_, slice_out_, hidden_bias_, score_out_,

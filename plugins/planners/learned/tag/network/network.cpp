@@ -1,10 +1,12 @@
 #include "plugins/planners/learned/tag/network/network.h"
 
+#include <numeric>
+#include <utility>
+
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "plugins/planners/learned/kit/network/trainable.h"
-#include "plugins/planners/learned/kit/network/weights.h"
 #include "plugins/planners/learned/tag/network/model.h"
 
 namespace strato::tag {
@@ -21,12 +23,6 @@ std::span<const Example> first_run(std::span<const Example> examples) {
   std::size_t count = 1;
   while (count < examples.size() && examples[count].problem == examples[0].problem) ++count;
   return examples.first(count);
-}
-
-double total_weight(std::span<const Example> examples) {
-  double sum = 0;
-  for (const Example& example : examples) sum += example.weight;
-  return sum;
 }
 
 std::string size_text(const NetworkSize& size) {
@@ -47,58 +43,64 @@ NetworkSize size_from(const JsonView& json) {
   return size;
 }
 
+// Sum of weight * cross entropy over examples of one problem.
+at::Tensor run_loss(const Model& model, std::span<const Example> run) {
+  const auto states = states_of(run);
+  const Batch batch(*run[0].problem, states, model.size.paper, model.device);
+  std::vector<at::Tensor> targets;
+  for (const Example& example : run) {
+    CHECK(example.target.size() == run[0].problem->actions(), "one target an action");
+    targets.push_back(learned::tensor_of(example.target) * example.weight);
+  }
+  return -(at::stack(targets, 1).to(model.device) * model.log_probabilities(batch)).sum();
+}
+
+template <class Use>
+double for_each_run(const Model& model, std::span<const Example> examples, Use&& use) {
+  const double weight =
+      std::accumulate(examples.begin(), examples.end(), 0.0,
+                      [](double sum, const Example& example) { return sum + example.weight; });
+  if (weight <= 0) return 0;
+  learned::on_one_thread();
+  double sum = 0;
+  while (!examples.empty()) {
+    const std::span<const Example> run = first_run(examples);
+    const at::Tensor loss = run_loss(model, run) / weight;
+    use(loss);
+    sum += loss.item<double>();
+    examples = examples.subspan(run.size());
+  }
+  return sum;
+}
+
+constexpr std::size_t kMostRemembered = 100'000;
+
+Digest key_of(const PriorQuery& query) {
+  return Hasher()
+      .digest(query.partial.digest())
+      .number(query.next.value())
+      .number(query.score.step_time.value)
+      .number(query.score.overflow.value)
+      .finish();
+}
+
 }  // namespace
 
-struct Network::State final : learned::Trainable {
-  explicit State(const NetworkSize& s) : size(s), model(s, parameters) {}
-
-  // Sum of weight * cross entropy.
-  at::Tensor run_loss(std::span<const Example> run) const {
-    const auto states = states_of(run);
-    const Batch batch(*run[0].problem, states, size.paper, device);
-    std::vector<at::Tensor> targets;
-    for (const Example& example : run) {
-      CHECK(example.target.size() == run[0].problem->actions(), "one target an action");
-      targets.push_back(learned::tensor_of(example.target) * example.weight);
-    }
-    return -(at::stack(targets, 1).to(device) * model.log_probabilities(batch)).sum();
-  }
-  template <class Use>
-  double for_each_run(std::span<const Example> examples, Use&& use) const {
-    const double weight = total_weight(examples);
-    if (weight <= 0) return 0;
-    learned::on_one_thread();
-    double sum = 0;
-    while (!examples.empty()) {
-      const std::span<const Example> run = first_run(examples);
-      const at::Tensor loss = run_loss(run) / weight;
-      use(loss);
-      sum += loss.item<double>();
-      examples = examples.subspan(run.size());
-    }
-    return sum;
-  }
-
-  NetworkSize size;
-  Model model;
-};
-
-Network::Network(std::unique_ptr<State> state) : TrainedNetwork(std::move(state)) {}
-Network::State& Network::parts() { return static_cast<State&>(*trainable_); }
-const Network::State& Network::parts() const { return static_cast<const State&>(*trainable_); }
+Network::Network(std::unique_ptr<Model> model) : TrainedNetwork(std::move(model)) {}
+Model& Network::model() const { return static_cast<Model&>(*trainable_); }
 
 Network Network::make(const NetworkSize& size, std::uint64_t seed) {
   CHECK(size.width >= 1 && size.heads >= 1 && size.width % size.heads == 0 && size.layers >= 1,
         "a width that the heads divide");
-  auto state = std::make_unique<State>(size);
+  auto model = std::make_unique<Model>(size);
   const at::NoGradGuard no_gradient;
-  state->model.start(seed, state->device);
-  return Network(std::move(state));
+  model->start(seed);
+  return Network(std::move(model));
 }
 
 Network Network::parse(std::string_view bytes, const std::string& file) {
   const learned::Weights weights = learned::parse_weights(bytes, "tag", file);
-  Network network(std::make_unique<State>(size_from(JsonView::parse(weights.size, file))));
+  Network network(std::make_unique<Model>(size_from(JsonView::parse(weights.size, file))));
   network.take(weights, file);
   return network;
 }
@@ -109,7 +111,7 @@ Network Network::load(const std::filesystem::path& file) {
 
 learned::Weights Network::empty_weights() const { return {"tag", size_text(size()), "", {}}; }
 
-const NetworkSize& Network::size() const { return parts().size; }
+const NetworkSize& Network::size() const { return model().size; }
 
 // In chunks of one size, filled up with copies: then every row goes the same way through the same
 // kernels, and is the same to the last bit whatever else is asked.
@@ -123,9 +125,8 @@ std::vector<std::vector<float>> Network::forward(
     const auto asked = queries.subspan(begin, std::min(kChunk, queries.size() - begin));
     std::vector<const StateFeatures*> chunk(asked.begin(), asked.end());
     chunk.resize(kChunk, asked.back());
-    const Batch batch(problem, chunk, parts().size.paper, parts().device);
-    const at::Tensor rows =
-        at::exp(parts().model.log_probabilities(batch)).t().contiguous().to(at::kCPU);
+    const Batch batch(problem, chunk, size().paper, model().device);
+    const at::Tensor rows = at::exp(model().log_probabilities(batch)).t().contiguous().to(at::kCPU);
     for (std::size_t b = 0; b < asked.size(); ++b) {
       const float* row = rows.data_ptr<float>() + b * problem.actions();
       result.emplace_back(row, row + problem.actions());
@@ -136,18 +137,61 @@ std::vector<std::vector<float>> Network::forward(
 
 double Network::loss(std::span<const Example> examples) const {
   const at::NoGradGuard no_gradient;
-  return parts().for_each_run(examples, [](const at::Tensor&) {});
+  return for_each_run(model(), examples, [](const at::Tensor&) {});
 }
 
 double Network::backward(std::span<const Example> examples) {
-  parts().parameters.gradients.zero_();
-  return parts().for_each_run(examples, [](const at::Tensor& loss) { loss.backward(); });
+  model().parameters.gradients.zero_();
+  return for_each_run(model(), examples, [](const at::Tensor& loss) { loss.backward(); });
 }
 
-void Network::step(const LearnOptions& options) { parts().step(options); }
+void Network::step(const LearnOptions& options) { model().step(options); }
 
 bool Network::has_gpu() { return at::hasCUDA(); }
 
 std::filesystem::path bundled_weights() { return home_directory() / "resources/weights/tag.bin"; }
+
+NetworkPrior::NetworkPrior(std::shared_ptr<const Network> network, double mix)
+    : network_(std::move(network)), mix_(mix) {}
+
+void NetworkPrior::prepare(const Problem& problem, const std::vector<Decision>& actions) {
+  const Digest digest = problem.digest();
+  if (maker_ != nullptr && digest == problem_ && actions == maker_->actions()) return;
+  problem_ = digest;
+  maker_ = std::make_unique<FeatureMaker>(problem, actions);
+  known_.clear();
+}
+
+std::vector<float> NetworkPrior::mixed(const StateFeatures& state, std::vector<float> row) const {
+  double legal = 0;
+  for (float flag : state.legal) legal += flag;
+  for (std::size_t a = 0; a < row.size(); ++a)
+    row[a] = static_cast<float>((1 - mix_) * row[a] + mix_ * state.legal[a] / legal);
+  return row;
+}
+
+std::vector<std::vector<float>> NetworkPrior::priors(const Problem& problem,
+                                                     const std::vector<Decision>& actions,
+                                                     std::span<const PriorQuery> queries) {
+  prepare(problem, actions);
+  if (known_.size() > kMostRemembered) known_.clear();
+  std::vector<Digest> keys;
+  std::vector<StateFeatures> states;
+  std::vector<std::size_t> asked;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    keys.push_back(key_of(queries[i]));
+    if (known_.contains(keys.back())) continue;
+    states.push_back(maker_->state(queries[i]));
+    asked.push_back(i);
+  }
+  std::vector<const StateFeatures*> pointers;
+  for (const StateFeatures& state : states) pointers.push_back(&state);
+  std::vector<std::vector<float>> fresh = network_->forward(*maker_->problem(), pointers);
+  for (std::size_t i = 0; i < fresh.size(); ++i)
+    known_.emplace(keys[asked[i]], mixed(states[i], std::move(fresh[i])));
+  std::vector<std::vector<float>> rows;
+  for (const Digest& key : keys) rows.push_back(known_.at(key));
+  return rows;
+}
 
 }  // namespace strato::tag

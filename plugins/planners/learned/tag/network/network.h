@@ -10,7 +10,7 @@
 // The paper's decoder is one dense layer. Its score is a sum of a part of the placement, a part of
 // the group and a part of the mode, so the group's part cancels in the softmax. The default has one
 // hidden layer between, residual connections with layer norm, and the columns marked (+) in
-// features.h; `paper` switches all three off.
+// feature_maker.h; `paper` switches all three off.
 //
 // Errors: InputError for files, with what to do. Not thread safe, but for forward() on one that
 // does not learn. LibTorch's number of threads changes nothing in results beyond rounding.
@@ -21,10 +21,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "plugins/planners/learned/kit/network/trained_network.h"
-#include "plugins/planners/learned/tag/network/features.h"
+#include "plugins/planners/learned/tag/network/feature_maker.h"
 
 namespace strato::tag {
 
@@ -46,6 +47,8 @@ struct Example {
 };
 
 using LearnOptions = learned::OptimizerOptions;
+
+class Model;  // model.h
 
 class Network final : public learned::TrainedNetwork {
  public:
@@ -75,14 +78,37 @@ class Network final : public learned::TrainedNetwork {
   static bool has_gpu();
 
  private:
-  struct State;
-  explicit Network(std::unique_ptr<State> state);
-  State& parts();
-  const State& parts() const;
+  explicit Network(std::unique_ptr<Model> model);
+  Model& model() const;
   learned::Weights empty_weights() const override;
 };
 
 // Weights that are shipped: home_directory()/resources/weights/tag.bin.
 std::filesystem::path bundled_weights();
+
+// The network as the tree search's prior: features, one forward pass a batch, and a memory.
+//
+// Remembers what it was asked, so that a continued or hand-edited search asks the network only for
+// what is new. Not thread-safe; the network is shared and must not learn meanwhile.
+class NetworkPrior final : public PriorProvider {
+ public:
+  // G = (1 - mix) * network + mix * uniform, over the legal actions.
+  NetworkPrior(std::shared_ptr<const Network> network, double mix);
+
+  std::vector<std::vector<float>> priors(const Problem& problem,
+                                         const std::vector<Decision>& actions,
+                                         std::span<const PriorQuery> queries) override;
+  std::size_t remembered() const { return known_.size(); }
+
+ private:
+  void prepare(const Problem& problem, const std::vector<Decision>& actions);
+  std::vector<float> mixed(const StateFeatures& state, std::vector<float> row) const;
+
+  const std::shared_ptr<const Network> network_;
+  const double mix_;
+  Digest problem_;  // that maker_ and known_ belong to
+  std::unique_ptr<FeatureMaker> maker_;
+  std::unordered_map<Digest, std::vector<float>> known_;  // by partial strategy, group and feedback
+};
 
 }  // namespace strato::tag

@@ -3,7 +3,7 @@
 
 #include "core/cost/model/measured_cost_model.h"
 #include "plugins/planners/learned/autodist/plan/builders.h"
-#include "plugins/planners/learned/autodist/plan/features.h"
+#include "plugins/planners/learned/autodist/search/ranker.h"
 #include "plugins/planners/learned/autodist/search/sampler.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"
 

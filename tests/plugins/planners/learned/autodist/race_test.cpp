@@ -1,7 +1,6 @@
 // Searches side by side: who gets the trials.
 #include "plugins/planners/learned/autodist/search/race.h"
 
-#include "plugins/planners/learned/autodist/search/replication.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"
 
 namespace strato::autodist {

@@ -1,7 +1,6 @@
 // The learned simulator: starts as the predefined model, and learns an order that it does not know.
 #include "plugins/planners/learned/autodist/search/ranker.h"
 
-#include "plugins/planners/learned/autodist/plan/choice.h"
 #include "plugins/planners/learned/autodist/search/sampler.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"
 

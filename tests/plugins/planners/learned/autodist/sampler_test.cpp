@@ -2,7 +2,6 @@
 #include "plugins/planners/learned/autodist/search/sampler.h"
 
 #include "plugins/planners/learned/autodist/plan/builders.h"
-#include "plugins/planners/learned/autodist/search/moves.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"
 
 namespace strato::autodist {

@@ -4,8 +4,6 @@
 #include "core/base/error.h"
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"
-#include "plugins/planners/learned/autodist/search/report.h"
-#include "plugins/planners/learned/autodist/search/trial_record.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"
 
 namespace strato::autodist {

@@ -8,7 +8,6 @@
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/search/evaluate/simulating_evaluator.h"
-#include "plugins/planners/learned/gdp/training/lessons.h"
 #include "plugins/planners/learned/gdp/training/trainer.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/free_port.h"

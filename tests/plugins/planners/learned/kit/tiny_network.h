@@ -4,8 +4,6 @@
 #include <memory>
 
 #include "plugins/planners/learned/kit/network/trainable.h"
-#include "plugins/planners/learned/kit/network/trained_network.h"
-#include "plugins/planners/learned/kit/network/weights.h"
 
 namespace strato::learned {
 

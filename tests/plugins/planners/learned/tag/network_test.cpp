@@ -10,7 +10,7 @@
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/sim/timeline/feedback.h"
-#include "plugins/planners/learned/tag/network/prior.h"
+#include "plugins/planners/learned/tag/network/network.h"
 #include "tests/plugins/planners/learned/tag/kit.h"
 
 namespace strato::tag {

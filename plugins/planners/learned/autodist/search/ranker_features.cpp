@@ -1,11 +1,10 @@
-#include "plugins/planners/learned/autodist/plan/features.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 
 #include "core/base/error.h"
+#include "plugins/planners/learned/autodist/search/ranker.h"
 
 namespace strato::autodist {
 namespace {
@@ -38,11 +37,7 @@ std::vector<float> fixed_features(const SyncTask& task, std::size_t v) {
 // Describes what a plan says of a variable, means over its parts.
 class Describer {
  public:
-  Describer(const SyncTask& task, const SyncPlan& plan)
-      : task_(task),
-        plan_(plan),
-        messages_(messages_of(task, plan)),
-        loads_(loads_of(task, plan)) {}
+  Describer(const SyncTask& task, const SyncPlan& plan) : task_(task), plan_(plan) {}
 
   std::array<double, kOfPlan> of(std::size_t v) const {
     const NodeConfig& sync = plan_[v];
@@ -97,8 +92,8 @@ class Describer {
 
   const SyncTask& task_;
   const SyncPlan& plan_;
-  const std::map<std::int32_t, Message> messages_;
-  const NodeLoads loads_;
+  const std::map<std::int32_t, Message> messages_ = messages_of(task_, plan_);
+  const NodeLoads loads_ = loads_of(task_, plan_);
 };
 
 }  // namespace

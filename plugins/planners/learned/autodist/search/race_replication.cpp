@@ -1,5 +1,3 @@
-#include "plugins/planners/learned/autodist/search/replication.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,6 +5,7 @@
 
 #include "core/search/evaluate/baselines.h"
 #include "plugins/planners/learned/autodist/plan/builders.h"
+#include "plugins/planners/learned/autodist/search/race.h"
 
 namespace strato::autodist {
 namespace {

@@ -1,11 +1,10 @@
-#include "plugins/planners/learned/kit/training/problems.h"
-
 #include <fmt/format.h>
 
 #include "core/base/error.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/graph/group/metis_grouping.h"
 #include "core/graph/train/training_graph.h"
+#include "plugins/planners/learned/kit/training/training.h"
 
 namespace strato::learned {
 

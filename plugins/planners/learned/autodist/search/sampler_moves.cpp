@@ -1,11 +1,10 @@
-#include "plugins/planners/learned/autodist/search/moves.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
 
 #include "plugins/planners/learned/autodist/plan/builders.h"
+#include "plugins/planners/learned/autodist/search/sampler.h"
 
 namespace strato::autodist {
 namespace {
@@ -15,11 +14,7 @@ class PlanMove {
  public:
   PlanMove(const SyncTask& task, const SyncPlan& plan, const SamplerOptions& options,
            Random& random)
-      : task_(task),
-        plan_(plan),
-        options_(options),
-        random_(random),
-        next_group_(next_group(plan)) {}
+      : task_(task), plan_(plan), options_(options), random_(random) {}
 
   void make_one() {
     using Change = void (PlanMove::*)(std::size_t variable);
@@ -121,20 +116,19 @@ class PlanMove {
     }
     return v;
   }
+  // What the variables from `v` on send in the message `from` they send in `to`.
+  void rename_message(std::size_t v, std::int32_t from, std::int32_t to) {
+    for (; v < plan_.size(); ++v)
+      for (SyncPart& part : plan_[v].parts)
+        if (part.merge_group == from) part.merge_group = to;
+  }
   void cut_message(std::size_t v) {
-    const std::int32_t group = group_of(v);
-    if (group < 0) return;
-    for (std::size_t other = v; other < plan_.size(); ++other)
-      for (SyncPart& part : plan_[other].parts)
-        if (part.merge_group == group) part.merge_group = next_group_;
-    ++next_group_;
+    if (group_of(v) >= 0) rename_message(v, group_of(v), next_group_++);
   }
   void join_messages(std::size_t v) {
     const std::size_t other = next_message(v, random_.below(2) == 0 ? -1 : 1);
     const std::int32_t from = group_of(other), to = group_of(v);
-    if (from < 0 || to < 0) return;
-    for (SyncPart& part : parts_of(plan_))
-      if (part.merge_group == from) part.merge_group = to;
+    if (from >= 0 && to >= 0) rename_message(0, from, to);
   }
   void leave_message(std::size_t) {
     const std::size_t v = random_.below(plan_.size());
@@ -173,7 +167,7 @@ class PlanMove {
   SyncPlan plan_;
   const SamplerOptions& options_;
   Random& random_;
-  std::int32_t next_group_;
+  std::int32_t next_group_ = next_group(plan_);
 };
 
 // From 0 again: with each crossing they would nearly double.

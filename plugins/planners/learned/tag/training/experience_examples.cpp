@@ -1,5 +1,3 @@
-#include "plugins/planners/learned/tag/training/examples.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,6 +8,7 @@
 #include "core/base/random.h"
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "core/search/tree/search_tree.h"
+#include "plugins/planners/learned/tag/training/experience.h"
 
 namespace strato::tag {
 namespace {
@@ -29,19 +28,11 @@ Strategy completed(const TrainingInstance& instance, const Actions& decided) {
   return complete(partial_strategy(instance, decided), *instance.problem.cluster);
 }
 
-// -1: the decision is none of the actions.
-std::int32_t index_of(const FeatureMaker& maker, const Decision& decision) {
-  const auto found = std::ranges::find(maker.actions(), decision);
-  return found == maker.actions().end()
-             ? -1
-             : static_cast<std::int32_t>(found - maker.actions().begin());
-}
-
 // The actions of a strategy in the search's order; empty when one is not among them.
 Actions actions_of(const TrainingInstance& instance, const Strategy& strategy) {
   Actions result;
   for (const GroupId group : instance.order) {
-    const std::int32_t action = index_of(instance.maker, *strategy.groups[group]);
+    const std::int32_t action = instance.maker.action_of(*strategy.groups[group]);
     if (action < 0) return {};
     result.push_back(action);
   }
@@ -143,7 +134,7 @@ std::int32_t legal_twin(const FeatureMaker& maker, const StateFeatures& state,
   Decision twin = maker.actions()[at(action)];
   if (twin.mode != Mode::ReplicatePs) return -1;
   twin.mode = Mode::ReplicateAllReduce;
-  const std::int32_t index = index_of(maker, twin);
+  const std::int32_t index = maker.action_of(twin);
   return index >= 0 && state.legal[at(index)] > 0 ? index : -1;
 }
 
@@ -217,7 +208,7 @@ Searched search_records(const TrainingInstance& instance, const SearchOrder& ord
   if (order.go_on) common.seeds.push_back(completed(instance, order.known));
   Observer observer;
   const PlanResult result = tree_search(instance.problem, *evaluator, prior, common,
-                                        search_options(settings), observer, stop, nullptr);
+                                        settings.search, observer, stop, nullptr);
   if (stop.stop_requested()) return {};
   Searched searched;
   std::vector<Record>& records = searched.records;

@@ -1,5 +1,3 @@
-#include "plugins/planners/learned/gdp/policy/features.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,6 +8,7 @@
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "core/search/evaluate/baselines.h"
+#include "plugins/planners/learned/gdp/policy/network.h"
 
 namespace strato::gdp {
 namespace {
@@ -22,6 +21,31 @@ float decades(double share) {
 }
 float root(double share) { return static_cast<float>(std::sqrt(std::clamp(share, 0.0, 4.0))); }
 
+// Of the paths between devices.
+struct Bandwidths {
+  double mean = 1e12;         // bytes a second, over all pairs
+  std::vector<double> share;  // by device: mean over all others, as a share of the best path
+};
+
+Bandwidths bandwidths_of(const Cluster& cluster) {
+  const std::size_t devices = cluster.device_count();
+  Bandwidths result;
+  result.share.resize(devices, 0);
+  double best = 1, sum = 0, pairs = 0;
+  for (std::size_t from = 0; from < devices; ++from)
+    for (std::size_t to = 0; to < devices; ++to) {
+      if (from == to) continue;
+      const double here = cluster.path(DeviceId(from), DeviceId(to)).bandwidth;
+      best = std::max(best, here);
+      result.share[from] += here / static_cast<double>(devices - 1);
+      sum += here;
+      ++pairs;
+    }
+  if (pairs > 0) result.mean = std::max(sum / pairs, 1.0);
+  for (double& value : result.share) value /= best;
+  return result;
+}
+
 struct UnitSums {
   double time = 0, memory = 0, in = 0, out = 0;  // seconds, bytes, seconds, seconds
   double sync = 0;                               // seconds to send its parameters
@@ -31,15 +55,7 @@ struct UnitSums {
 class FeatureMaker {
  public:
   FeatureMaker(const Problem& problem, const Dag& dag, const Units& units)
-      : graph_(*problem.graph),
-        cluster_(*problem.cluster),
-        dag_(dag),
-        units_(units),
-        transfers_(dag, cluster_, *problem.cost),
-        weights_(mean_weights(dag, cluster_, transfers_)),
-        times_(graph_times(problem)),
-        mean_bandwidth_(mean_bandwidth(*problem.cluster)),
-        sums_(at(units.count)) {}
+      : problem_(problem), dag_(dag), units_(units) {}
 
   GraphFeatures make(const std::vector<Decision>& choices, int neighbours) {
     add_up();
@@ -84,7 +100,7 @@ class FeatureMaker {
     for (const TensorId input : op.inputs)
       if (input.valid() && graph_.tensor(input).role == TensorRole::Parameter)
         bytes += static_cast<double>(graph_.tensor(input).bytes().value);
-    return bytes / mean_bandwidth_;
+    return bytes / bandwidths_.mean;
   }
 
   // These columns are the same for all units: whether the graph fits on the largest and the
@@ -164,34 +180,7 @@ class FeatureMaker {
     }
   }
 
-  // Bytes a second, over all pairs of devices.
-  static double mean_bandwidth(const Cluster& cluster) {
-    double sum = 0;
-    int pairs = 0;
-    for (std::size_t from = 0; from < cluster.device_count(); ++from)
-      for (std::size_t to = 0; to < cluster.device_count(); ++to)
-        if (from != to) sum += cluster.path(DeviceId(from), DeviceId(to)).bandwidth, ++pairs;
-    return pairs == 0 ? 1e12 : std::max(sum / pairs, 1.0);
-  }
-
-  // Means over all other devices, as a share of the best path there is.
-  std::vector<double> bandwidths() const {
-    const std::size_t devices = cluster_.device_count();
-    std::vector<double> mean(devices, 0);
-    double best = 1;
-    for (std::size_t from = 0; from < devices; ++from)
-      for (std::size_t to = 0; to < devices; ++to) {
-        if (from == to) continue;
-        const double here = cluster_.path(DeviceId(from), DeviceId(to)).bandwidth;
-        best = std::max(best, here);
-        mean[from] += here / static_cast<double>(devices - 1);
-      }
-    for (double& value : mean) value /= best;
-    return mean;
-  }
-
   void put_choices(GraphFeatures& features, const std::vector<Decision>& choices) const {
-    const std::vector<double> bandwidth = bandwidths();
     double fastest = 1e300, most_memory = 1, needed = 1;
     for (const UnitSums& sums : sums_) needed += sums.memory;
     for (const Nanos time : times_) fastest = std::min(fastest, to_seconds(time));
@@ -203,7 +192,7 @@ class FeatureMaker {
       for (const DeviceShare& share : choice.devices) {
         slowest = std::max(slowest, to_seconds(times_[cluster_.device(share.device).type]));
         memory += static_cast<double>(cluster_.gpu(share.device).memory.value) / replicas;
-        reach += bandwidth[share.device.index()] / replicas;
+        reach += bandwidths_.share[share.device.index()] / replicas;
       }
       const bool many = choice.devices.size() > 1;
       for (const double value :
@@ -215,15 +204,16 @@ class FeatureMaker {
     }
   }
 
-  const Graph& graph_;
-  const Cluster& cluster_;
+  const Problem& problem_;
   const Dag& dag_;
   const Units& units_;
-  const TransferTimes transfers_;
-  const Weights weights_;
-  const IdVector<GpuTypeId, Nanos> times_;
-  const double mean_bandwidth_;
-  std::vector<UnitSums> sums_;
+  const Graph& graph_ = *problem_.graph;
+  const Cluster& cluster_ = *problem_.cluster;
+  const TransferTimes transfers_{dag_, cluster_, *problem_.cost};
+  const Weights weights_ = mean_weights(dag_, cluster_, transfers_);
+  const IdVector<GpuTypeId, Nanos> times_ = graph_times(problem_);
+  const Bandwidths bandwidths_ = bandwidths_of(cluster_);
+  std::vector<UnitSums> sums_ = std::vector<UnitSums>(at(units_.count));
   std::vector<std::map<std::size_t, double>> between_;  // by unit: seconds by the other unit
 };
 

@@ -1,5 +1,3 @@
-#include "plugins/planners/learned/gdp/training/lessons.h"
-
 #include <algorithm>
 #include <bit>
 #include <exception>
@@ -7,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/search/evaluate/simulating_evaluator.h"
+#include "plugins/planners/learned/gdp/training/trainer.h"
 #include "plugins/planners/learned/kit/training/checkpoint.h"
 
 namespace strato::gdp {
@@ -119,13 +118,12 @@ class PlacementMoves {
     if (at + 1 == placement.size()) return run(placement);
     const std::size_t length = 1 + random_.below(std::max<std::size_t>(placement.size() / 16, 1));
     const std::int32_t left = placement[at], right = placement[at + 1];
-    if (random_.below(2) == 0) {
-      for (std::size_t u = at + 1; u < std::min(at + 1 + length, placement.size()); ++u)
-        if (placement[u] == right) placement[u] = left;
-    } else {
-      for (std::size_t u = at + 1; u-- > at + 1 - std::min(length, at + 1);)
-        if (placement[u] == left) placement[u] = right;
-    }
+    const std::span before = std::span(placement).first(at + 1);
+    const std::span after = std::span(placement).subspan(at + 1);
+    if (random_.below(2) == 0)
+      std::ranges::replace(after.first(std::min(length, after.size())), right, left);
+    else
+      std::ranges::replace(before.last(std::min(length, before.size())), left, right);
   }
 
   const PlacementTask& task_;
