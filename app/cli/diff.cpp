@@ -9,7 +9,6 @@
 #include "app/cli/output.h"
 #include "app/cli/simulation_options.h"
 #include "core/base/error.h"
-#include "core/compare/page/comparison_html.h"
 #include "core/compare/page/plans_html.h"
 #include "core/io/file.h"
 #include "core/search/evaluate/baselines.h"

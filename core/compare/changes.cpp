@@ -1,4 +1,3 @@
-// The decisions of two plans and what they cost, by the second plan's groups and variables.
 #include "core/compare/changes.h"
 
 #include <fmt/format.h>
@@ -7,11 +6,45 @@
 #include <cstdlib>
 #include <map>
 
-#include "core/compare/op_decisions.h"
+#include "core/base/at.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {
 namespace {
+
+// --- ops ---
+
+// Texts as numbers, so that those of many ops compare quickly.
+struct Texts {
+  std::vector<std::string> texts;
+  std::map<std::string, int> numbers;
+
+  int number_of(const std::string& text) {
+    const auto [at, added] = numbers.try_emplace(text, static_cast<int>(texts.size()));
+    if (added) texts.push_back(text);
+    return at->second;
+  }
+};
+
+std::string split_text(const OpSplit& split, const Cluster& cluster) {
+  const std::string text = describe(Decision{Mode::ModelParallel, split.parts}, cluster);
+  return fmt::format("split along axis {}{}", split.axis, text.substr(text.find(" on ")));
+}
+
+IdVector<OpId, int> decisions_of(const Problem& problem, const Strategy& strategy, Texts& texts) {
+  IdVector<GroupId, int> groups;
+  for (const auto& decision : strategy.groups)
+    groups.push_back(
+        texts.number_of(decision ? describe(*decision, *problem.cluster) : "undecided"));
+  IdVector<OpId, int> ops;
+  for (std::size_t i = 0; i < problem.graph->op_count(); ++i)
+    ops.push_back(groups[problem.grouping->group_of(OpId(i))]);
+  for (const OpId op : strategy.duplicated)
+    ops[op] = texts.number_of(texts.texts[at(ops[op])] + ", whole on each");
+  for (const OpSplit& split : strategy.splits)
+    ops[split.op] = texts.number_of(split_text(split, *problem.cluster));
+  return ops;
+}
 
 // --- op groups ---
 
@@ -130,6 +163,34 @@ bool is_update(const Graph& graph, OpId op) {
 }
 
 }  // namespace
+
+OpDecisions op_decisions(const Problem& from_problem, const Strategy& from,
+                         const Problem& to_problem, const Strategy& to) {
+  Texts texts;
+  OpDecisions result;
+  result.of = {decisions_of(from_problem, from, texts), decisions_of(to_problem, to, texts)};
+  result.texts = std::move(texts.texts);
+  return result;
+}
+
+std::string composition(const std::map<int, std::size_t>& counts,
+                        const std::vector<std::string>& texts) {
+  if (counts.empty()) return "-";
+  if (counts.size() == 1) return texts[at(counts.begin()->first)];
+  std::vector<std::pair<std::size_t, std::string_view>> order;
+  std::size_t all = 0;
+  for (const auto& [number, count] : counts) {
+    order.emplace_back(count, texts[at(number)]);
+    all += count;
+  }
+  std::ranges::sort(order, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  const auto& [most, text] = order[0];
+  const auto& [second, second_text] = order[1];
+  return fmt::format("{} ({} of {} ops); {} ({}){}", text, most, all, second_text, second,
+                     order.size() > 2 ? fmt::format("; {} more", order.size() - 2) : "");
+}
 
 std::vector<GroupChange> group_changes(const PlanToCompare& from, const PlanToCompare& to,
                                        const OpMatch& match,

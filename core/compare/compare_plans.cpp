@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "core/base/quantity_text.h"
 #include "core/compare/changes.h"
@@ -25,32 +26,18 @@ std::string why_not(const Timeline& timeline) {
                      full.size() == 1 ? "" : fmt::format(", and {} more", full.size() - 1));
 }
 
-// Returns each op's place in the order that the priorities give, 0 for the first ones, so that
-// other numbers in the same order compare equal. The ops are those that both models have.
-std::vector<std::size_t> order_of(const std::vector<std::int32_t>& priorities,
-                                  const std::vector<OpId>& ops) {
-  std::vector<std::int32_t> wanted;
-  for (const OpId op : ops) wanted.push_back(priorities[op.index()]);
-  std::vector<std::int32_t> values = wanted;
-  std::ranges::sort(values);
-  values.erase(std::ranges::unique(values).begin(), values.end());
-  std::vector<std::size_t> ranks;
-  for (const std::int32_t value : wanted)
-    ranks.push_back(
-        static_cast<std::size_t>(std::ranges::lower_bound(values, value) - values.begin()));
-  return ranks;
-}
-
+// Other numbers in the same order are the same order. The ops are those that both models have.
 bool same_order(const Strategy& from, const Strategy& to, const OpMatch& match) {
   if (from.priorities.empty() || to.priorities.empty())
     return from.priorities.empty() == to.priorities.empty();
-  std::vector<OpId> ops_from, ops_to;
-  for (std::size_t i = 0; i < match.to_of_from.size(); ++i) {
-    if (!match.to_of_from[OpId(i)].valid()) continue;
-    ops_from.emplace_back(i);
-    ops_to.push_back(match.to_of_from[OpId(i)]);
-  }
-  return order_of(from.priorities, ops_from) == order_of(to.priorities, ops_to);
+  std::set<std::pair<std::int32_t, std::int32_t>> priorities;  // of the same op
+  for (std::size_t i = 0; i < match.to_of_from.size(); ++i)
+    if (const OpId other = match.to_of_from[OpId(i)]; other.valid())
+      priorities.emplace(from.priorities[i], to.priorities[other.index()]);
+  const auto differ = [](const auto& a, const auto& b) {
+    return a.first == b.first || a.second >= b.second;
+  };
+  return std::ranges::adjacent_find(priorities, differ) == priorities.end();
 }
 
 // Collects the differences that describe_difference() finds beside the groups.
@@ -124,15 +111,13 @@ std::string no_difference_text(const PlanComparison& comparison) {
 
 PlanFigures plan_figures(const PlanToCompare& plan) {
   const Timeline& timeline = *plan.outcome.timeline;
-  PlanFigures figures;
-  figures.label = plan.label;
-  figures.model = plan.problem.graph->name();
-  figures.cluster = plan.problem.cluster->name();
-  figures.step_time = timeline.step_time;
-  figures.batch = plan.problem.graph->batch();
-  figures.fits = timeline.feasible;
-  figures.why_not = why_not(timeline);
-  return figures;
+  return {.label = plan.label,
+          .model = plan.problem.graph->name(),
+          .cluster = plan.problem.cluster->name(),
+          .step_time = timeline.step_time,
+          .batch = plan.problem.graph->batch(),
+          .fits = timeline.feasible,
+          .why_not = why_not(timeline)};
 }
 
 double PlanFigures::samples_per_second() const {

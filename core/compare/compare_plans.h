@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/compare/match_ops.h"
-#include "core/compare/step_causes.h"
 #include "core/search/api/evaluator.h"
 #include "core/search/evaluate/outcome.h"
+#include "core/sim/explain/path_pieces.h"
 
 namespace strato {
 
@@ -38,6 +38,13 @@ struct PlanFigures {
   double samples_per_second() const;
 };
 
+// A cause of time on the critical paths.
+struct Cause {
+  std::optional<Reason> reason;  // nothing: several, folded
+  std::string text;              // "waiting for 1080ti", "AllReduce", "4 other causes"
+  Nanos from, to;                // of the critical path
+  Nanos change() const { return to - from; }
+};
 // A group of the second plan with the same ops in the first one.
 struct GroupChange {
   GroupId group;  // of the second plan; invalid: ops that only the first one has
@@ -96,7 +103,7 @@ struct PlanComparison {
   Pair<PlanFigures> plans;
   bool same_cluster = false;
   OpMatch match;
-  std::vector<Cause> causes;              // see step_causes(); add up to change()
+  std::vector<Cause> causes;              // largest change first; add up to change()
   std::vector<GroupChange> groups;        // largest change first; all groups
   std::vector<VariableChange> variables;  // largest first; all variables
   std::vector<std::string> others;        // "gradient buckets: none -> up to 25 MB"
@@ -113,6 +120,10 @@ struct PlanComparison {
 };
 PlanComparison compare_plans(const PlanToCompare& from, const PlanToCompare& to);
 std::string sentence_of(const PlanComparison& comparison);  // what makes the difference
+
+// The first ones, and one for all others; at most `most` (2 or more) in all. Sums stay. Causes that
+// change nothing are dropped.
+std::vector<Cause> folded(const std::vector<Cause>& causes, std::size_t most);
 
 // "+1.2 ms", "-340 us", "0 ns"
 std::string signed_time_text(Nanos time);

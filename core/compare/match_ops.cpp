@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <unordered_map>
 
 #include "core/graph/value/op_reader.h"
 

@@ -42,34 +42,24 @@ auto by_spread(Map map) {
   return rows;
 }
 
-// The rows of the reference, by what names them in the comparison of each plan with it.
+// A plan's side of a row of the reference, of so many plans.
+void note(MatrixRow& row, std::size_t plan, std::size_t plans, const std::string& decision,
+          Nanos time, bool differs) {
+  row.decisions.resize(plans, "-");
+  row.times.resize(plans);
+  row.decisions[plan] = decision;
+  row.times[plan] = time;
+  row.differs |= differs;
+}
+
+// By what names them in the comparison of each plan with the reference.
 template <class Key>
-class MatrixRows {
- public:
-  explicit MatrixRows(std::size_t plans) : plans_(plans) {}
-
-  MatrixRow& add(Key key, std::size_t plan, const std::string& name, const std::string& decision,
-                 Nanos time, bool differs) {
-    MatrixRow& row = rows_[key];
-    row.name = name;
-    row.decisions.resize(plans_, "-");
-    row.times.resize(plans_);
-    row.decisions[plan] = decision;
-    row.times[plan] = time;
-    row.differs |= differs;
-    return row;
-  }
-  std::vector<MatrixRow> sorted() {
-    for (auto& [key, row] : rows_)
-      row.differs |= std::ranges::adjacent_find(row.decisions, std::ranges::not_equal_to()) !=
-                     row.decisions.end();
-    return by_spread(std::move(rows_));
-  }
-
- private:
-  std::size_t plans_;
-  std::map<Key, MatrixRow> rows_;
-};
+std::vector<MatrixRow> sorted(std::map<Key, MatrixRow> rows) {
+  for (auto& [key, row] : rows)
+    row.differs |= std::ranges::adjacent_find(row.decisions, std::ranges::not_equal_to()) !=
+                   row.decisions.end();
+  return by_spread(std::move(rows));
+}
 
 std::string percent_more(double above) {
   return above < 0.0005 ? "as long" : percent_text(above) + " longer";
@@ -112,8 +102,8 @@ PlanMatrix compare_many(std::span<const PlanToCompare> plans) {
   const std::vector<PathPiece> reference_path = path_pieces(*reference.outcome.timeline);
   PlanMatrix matrix;
   std::map<std::pair<Reason, std::string>, MatrixCause> causes;
-  MatrixRows<GroupId> groups(plans.size());
-  MatrixRows<OpId> variables(plans.size());
+  std::map<GroupId, MatrixRow> groups;
+  std::map<OpId, MatrixRow> variables;
   for (std::size_t p = 0; p < plans.size(); ++p) {
     const PlanToCompare& plan = plans[p];
     const OpMatch match = match_ops(*plan.problem.graph, *reference.problem.graph);
@@ -129,20 +119,24 @@ PlanMatrix compare_many(std::span<const PlanToCompare> plans) {
       all.times.resize(plans.size());
       all.times[p] += cause.from;
     }
-    for (const GroupChange& each : group_changes(plan, reference, match, paths))
-      if (each.group.valid())
-        groups.add(each.group, p, each.name, each.decision.from, each.on_path.from, each.differs)
-            .group = each.group;
-    for (const VariableChange& each : variable_changes(plan, reference, match))
-      if (each.update.valid())
-        variables
-            .add(each.update, p, each.name, each.synchronised.from, each.communication.from,
-                 each.differs)
-            .update = each.update;
+    for (const GroupChange& each : group_changes(plan, reference, match, paths)) {
+      if (!each.group.valid()) continue;
+      MatrixRow& row = groups[each.group];
+      row.group = each.group;
+      row.name = each.name;
+      note(row, p, plans.size(), each.decision.from, each.on_path.from, each.differs);
+    }
+    for (const VariableChange& each : variable_changes(plan, reference, match)) {
+      if (!each.update.valid()) continue;
+      MatrixRow& row = variables[each.update];
+      row.update = each.update;
+      row.name = each.name;
+      note(row, p, plans.size(), each.synchronised.from, each.communication.from, each.differs);
+    }
   }
   matrix.causes = by_spread(std::move(causes));
-  matrix.groups = groups.sorted();
-  matrix.variables = variables.sorted();
+  matrix.groups = sorted(std::move(groups));
+  matrix.variables = sorted(std::move(variables));
   return matrix;
 }
 

@@ -32,7 +32,7 @@ struct MatrixRow {
   Nanos spread() const;      // of the times
 };
 
-// A cause of time (step_causes.h), in all plans.
+// A cause of time (compare_plans.h), in all plans.
 struct MatrixCause {
   std::string text;          // "waiting for 1080ti", "AllReduce"
   std::vector<Nanos> times;  // of the critical path, by plan

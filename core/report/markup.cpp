@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <utility>
+
+#include "core/base/utf8.h"
 
 namespace strato::html {
 namespace {
@@ -46,22 +47,13 @@ tr.best td { font-weight: 600; } small { color: var(--muted); white-space: nowra
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// Bytes of the UTF-8 character that begins here; 0: there is none.
+// Bytes of the character that begins here; 0: there is none that a document may have.
 std::size_t character_at(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = byte(0);
-  if (first < 0x80) return first >= 0x20 || first == '\t' || first == '\n' ? 1 : 0;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  std::uint32_t code = first & (0x7FU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-    code = code << 6 | (byte(i) & 0x3FU);
-  }
-  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xD800 && code < 0xE000;
-  const bool control = code < 0xA0 || code == 0xFFFE || code == 0xFFFF;
-  return overlong || surrogate || control || code > 0x10FFFF ? 0 : length;
+  const std::size_t size = character_size(text);
+  const bool control = size == 1 ? text[0] < 0x20 && text[0] != '\t' && text[0] != '\n'
+                                 : size == 2 && text < "\xC2\xA0";
+  const bool no_character = text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF");
+  return control || no_character ? 0 : size;
 }
 
 }  // namespace
@@ -105,10 +97,11 @@ std::string section(std::string_view title, const std::string& content) {
 }
 
 std::string cell(std::string_view text) { return "<td>" + escaped(text) + "</td>"; }
-std::string figure(std::string_view text) {
-  return "<td class=\"figure\">" + escaped(text) + "</td>";
+std::string figure(std::string_view text, bool bad) {
+  return fmt::format("<td class=\"figure{}\">{}</td>", bad ? " bad" : "", escaped(text));
 }
 
+std::string paragraph(std::string_view text) { return "<p>" + escaped(text) + "</p>\n"; }
 std::string note(std::string_view text) { return "<p class=\"note\">" + escaped(text) + "</p>\n"; }
 
 Table::Table(const std::vector<std::string>& headings) {
@@ -117,8 +110,8 @@ Table::Table(const std::vector<std::string>& headings) {
   text_ += "</tr>\n";
 }
 
-void Table::row(std::initializer_list<std::string> cells) {
-  text_ += fmt::format("<tr>{}</tr>\n", fmt::join(cells, ""));
+void Table::row(const std::vector<std::string>& cells, bool best) {
+  text_ += fmt::format("<tr{}>{}</tr>\n", best ? " class=\"best\"" : "", fmt::join(cells, ""));
 }
 
 }  // namespace strato::html

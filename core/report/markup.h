@@ -1,10 +1,12 @@
-// The parts of a report as an HTML page: text made safe for HTML, and tables.
+// The parts of a report as an HTML page: text made safe for HTML, tables, and the simulated step as
+// a picture.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/sim/engine/simulate.h"
 
 namespace strato::html {
 
@@ -19,24 +21,32 @@ std::string shortened(std::string_view text, std::size_t most);
 // A whole document; `title` is plain text.
 std::string page(std::string_view title, std::string_view body);
 std::string section(std::string_view title, const std::string& content);
-std::string note(std::string_view text);  // a paragraph of plain text
+std::string paragraph(std::string_view text);  // of plain text
+std::string note(std::string_view text);       // one in muted letters
 
-// "<td>" of plain text; right-aligned when it is a figure.
+// "<td>" of plain text; right-aligned when it is a figure, in another colour when it is a `bad`
+// one.
 std::string cell(std::string_view text);
-std::string figure(std::string_view text);
+std::string figure(std::string_view text, bool bad = false);
 
 class Table {
  public:
   explicit Table(const std::vector<std::string>& headings);
-  void row(std::initializer_list<std::string> cells);
-  void row(std::string_view cells) { text_ += "<tr>" + std::string(cells) + "</tr>\n"; }
-  void best_row(std::string_view cells) {  // in thick letters
-    text_ += "<tr class=\"best\">" + std::string(cells) + "</tr>\n";
-  }
+  // Of cell() and figure(); `best`: in thick letters.
+  void row(const std::vector<std::string>& cells, bool best = false);
   std::string text() const { return text_ + "</table></div>\n"; }
 
  private:
   std::string text_;
 };
+
+// Two rows a device, what it computes and what it sends: an <svg> whose size does not grow with the
+// number of tasks: of each point of a row the kind that fills most of it is drawn, as dark as it is
+// full, and equal neighbours are one rectangle. Devices beyond the first `most_devices` are left
+// out, and it says so. `across`: what its width stands for, for several pictures of one scale; not
+// before the step's end.
+std::string timeline_svg(const Timeline& timeline, std::size_t most_devices = 64,
+                         Nanos across = Nanos(0));
+std::string timeline_key();  // of its colours: a paragraph
 
 }  // namespace strato::html

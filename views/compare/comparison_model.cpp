@@ -3,7 +3,7 @@
 #include <QCoreApplication>
 #include <QEventLoop>
 
-#include "core/compare/page/comparison_html.h"
+#include "core/compare/page/plans_html.h"
 #include "views/compare/report_file.h"
 
 namespace strato {

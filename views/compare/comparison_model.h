@@ -39,7 +39,7 @@ class ComparisonModel : public QObject {
   // Ids of `shown()` are those of the session's problem.
   bool has_ids_of_session() const;
 
-  // As a page for people without the tool (core/compare/page/comparison_html.h), in the background;
+  // As a page for people without the tool (core/compare/page/plans_html.h), in the background;
   // the session tells how it went. Nothing without a comparison.
   void save_report(const std::filesystem::path& file);
 

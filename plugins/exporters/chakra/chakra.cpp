@@ -41,8 +41,9 @@ void append(std::string& text, const google::protobuf::Message& message) {
   google::protobuf::util::SerializeDelimitedToZeroCopyStream(message, &stream);
 }
 
-proto::Attribute& add_attribute(proto::Node& node, const char* name) {
-  proto::Attribute& attribute = *node.add_attributes();
+template <class Message>  // metadata or a node
+proto::Attribute& add_attribute(Message& message, const char* name) {
+  proto::Attribute& attribute = *message.add_attributes();
   attribute.set_name(name);
   return attribute;
 }
@@ -52,18 +53,13 @@ std::uint64_t microseconds(Nanos time) {
 }
 
 proto::Collective collective_type(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::AllGather:
-      return proto::ALL_GATHER;
-    case TaskKind::ReduceScatter:
-      return proto::REDUCE_SCATTER;
-    case TaskKind::Reduce:
-      return proto::REDUCE;
-    case TaskKind::Broadcast:
-      return proto::BROADCAST;
-    default:
-      return proto::ALL_REDUCE;
-  }
+  static const std::map<TaskKind, proto::Collective> types = {
+      {TaskKind::AllGather, proto::ALL_GATHER},
+      {TaskKind::ReduceScatter, proto::REDUCE_SCATTER},
+      {TaskKind::Reduce, proto::REDUCE},
+      {TaskKind::Broadcast, proto::BROADCAST}};
+  const auto type = types.find(kind);
+  return type != types.end() ? type->second : proto::ALL_REDUCE;
 }
 
 class Traces {
@@ -82,7 +78,7 @@ class Traces {
     std::uint64_t number = 0;
     for (const TaskId task : execution_order(timeline_)) {
       number_of_[task] = ++number;
-      write_task(task);
+      for (const DeviceId device : devices_of(task)) write_node(task, device);
     }
     std::vector<ExportedFile> files;
     for (std::size_t i = 0; i < devices_; ++i) {
@@ -102,9 +98,7 @@ class Traces {
   proto::Metadata metadata() const {
     proto::Metadata metadata;
     metadata.set_version(kSchemaVersion);
-    proto::Attribute& model = *metadata.add_attributes();
-    model.set_name("model");
-    model.set_string_value(program_.graph->name());
+    add_attribute(metadata, "model").set_string_value(program_.graph->name());
     return metadata;
   }
 
@@ -124,12 +118,7 @@ class Traces {
   }
 
   bool runs_on(TaskId id, DeviceId device) const {
-    const std::vector<DeviceId> devices = devices_of(id);
-    return std::find(devices.begin(), devices.end(), device) != devices.end();
-  }
-
-  void write_task(TaskId id) {
-    for (const DeviceId device : devices_of(id)) write_node(id, device);
+    return std::ranges::count(devices_of(id), device) > 0;
   }
 
   void write_node(TaskId id, DeviceId device) {
@@ -154,15 +143,12 @@ class Traces {
   }
 
   void add_dependencies(proto::Node& node, TaskId id, DeviceId device) {
-    for (const TaskId before : program_.dependencies[id.index()]) {
+    for (const TaskId before : program_.dependencies[id.index()])
       if (runs_on(before, device)) node.add_needs(number_of_[before]);
-    }
     auto& last = is_communication(program_.tasks[id].kind) ? last_communication_ : last_compute_;
     std::uint64_t& before = last[device.index()];
-    const auto& needs = node.needs();
-    if (before != kNone && std::find(needs.begin(), needs.end(), before) == needs.end()) {
+    if (before != kNone && std::ranges::count(node.needs(), before) == 0)
       node.add_ordered_after(before);
-    }
     before = node.id();
   }
 
@@ -206,9 +192,8 @@ class Traces {
   void describe_collective(proto::Node& node, TaskId id) {
     const Task& task = program_.tasks[id];
     const std::vector<DeviceId> members = members_of(program_, id);
-    const auto count = static_cast<std::int64_t>(members.size());
-    const bool pieces = task.kind == TaskKind::AllGather;
-    const std::int64_t bytes = pieces ? (task.bytes.value + count - 1) / count : task.bytes.value;
+    const std::int64_t pieces = task.kind == TaskKind::AllGather ? std::ssize(members) : 1;
+    const std::int64_t bytes = (task.bytes.value + pieces - 1) / pieces;
     node.set_kind(proto::COLLECTIVE);
     add_attribute(node, "comm_type").set_int64_value(collective_type(task.kind));
     add_attribute(node, "comm_size").set_int64_value(bytes);

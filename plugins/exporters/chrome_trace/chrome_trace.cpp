@@ -4,28 +4,99 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <utility>
+#include <vector>
 
-#include "core/base/error.h"
+#include "core/io/json.h"
 #include "core/plugin/api/exporter_function.h"
-#include "plugins/exporters/chrome_trace/trace_writer.h"
+#include "core/sim/timeline/lifetimes.h"
 
 namespace strato {
 namespace {
 
+// ---- Chrome's trace event format, as text
+
+std::string quoted(const std::string& text) { return json_text(Json(text)); }
+
+// With three decimals, so that whole nanoseconds stay exact.
+std::string microseconds(Nanos time) {
+  return fmt::format("{}.{:03}", time.value / 1000, time.value % 1000);
+}
+
+struct Track {
+  int process = 0, thread = 0;
+};
+
+class TraceWriter {
+ public:
+  // Processes, and the threads of one, are shown in the order of their numbers.
+  void name_process(int process, const std::string& name) {
+    metadata("process", {process, 0}, name, process);
+  }
+  void name_thread(Track track, const std::string& name) {
+    metadata("thread", track, name, track.thread);
+  }
+  // `arguments` is a JSON object.
+  void slice(Track track, const std::string& name, std::string_view category,
+             const TaskTimes& times, std::string_view arguments) {
+    event(R"("ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{})",
+          quoted(name), category, track.process, track.thread, microseconds(times.start),
+          microseconds(times.end - times.start), arguments);
+  }
+  void counter(int process, std::string_view name, Nanos at, std::int64_t value) {
+    event(R"("ph":"C","name":"{}","pid":{},"ts":{},"args":{{"bytes":{}}})", name, process,
+          microseconds(at), value);
+  }
+  // An arrow from the slice of `from` that is open at `from_time` to that of `to` at `to_time`.
+  void arrow(Track from, Nanos from_time, Track to, Nanos to_time) {
+    const std::int64_t id = next_arrow_++;
+    constexpr auto format =
+        R"("ph":"{}","name":"data","cat":"data","id":{},"pid":{},"tid":{},"ts":{}{})";
+    event(format, "s", id, from.process, from.thread, microseconds(from_time), "");
+    event(format, "f", id, to.process, to.thread, microseconds(to_time), R"(,"bp":"e")");
+  }
+
+  // `about` is a JSON object, kept beside the events.
+  std::string finish(std::string_view about) const {
+    return fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{},\"traceEvents\":[\n{}\n]}}\n",
+                       about, events_);
+  }
+
+ private:
+  template <class... Fields>
+  void event(fmt::format_string<Fields...> format, Fields&&... fields) {
+    events_ += events_.empty() ? "{" : ",\n{";
+    fmt::format_to(std::back_inserter(events_), format, std::forward<Fields>(fields)...);
+    events_ += "}";
+  }
+
+  void metadata(std::string_view kind, Track track, const std::string& name, int place) {
+    constexpr auto format = R"("ph":"M","name":"{}_{}","pid":{},"tid":{},"args":{{"{}":{}}})";
+    event(format, kind, "name", track.process, track.thread, "name", quoted(name));
+    event(format, kind, "sort_index", track.process, track.thread, "sort_index", place);
+  }
+
+  std::string events_;
+  std::int64_t next_arrow_ = 1;
+};
+
+// ---- the timeline
+
 class TimelineTrace {
  public:
-  TimelineTrace(const ExportInput& input)
-      : input_(input), timeline_(*input.outcome.timeline), program_(*timeline_.program) {}
+  explicit TimelineTrace(const Timeline& timeline)
+      : timeline_(timeline), program_(*timeline.program) {}
 
   std::string write() {
     name_tracks();
     for (std::size_t i = 0; i < program_.tasks.size(); ++i) write_task(TaskId(i));
     for (std::size_t i = 0; i < program_.tasks.size(); ++i) write_arrows(TaskId(i));
     write_memory();
-    return std::move(writer_).finish(
+    return writer_.finish(
         fmt::format(R"({{"model":{},"cluster":{},"step_time_ns":{},"feasible":{}}})",
-                    trace::quoted(program_.graph->name()), trace::quoted(program_.cluster->name()),
+                    quoted(program_.graph->name()), quoted(program_.cluster->name()),
                     timeline_.step_time.value, timeline_.feasible));
   }
 
@@ -33,7 +104,7 @@ class TimelineTrace {
   std::size_t device_count() const { return program_.cluster->device_count(); }
   int network() const { return static_cast<int>(device_count()) + 1; }
 
-  trace::Track track_of(ResourceId resource) const {
+  Track track_of(ResourceId resource) const {
     const std::size_t streams = 2 * device_count();
     const std::size_t index = resource.index();
     if (index < streams) return {static_cast<int>(index / 2) + 1, static_cast<int>(index % 2) + 1};
@@ -61,11 +132,9 @@ class TimelineTrace {
     const Task& task = program_.tasks[id];
     std::string text = fmt::format(R"({{"task":{},"kind":"{}")", id.value(), name_of(task.kind));
     if (task.op.valid())
-      text += fmt::format(R"(,"op":{})", trace::quoted(program_.graph->op(task.op).name));
-    if (task.tensor.valid()) {
-      text +=
-          fmt::format(R"(,"tensor":{})", trace::quoted(program_.graph->tensor(task.tensor).name));
-    }
+      text += fmt::format(R"(,"op":{})", quoted(program_.graph->op(task.op).name));
+    if (task.tensor.valid())
+      text += fmt::format(R"(,"tensor":{})", quoted(program_.graph->tensor(task.tensor).name));
     if (task.bytes > Bytes(0)) text += fmt::format(R"(,"bytes":{})", task.bytes.value);
     const auto cuts = program_.cuts_of(task);
     const AxisRange range = program_.range_of(task);
@@ -83,13 +152,11 @@ class TimelineTrace {
     const TaskTimes& times = timeline_.tasks[id];
     const std::string name = program_.task_name(id);
     const std::string about = arguments(id);
-    for (const ResourceId resource : program_.resources[id.index()]) {
-      writer_.slice(track_of(resource), name, name_of(program_.tasks[id].kind), times.start,
-                    times.end - times.start, about);
-    }
+    for (const ResourceId resource : program_.resources[id.index()])
+      writer_.slice(track_of(resource), name, name_of(program_.tasks[id].kind), times, about);
   }
 
-  trace::Track first_track(TaskId id) const { return track_of(program_.resources[id.index()][0]); }
+  Track first_track(TaskId id) const { return track_of(program_.resources[id.index()][0]); }
 
   // Draws an arrow from what a transfer waits for to the transfer, and one from it to what waits
   // for it.
@@ -106,55 +173,34 @@ class TimelineTrace {
     }
   }
 
-  void write_memory();
+  void write_memory() {
+    std::vector<std::map<Nanos, std::int64_t>> changes(device_count());  // in bytes, by moment
+    for (const Resident& resident : program_.residents)
+      changes[resident.device.index()][Nanos(0)] += resident.bytes.value;
+    const IdVector<BufferId, Lifetime> lives = lifetimes(timeline_);
+    for (std::size_t i = 0; i < lives.size(); ++i) {
+      const Buffer& buffer = program_.buffers[BufferId(i)];
+      const auto [taken_by, released_by] = lives[BufferId(i)];
+      changes[buffer.device.index()][timeline_.tasks[taken_by].start] += buffer.bytes.value;
+      changes[buffer.device.index()][timeline_.tasks[released_by].end] -= buffer.bytes.value;
+    }
+    for (std::size_t device = 0; device < changes.size(); ++device) {
+      std::int64_t bytes = 0;
+      for (const auto& [moment, change] : changes[device]) {
+        bytes += change;
+        writer_.counter(static_cast<int>(device) + 1, "memory", moment, bytes);
+      }
+    }
+  }
 
-  const ExportInput& input_;
   const Timeline& timeline_;
   const Program& program_;
-  trace::Writer writer_;
+  TraceWriter writer_;
 };
 
-// Changes of each device's memory by moment, by the simulator's rule: taken when the first writer
-// starts, released when the last reader (without one: the writer) ends.
-std::vector<std::map<Nanos, std::int64_t>> memory_changes(const Timeline& timeline) {
-  const Program& program = *timeline.program;
-  std::vector<std::map<Nanos, std::int64_t>> changes(program.cluster->device_count());
-  std::vector<Nanos> taken(program.buffers.size(), Nanos::max()), written(taken.size()),
-      read(taken.size());
-  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
-    const TaskTimes& times = timeline.tasks[TaskId(i)];
-    for (const BufferId buffer : program.writes[i]) {
-      taken[buffer.index()] = std::min(taken[buffer.index()], times.start);
-      written[buffer.index()] = std::max(written[buffer.index()], times.end);
-    }
-    for (const BufferId buffer : program.reads[i]) {
-      read[buffer.index()] = std::max(read[buffer.index()], times.end);
-    }
-  }
-  for (const Resident& resident : program.residents) {
-    changes[resident.device.index()][Nanos(0)] += resident.bytes.value;
-  }
-  for (std::size_t i = 0; i < taken.size(); ++i) {
-    if (taken[i] == Nanos::max()) continue;
-    const Buffer& buffer = program.buffers[BufferId(i)];
-    changes[buffer.device.index()][taken[i]] += buffer.bytes.value;
-    changes[buffer.device.index()][read[i] > Nanos(0) ? read[i] : written[i]] -= buffer.bytes.value;
-  }
-  return changes;
+std::string export_chrome_trace(const ExportInput& input) {
+  return TimelineTrace(*input.outcome.timeline).write();
 }
-
-void TimelineTrace::write_memory() {
-  const auto changes = memory_changes(timeline_);
-  for (std::size_t device = 0; device < changes.size(); ++device) {
-    std::int64_t bytes = 0;
-    for (const auto& [moment, change] : changes[device]) {
-      bytes += change;
-      writer_.counter(static_cast<int>(device) + 1, "memory", moment, bytes);
-    }
-  }
-}
-
-std::string export_chrome_trace(const ExportInput& input) { return TimelineTrace(input).write(); }
 
 }  // namespace
 }  // namespace strato

@@ -8,7 +8,6 @@
 #include <map>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/plugin/api/exporter_function.h"
 
@@ -24,18 +23,14 @@ std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
-    if (c == '\n' || c == '\r') {
-      result += ' ';
-    } else {
-      result += c;
-    }
+    result += c == '\n' || c == '\r' ? ' ' : c;
   }
   return result;
 }
 
 class PlacedGraph {
  public:
-  PlacedGraph(const ExportInput& input)
+  explicit PlacedGraph(const ExportInput& input)
       : grouping_(*input.problem.grouping),
         cluster_(*input.problem.cluster),
         graph_(*input.problem.graph),

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <ranges>
 #include <vector>
 
 #include "core/base/quantity_text.h"
 #include "core/plugin/api/exporter_function.h"
 #include "core/report/markup.h"
-#include "core/report/timeline_svg.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/lower_bound.h"
 #include "core/search/evaluate/outcome.h"
@@ -37,132 +38,117 @@ class Report {
         error_(error_bar(timeline_, *problem_.cost)),
         gains_(what_if(timeline_, {})) {}
 
-  std::string write() {
-    const std::string title = graph_.name() + " on " + cluster_.name();
-    text_ = fmt::format(
-        "<p class=\"note\">One training step of batch {} with {} ops on {} devices, "
-        "simulated.</p>\n",
-        graph_.batch(), graph_.op_count(), cluster_.device_count());
-    answers();
-    text_ += "<p>" + escaped(why(timeline_, gains_, error_, bound_)) + "</p>\n";
-    timeline();
-    critical_path();
-    gains();
-    devices();
-    groups();
-    exceptions();
-    return page(title, text_);
+  std::string write() const {
+    return page(
+        graph_.name() + " on " + cluster_.name(),
+        note(fmt::format("One training step of batch {} with {} ops on {} devices, simulated.",
+                         graph_.batch(), graph_.op_count(), cluster_.device_count())) +
+            answers() + paragraph(why(timeline_, gains_, error_, bound_)) +
+            section("Timeline", timeline_key() + "<div class=\"wide\">" + timeline_svg(timeline_) +
+                                    "</div>\n") +
+            section("Where the time goes", critical_path()) + gains() +
+            section("Devices", devices()) + section("Decisions", groups()) + exceptions());
   }
 
  private:
   Nanos step() const { return timeline_.step_time; }
   double share(Nanos time) const { return step() > Nanos(0) ? time / step() : 0; }
-  void heading(const char* text) { text_ += fmt::format("<h2>{}</h2>\n", text); }
-  void answer(const std::string& figure, const std::string& what) {
-    text_ += "<div><b>" + escaped(figure) + "</b>" + escaped(what) + "</div>\n";
+
+  static std::string answer(const std::string& figure, const std::string& what) {
+    return "<div><b>" + escaped(figure) + "</b>" + escaped(what) + "</div>\n";
   }
 
-  void answers() {
+  std::string answers() const {
     const double seconds = to_seconds(step());
-    text_ += "<div class=\"answers\">\n";
-    answer(time_text(step()),
-           error_.low == error_.high
-               ? "a step"
-               : fmt::format("a step ({} to {})", time_text(error_.low), time_text(error_.high)));
-    if (seconds > 0)
-      answer(significant_text(static_cast<double>(graph_.batch()) / seconds), "samples a second");
-    if (seconds > 0)
-      answer(factor_text(to_seconds(data_parallel_.timeline->step_time) / seconds),
-             "as fast as data parallelism (" + time_text(data_parallel_.timeline->step_time) +
-                 (data_parallel_.timeline->feasible ? ")" : ", which does not fit)"));
-    answer(time_text(bound_), "no strategy is faster");
-    text_ += "</div>\n";
-    if (timeline_.feasible) return;
+    const Timeline& other = *data_parallel_.timeline;
+    std::string text = "<div class=\"answers\">\n";
+    text += answer(time_text(step()), error_.low == error_.high
+                                          ? "a step"
+                                          : fmt::format("a step ({} to {})", time_text(error_.low),
+                                                        time_text(error_.high)));
+    if (seconds > 0) {
+      text += answer(significant_text(static_cast<double>(graph_.batch()) / seconds),
+                     "samples a second");
+      text += answer(factor_text(to_seconds(other.step_time) / seconds),
+                     "as fast as data parallelism (" + time_text(other.step_time) +
+                         (other.feasible ? ")" : ", which does not fit)"));
+    }
+    text += answer(time_text(bound_), "no strategy is faster") + "</div>\n";
     for (std::size_t d = 0; d < timeline_.devices.size(); ++d) {
       const DeviceUse& use = timeline_.devices[DeviceId(d)];
       if (use.fits()) continue;
-      text_ += "<p class=\"bad\">" +
-               escaped(fmt::format("Does not fit: {} needs {} and has {}.",
-                                   cluster_.device(DeviceId(d)).name, bytes_text(use.peak),
-                                   bytes_text(use.capacity))) +
-               "</p>\n";
+      text += "<p class=\"bad\">" +
+              escaped(fmt::format("Does not fit: {} needs {} and has {}.",
+                                  cluster_.device(DeviceId(d)).name, bytes_text(use.peak),
+                                  bytes_text(use.capacity))) +
+              "</p>\n";
     }
+    return text;
   }
 
-  void timeline() {
-    heading("Timeline");
-    text_ += timeline_key() + "<div class=\"wide\">" + timeline_svg(timeline_) + "</div>\n";
-  }
-
-  void critical_path() {
-    heading("Where the time goes");
-    text_ +=
-        "<p class=\"note\">Along the critical path: what would have to be shorter for the step to "
-        "be shorter.</p>\n";
+  std::string critical_path() const {
     const auto times = time_by_reason(path_pieces(timeline_));
     std::vector<std::size_t> order;
     for (std::size_t r = 0; r < kReasons; ++r)
       if (times[r] > Nanos(0)) order.push_back(r);
-    std::ranges::stable_sort(order,
-                             [&](std::size_t a, std::size_t b) { return times[a] > times[b]; });
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t r) { return times[r]; });
     Table table({"", "time", "of the step", ""});
     for (const std::size_t r : order)
-      table.row(cell(name_of(static_cast<Reason>(r))) + figure(time_text(times[r])) +
-                figure(percent_text(share(times[r]))) + bar(share(times[r])));
-    text_ += table.text();
+      table.row({cell(name_of(static_cast<Reason>(r))), figure(time_text(times[r])),
+                 figure(percent_text(share(times[r]))), bar(share(times[r]))});
+    return note(
+               "Along the critical path: what would have to be shorter for the step to be "
+               "shorter.") +
+           table.text();
   }
 
-  void gains() {
-    if (gains_.empty()) return;
-    heading("What would help");
+  std::string gains() const {
+    if (gains_.empty()) return {};
     Table table({"if this", "were 10 % faster", "took no time"});
-    for (std::size_t i = 0; i < std::min(kGains, gains_.size()); ++i)
-      table.row(cell(gains_[i].name) + figure(time_text(gains_[i].faster)) +
-                figure(time_text(gains_[i].free)));
-    text_ += table.text();
+    for (const WhatIf& gain : std::views::take(gains_, kGains))
+      table.row({cell(gain.name), figure(time_text(gain.faster)), figure(time_text(gain.free))});
+    return section("What would help", table.text());
   }
 
-  void devices() {
-    heading("Devices");
+  std::string devices() const {
     Table table({"device", "GPU", "computes", "", "sends", "memory at its peak", "of", ""});
     for (std::size_t d = 0; d < timeline_.devices.size(); ++d) {
       const DeviceUse& use = timeline_.devices[DeviceId(d)];
-      table.row(cell(cluster_.device(DeviceId(d)).name) + cell(cluster_.gpu(DeviceId(d)).name) +
-                figure(percent_text(share(use.compute_busy))) + bar(share(use.compute_busy)) +
-                figure(percent_text(share(use.communication_busy))) + figure(bytes_text(use.peak)) +
-                figure(bytes_text(use.capacity)) + bar(use.peak / use.capacity));
+      table.row({cell(cluster_.device(DeviceId(d)).name), cell(cluster_.gpu(DeviceId(d)).name),
+                 figure(percent_text(share(use.compute_busy))), bar(share(use.compute_busy)),
+                 figure(percent_text(share(use.communication_busy))), figure(bytes_text(use.peak)),
+                 figure(bytes_text(use.capacity)), bar(use.peak / use.capacity)});
     }
-    text_ += table.text();
+    return table.text();
   }
 
-  void groups() {
+  std::string groups() const {
     const Grouping& grouping = *problem_.grouping;
-    heading("Decisions");
     Table table({"op group", "ops", "time on one device", "parameters", "runs as"});
     for (std::size_t g = 0; g < grouping.size(); ++g) {
       const OpGroup& group = grouping.group(GroupId(g));
-      table.row(cell(group.name) + figure(std::to_string(group.ops.size())) +
-                figure(time_text(group.compute_time)) + figure(bytes_text(group.parameter_bytes)) +
-                cell(describe(*strategy_.groups[GroupId(g)], cluster_)));
+      table.row({cell(group.name), figure(fmt::to_string(group.ops.size())),
+                 figure(time_text(group.compute_time)), figure(bytes_text(group.parameter_bytes)),
+                 cell(describe(*strategy_.groups[GroupId(g)], cluster_))});
     }
-    text_ += table.text();
+    return table.text();
   }
 
-  // Writes what is decided beside the groups.
-  void exceptions() {
-    std::vector<std::string> lines;
+  // What is decided beside the groups.
+  std::string exceptions() const {
+    std::string text;
     if (strategy_.bucket > Bytes(0))
-      lines.push_back("Gradients are all-reduced in buckets of up to " +
-                      bytes_text(strategy_.bucket) + ".");
+      text += paragraph("Gradients are all-reduced in buckets of up to " +
+                        bytes_text(strategy_.bucket) + ".");
     const auto count = [&](std::size_t number, const char* what) {
-      if (number > 0) lines.push_back(fmt::format("{} {}.", number, what));
+      if (number > 0) text += paragraph(fmt::format("{} {}.", number, what));
     };
     count(strategy_.duplicated.size(),
           "ops are computed by every replica on the whole batch (sufficient factor broadcasting)");
     count(strategy_.splits.size(), "ops are split along another axis than the batch");
     count(strategy_.variables.size(), "variables are synchronised in a way of their own");
-    if (!strategy_.priorities.empty()) lines.push_back("Ops run in an order of their own.");
-    for (const std::string& line : lines) text_ += "<p>" + escaped(line) + "</p>\n";
+    if (!strategy_.priorities.empty()) text += paragraph("Ops run in an order of their own.");
+    return text;
   }
 
   static std::string bar(double filled) {
@@ -179,7 +165,6 @@ class Report {
   const Nanos bound_;
   const ErrorBar error_;
   const std::vector<WhatIf> gains_;
-  std::string text_;
 };
 
 std::string export_html(const ExportInput& input) { return Report(input).write(); }

@@ -1,5 +1,7 @@
 #include "plugins/exporters/pytorch/graph_json.h"
 
+#include <array>
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -19,40 +21,24 @@ std::string base64(std::string_view bytes) {
       const bool there = i + k < bytes.size();
       three = three << 8 | (there ? static_cast<unsigned char>(bytes[i + k]) : 0U);
     }
-    for (std::size_t k = 0; k < 4; ++k) {
+    for (std::size_t k = 0; k < 4; ++k)
       text += i + k <= bytes.size() ? kDigits[three >> (18 - 6 * k) & 63] : '=';
-    }
   }
   return text;
 }
 
 const char* word_of(TensorRole role) {
-  switch (role) {
-    case TensorRole::Input:
-      return "input";
-    case TensorRole::Parameter:
-      return "parameter";
-    case TensorRole::Constant:
-      return "constant";
-    case TensorRole::OptimizerState:
-      return "state";
-    default:
-      return "made";
-  }
+  static const std::map<TensorRole, const char*> words = {{TensorRole::Input, "input"},
+                                                          {TensorRole::Parameter, "parameter"},
+                                                          {TensorRole::Constant, "constant"},
+                                                          {TensorRole::OptimizerState, "state"}};
+  const auto word = words.find(role);
+  return word != words.end() ? word->second : "made";
 }
 
 const char* word_of(InitialValue::Kind kind) {
-  switch (kind) {
-    case InitialValue::Kind::Data:
-      return "data";
-    case InitialValue::Kind::Fill:
-      return "fill";
-    case InitialValue::Kind::Uniform:
-      return "uniform";
-    case InitialValue::Kind::Integers:
-      return "integers";
-  }
-  return "fill";
+  static constexpr std::array kWords = {"data", "fill", "uniform", "integers"};
+  return kWords[static_cast<std::size_t>(kind)];
 }
 
 Json tensor_json(const Graph& graph, TensorId id) {
@@ -78,9 +64,8 @@ Json op_json(const Op& op) {
             {"type", op.type},
             {"inputs", numbers_of(op.inputs)},
             {"outputs", numbers_of(op.outputs)}};
-  for (const auto& [name, value] : op.attributes) {
+  for (const auto& [name, value] : op.attributes)
     std::visit([&, key = name](const auto& plain) { json["attributes"][key] = plain; }, value);
-  }
   if (op.forward.valid()) json["forward"] = op.forward.value();
   return json;
 }
@@ -90,9 +75,8 @@ Json op_json(const Op& op) {
 Json graph_json(const Graph& graph) {
   Json json{{"name", graph.name()}, {"batch", graph.batch()}, {"training", graph.is_training()}};
   json["tensors"] = json["ops"] = Json::array();
-  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
+  for (std::size_t i = 0; i < graph.tensor_count(); ++i)
     json["tensors"].push_back(tensor_json(graph, TensorId(i)));
-  }
   for (const Op& op : graph.ops()) json["ops"].push_back(op_json(op));
   return json;
 }

@@ -15,7 +15,7 @@
 #include "core/program/rank/termination.h"
 #include "core/sim/timeline/execution_order.h"
 #include "plugins/exporters/pytorch/graph_json.h"
-#include "plugins/exporters/pytorch/train_text.h"
+#include "train_text.h"
 
 namespace strato::pytorch_export {
 namespace {
@@ -48,9 +48,11 @@ class Folder {
         graph_(*programs_.graph),
         loss_(loss_op(graph_)) {
     check_termination(programs_, graph_.name());
-    for (const RankProgram& rank : programs_.ranks) refuse_parts(rank);
+    for (const RankProgram& rank : programs_.ranks) {
+      refuse_parts(rank);
+      for (const Loss& loss : losses_of(rank)) ++computed_[loss.samples];
+    }
     list_groups();
-    count_losses();
   }
 
   std::vector<ExportedFile> write() {
@@ -60,9 +62,8 @@ class Folder {
     graph["parameters"] = parameters();
     std::vector<ExportedFile> files{
         {"train.py", kTrainText}, {"README.md", readme()}, {"graph.json", json_text(graph) + "\n"}};
-    for (const RankProgram& rank : programs_.ranks) {
+    for (const RankProgram& rank : programs_.ranks)
       files.push_back({fmt::format("rank-{}.json", rank.rank), rank_text(rank)});
-    }
     return files;
   }
 
@@ -77,9 +78,8 @@ class Folder {
   void list_groups() {
     std::set<std::vector<int>> groups;
     for (const RankProgram& rank : programs_.ranks) {
-      for (std::size_t i = 0; i < rank.instructions.size(); ++i) {
+      for (std::size_t i = 0; i < rank.instructions.size(); ++i)
         if (!rank.members[i].empty()) groups.insert(ranks_of(rank.members[i]));
-      }
     }
     groups_.assign(groups.begin(), groups.end());
   }
@@ -89,34 +89,29 @@ class Folder {
     return static_cast<std::size_t>(at - groups_.begin());
   }
 
-  template <class Visit>
-  void visit_losses(const RankProgram& rank, Visit&& visit) const {
+  struct Loss {
+    std::pair<int, int> samples;
+    ValueId value;
+  };
+  // What the rank computes of the loss.
+  std::vector<Loss> losses_of(const RankProgram& rank) const {
+    std::vector<Loss> losses;
     for (std::size_t i = 0; i < rank.instructions.size() && loss_.valid(); ++i) {
       const Instruction& instruction = rank.instructions[i];
-      if (instruction.kind == InstructionKind::Compute && instruction.op == loss_) {
-        visit(instruction, rank.writes[i][0]);
-      }
+      if (instruction.kind != InstructionKind::Compute || instruction.op != loss_) continue;
+      const AxisRange range = instruction.part.first();
+      losses.push_back({{range.begin, range.end}, rank.writes[i][0]});
     }
-  }
-
-  void count_losses() {
-    for (const RankProgram& rank : programs_.ranks) {
-      visit_losses(rank, [&](const Instruction& instruction, ValueId) {
-        ++computed_[{instruction.part.first().begin, instruction.part.first().end}];
-      });
-    }
+    return losses;
   }
 
   // The value of the loss that this rank computes, and its share of it: ranks that compute the same
   // samples count once together.
   Json loss_of(const RankProgram& rank) const {
-    Json json{-1, 0};
-    visit_losses(rank, [&](const Instruction& instruction, ValueId value) {
-      const AxisRange range = instruction.part.first();
-      const int times = computed_.at({range.begin, range.end});
-      json = {value.value(), 1.0 / times};
-    });
-    return json;
+    const std::vector<Loss> losses = losses_of(rank);
+    if (losses.empty()) return Json{-1, 0};
+    const auto& [samples, value] = losses.back();
+    return Json{value.value(), 1.0 / computed_.at(samples)};
   }
 
   // Says where a parameter is after a step: with who updates it; frozen, with who has it. Each
@@ -138,9 +133,8 @@ class Folder {
     for (const RankProgram& rank : programs_.ranks) {
       for (const ValueId id : trained ? updated(rank, parameter) : held(rank, parameter)) {
         const Part& part = rank.values[id].part;
-        if (seen.insert({part.first().begin, part.first().end}).second) {
+        if (seen.insert({part.first().begin, part.first().end}).second)
           owners.push_back({rank.rank, id.value(), part_json(part)});
-        }
       }
     }
     return owners;
@@ -178,10 +172,9 @@ class Folder {
       text += json_text(row) + (i + 1 < rank.values.size() ? ",\n" : "\n");
     }
     text += "],\n\"instructions\": [\n";
-    for (std::size_t i = 0; i < rank.instructions.size(); ++i) {
+    for (std::size_t i = 0; i < rank.instructions.size(); ++i)
       text +=
           json_text(instruction_json(rank, i)) + (i + 1 < rank.instructions.size() ? ",\n" : "\n");
-    }
     return text + "]}\n";
   }
 
@@ -223,9 +216,8 @@ class Folder {
       json["tag"] = instruction.task.value();
     }
     if (!rank.members[i].empty()) json["group"] = group_of(ranks_of(rank.members[i]));
-    if (!rank.cuts[i].empty()) {
+    if (!rank.cuts[i].empty())
       json["cuts"] = std::vector<std::int32_t>(rank.cuts[i].begin(), rank.cuts[i].end());
-    }
     return json;
   }
 
@@ -242,10 +234,9 @@ class Folder {
 
 std::string Folder::readme() const {
   std::string devices;
-  for (const RankProgram& rank : programs_.ranks) {
+  for (const RankProgram& rank : programs_.ranks)
     devices += fmt::format("| {} | {} | {} |\n", rank.rank, cluster_.device(rank.device).name,
                            cluster_.gpu(rank.device).name);
-  }
   return fmt::format(
       R"(# {0} on {1}
 

@@ -16,12 +16,14 @@
 //   devices   who computes the op, ascending; of a reshape or other view: who computes its input
 //   mode      how the copies are kept equal (the group's; "duplicate" where each computes
 //   everything) samples   of each device, [first, last) of the global batch; missing where one
-//   device has all, or
-//             every device has
+//   device has all,
+//             or every device has
 //   split     each device makes a slice of the first output along `axis`, of the whole batch; of an
 //             update: a slice of the parameter
 //   priority  smaller runs first; missing where the strategy has no order
 //   order     what each device computes, one after the other, as simulated
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -32,13 +34,12 @@
 namespace strato {
 namespace {
 
-std::vector<std::string> device_names(const Cluster& cluster) {
-  std::vector<std::string> names;
+IdVector<DeviceId, std::string> device_names(const Cluster& cluster) {
+  IdVector<DeviceId, std::string> names;
   IdVector<MachineId, int> gpus(cluster.machines().size(), 0);
-  for (const Device& device : cluster.devices()) {
-    names.push_back("/job:worker/replica:0/task:" + std::to_string(device.machine.value()) +
-                    "/device:GPU:" + std::to_string(gpus[device.machine]++));
-  }
+  for (const Device& device : cluster.devices())
+    names.push_back(fmt::format("/job:worker/replica:0/task:{}/device:GPU:{}",
+                                device.machine.value(), gpus[device.machine]++));
   return names;
 }
 
@@ -56,11 +57,8 @@ class Placed {
       const bool computes = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
       if (computes && task.op.valid()) tasks_of_[task.op].push_back(TaskId(i));
     }
-    for (std::vector<TaskId>& tasks : tasks_of_) {
-      std::sort(tasks.begin(), tasks.end(), [&](TaskId a, TaskId b) {
-        return program_.tasks[a].device < program_.tasks[b].device;
-      });
-    }
+    for (std::vector<TaskId>& tasks : tasks_of_)
+      std::ranges::sort(tasks, {}, [this](TaskId id) { return program_.tasks[id].device; });
   }
 
   // One node a line.
@@ -70,22 +68,18 @@ class Placed {
                {"model", graph_.name()},
                {"batch", graph_.batch()},
                {"cluster", program_.cluster->name()}};
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      about["devices"][program_.cluster->device(DeviceId(i)).name] = names_[i];
-    }
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      about["devices"][program_.cluster->device(DeviceId(i)).name] = names_[DeviceId(i)];
     std::string text = json_text(about);
     text.back() = ',';  // of the closing brace
     text += "\n\"nodes\": {";
-    for (std::size_t i = 0; i < graph_.op_count(); ++i) {
+    for (std::size_t i = 0; i < graph_.op_count(); ++i)
       text += (i > 0 ? ",\n" : "\n") + json_text(graph_.op(OpId(i)).name) + ": " +
               json_text(node(OpId(i)));
-    }
     return text + "},\n\"order\": " + json_text(order()) + "}\n";
   }
 
  private:
-  const std::string& name_of_device(DeviceId device) const { return names_[device.index()]; }
-
   // A view is where its input is made, or where it is read first.
   OpId placed_as(OpId op) const {
     OpId at = op;
@@ -96,22 +90,13 @@ class Placed {
       at = maker;
     }
     if (!tasks_of_[at].empty() || graph_.op(op).outputs.empty()) return at;
-    for (const OpId reader : graph_.consumers(graph_.op(op).outputs[0])) {
+    for (const OpId reader : graph_.consumers(graph_.op(op).outputs[0]))
       if (!tasks_of_[reader].empty()) return reader;
-    }
     return at;
   }
 
-  bool is_split(OpId op) const {
-    return std::any_of(strategy_.splits.begin(), strategy_.splits.end(),
-                       [op](const OpSplit& split) { return split.op == op; });
-  }
-
   std::string_view mode_of(OpId op) const {
-    const auto& duplicated = strategy_.duplicated;
-    if (std::binary_search(duplicated.begin(), duplicated.end(), op)) {
-      return name_of(Mode::Duplicate);
-    }
+    if (std::ranges::binary_search(strategy_.duplicated, op)) return name_of(Mode::Duplicate);
     return name_of(strategy_.groups[input_.problem.grouping->group_of(op)]->mode);
   }
 
@@ -128,13 +113,14 @@ class Placed {
     const std::vector<TaskId>& tasks = tasks_of_[placed_as(op)];
     const bool split =
         !tasks_of_[op].empty() && !program_.cuts_of(program_.tasks[tasks[0]]).empty();
-    if (!split && !is_split(op)) json["mode"] = mode_of(op);
+    const bool planned_split = std::ranges::count(strategy_.splits, op, &OpSplit::op) > 0;
+    if (!split && !planned_split) json["mode"] = mode_of(op);
     json["devices"] = Json::array();
     Json ranges = Json::array();
     bool shares = false;
     for (const TaskId id : tasks) {
       const Task& task = program_.tasks[id];
-      json["devices"].push_back(name_of_device(task.device));
+      json["devices"].push_back(names_[task.device]);
       const AxisRange range = program_.range_of(task);
       ranges.push_back({range.begin, range.end});
       shares = shares || range.size() < graph_.batch();
@@ -153,17 +139,15 @@ class Placed {
   Json order() const {
     const Timeline& timeline = *input_.outcome.timeline;
     std::vector<TaskId> tasks;
-    for (const std::vector<TaskId>& some : tasks_of_) {
+    for (const std::vector<TaskId>& some : tasks_of_)
       tasks.insert(tasks.end(), some.begin(), some.end());
-    }
-    std::sort(tasks.begin(), tasks.end(), [&](TaskId a, TaskId b) {
-      return std::pair(timeline.tasks[a].start, a) < std::pair(timeline.tasks[b].start, b);
-    });
+    std::ranges::sort(tasks, {},
+                      [&](TaskId id) { return std::pair(timeline.tasks[id].start, id); });
     Json json = Json::object();
     for (const std::string& name : names_) json[name] = Json::array();
     for (const TaskId id : tasks) {
       const Task& task = program_.tasks[id];
-      json[name_of_device(task.device)].push_back(graph_.op(task.op).name);
+      json[names_[task.device]].push_back(graph_.op(task.op).name);
     }
     return json;
   }
@@ -172,7 +156,7 @@ class Placed {
   const Program& program_;
   const Graph& graph_;
   Strategy strategy_;
-  std::vector<std::string> names_;  // by device
+  IdVector<DeviceId, std::string> names_;
   IdVector<OpId, std::vector<TaskId>> tasks_of_;
 };
 

@@ -1,7 +1,10 @@
 #include "plugins/importers/onnx/build.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,23 +12,24 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 #include "core/graph/build/graph_builder.h"
 
 namespace strato::onnx_import {
 namespace {
 
+bool any_in(const Entries& entries, const std::unordered_set<const Entry*>& set) {
+  return std::ranges::any_of(entries, [&](const Entry* entry) { return set.contains(entry); });
+}
+
 // Returns the tensors that lead to a result. Ops are in topological order, so one pass from the end
 // finds them all.
 std::unordered_set<const Entry*> needed_entries(const Translation& translation) {
   std::unordered_set<const Entry*> needed(translation.results.begin(), translation.results.end());
-  for (auto op = translation.ops.rbegin(); op != translation.ops.rend(); ++op) {
-    bool used = translation.results.empty();
-    for (const Entry* output : op->outputs) used = used || needed.contains(output);
-    if (!used) continue;
-    needed.insert(op->outputs.front());
-    for (const Entry* input : op->inputs) {
-      if (input != nullptr) needed.insert(input);
-    }
+  for (const TranslatedOp& op : std::views::reverse(translation.ops)) {
+    if (!translation.results.empty() && !any_in(op.outputs, needed)) continue;
+    needed.insert(op.outputs.front());
+    needed.insert(op.inputs.begin(), op.inputs.end());
   }
   return needed;
 }
@@ -41,19 +45,16 @@ class Builder {
 
   Graph build() {
     for (const TranslatedOp& op : translation_.ops) add(op);
-    if (graph_.op_count() == 0) {
+    if (graph_.op_count() == 0)
       throw InputError(file_, "graph", "its results do not depend on any input",
                        "export a model that computes something");
-    }
     return std::move(graph_).build();
   }
 
  private:
   void add(const TranslatedOp& translated) {
+    if (!any_in(translated.outputs, needed_)) return;
     std::size_t count = translated.outputs.size();
-    bool used = false;
-    for (const Entry* output : translated.outputs) used = used || needed_.contains(output);
-    if (!used) return;
     // By-products at the end that nobody reads (masks, statistics, last states) are no results.
     while (count > 1 && !needed_.contains(translated.outputs[count - 1])) --count;
     Op op;
@@ -64,9 +65,8 @@ class Builder {
       op.attributes.emplace_back(graph_name(key),
                                  text != nullptr ? Attribute(graph_name(*text)) : value);
     }
-    for (const Entry* input : translated.inputs) {
+    for (const Entry* input : translated.inputs)
       op.inputs.push_back(input != nullptr ? tensor_of(*input) : TensorId());
-    }
     for (std::size_t i = 0; i < count; ++i) op.outputs.push_back(tensor_of(*translated.outputs[i]));
     graph_.add_op(std::move(op));
   }
@@ -98,41 +98,37 @@ class Builder {
 
 template <class T>
 T attribute(const TranslatedOp& op, std::string_view key, T fallback) {
-  for (const auto& [name, value] : op.attributes) {
+  for (const auto& [name, value] : op.attributes)
     if (name == key && std::holds_alternative<T>(value)) return std::get<T>(value);
-  }
   return fallback;
 }
 
 class Spreader {
  public:
-  explicit Spreader(Translation& translation) : out_(translation) {
+  explicit Spreader(Translation& translation)
+      : out_(translation), results_(out_.results.begin(), out_.results.end()) {
     for (std::size_t i = 0; i < out_.ops.size(); ++i) {
-      for (const Entry* input : out_.ops[i].inputs) {
-        if (input != nullptr) readers_[input].push_back(i);
-      }
+      for (const Entry* input : out_.ops[i].inputs) readers_[input].push_back(i);
       for (const Entry* output : out_.ops[i].outputs) producer_[output] = i;
     }
-    for (const Entry* result : out_.results) results_.insert(result);
   }
 
   void run() {
-    std::unordered_map<std::size_t, Layer> layers;
-    std::unordered_set<std::size_t> gone;
+    std::unordered_map<std::size_t, std::vector<TranslatedOp>> instead;  // of these ops
     for (std::size_t i = 0; i < out_.ops.size(); ++i) {
-      if (const std::optional<Layer> layer = match(i)) {
-        retarget(out_.ops[i], *layer);
-        gone.insert(layer->behind);
-        layers.emplace(i, *layer);
-      }
+      const std::optional<Layer> layer = match(i);
+      if (!layer) continue;
+      retarget(out_.ops[i], *layer);
+      instead[i] = rewritten(out_.ops[i], *layer);
+      instead[layer->behind] = {};
     }
     std::vector<TranslatedOp> ops;
     for (std::size_t i = 0; i < out_.ops.size(); ++i) {
-      const auto layer = layers.find(i);
-      if (layer != layers.end())
-        rewrite(out_.ops[i], layer->second, ops);
-      else if (!gone.contains(i))
+      const auto found = instead.find(i);
+      if (found == instead.end())
         ops.push_back(std::move(out_.ops[i]));
+      else
+        std::ranges::move(found->second, std::back_inserter(ops));
     }
     out_.ops = std::move(ops);
   }
@@ -143,15 +139,11 @@ class Spreader {
     Shape leading;               // the axes that they merge
   };
 
-  // The only op that reads a tensor, when it is a Reshape's data.
-  std::optional<std::size_t> sole_reshape(const Entry* tensor) const {
+  // The only op that reads a tensor; nothing: there are several, or it is a result.
+  std::optional<std::size_t> sole_reader(const Entry* tensor) const {
     const auto found = readers_.find(tensor);
-    if (found == readers_.end() || found->second.size() != 1 || results_.contains(tensor))
-      return std::nullopt;
-    const TranslatedOp& reader = out_.ops[found->second[0]];
-    if (reader.type != "Reshape" || reader.inputs.empty() || reader.inputs[0] != tensor)
-      return std::nullopt;
-    return found->second[0];
+    const bool sole = found != readers_.end() && found->second.size() == 1;
+    return sole && !results_.contains(tensor) ? std::optional(found->second[0]) : std::nullopt;
   }
 
   static bool plain_linear(const TranslatedOp& op) {
@@ -171,10 +163,10 @@ class Spreader {
     if (!plain_linear(op)) return std::nullopt;
     const auto made = producer_.find(op.inputs[0]);
     if (made == producer_.end() || out_.ops[made->second].type != "Reshape") return std::nullopt;
-    const auto readers = readers_.find(op.inputs[0]);
-    if (readers->second.size() != 1 || results_.contains(op.inputs[0])) return std::nullopt;
-    const std::optional<std::size_t> behind = sole_reshape(op.outputs[0]);
-    if (!behind) return std::nullopt;
+    const std::optional<std::size_t> behind = sole_reader(op.outputs[0]);
+    if (!sole_reader(op.inputs[0]) || !behind) return std::nullopt;
+    if (out_.ops[*behind].type != "Reshape" || out_.ops[*behind].inputs[0] != op.outputs[0])
+      return std::nullopt;
     const Shape& spread = out_.ops[*behind].outputs[0]->facts.shape;
     const Shape& merged = op.outputs[0]->facts.shape;
     if (spread.size() < 3 || merged.size() != 2 || spread.back() != merged[1]) return std::nullopt;
@@ -182,8 +174,7 @@ class Spreader {
   }
 
   Entry* tensor(std::string name, DataType type, Shape shape) {
-    out_.entries.push_back(
-        {std::move(name), TensorRole::Activation, {type, std::move(shape), nullptr}, -1, false});
+    out_.entries.push_back({std::move(name), TensorRole::Activation, {type, std::move(shape)}});
     return &out_.entries.back();
   }
 
@@ -193,15 +184,15 @@ class Spreader {
     shape.push_back(op.inputs[0]->facts.shape[1]);
     op.inputs[0]->facts.shape = shape;
     Facts target = known(integers(std::move(shape)));
-    out_.entries.push_back(
-        {op.name + "/shape", TensorRole::Constant, std::move(target), -1, false});
+    out_.entries.push_back({op.name + "/shape", TensorRole::Constant, std::move(target)});
     TranslatedOp& reshape = out_.ops[layer.before];
     reshape.inputs = {reshape.inputs[0], &out_.entries.back()};
     std::erase_if(reshape.attributes,
                   [](const auto& attribute) { return attribute.first == "shape"; });
   }
 
-  void rewrite(const TranslatedOp& op, const Layer& layer, std::vector<TranslatedOp>& ops) {
+  std::vector<TranslatedOp> rewritten(const TranslatedOp& op, const Layer& layer) {
+    std::vector<TranslatedOp> ops;
     Entry* weight = op.inputs[1];
     if (op.type == "Gemm" && attribute<std::int64_t>(op, "transB", 0) != 0) {
       const Shape& stored = weight->facts.shape;
@@ -219,12 +210,13 @@ class Spreader {
         bias ? tensor(op.name + "/product", result->facts.type, result->facts.shape) : result;
     ops.push_back({op.name, "MatMul", {op.inputs[0], weight}, {product}, {}});
     if (bias) ops.push_back({op.name + "/Add", "Add", {product, op.inputs[2]}, {result}, {}});
+    return ops;
   }
 
   Translation& out_;
+  std::unordered_set<const Entry*> results_;
   std::unordered_map<const Entry*, std::vector<std::size_t>> readers_;
   std::unordered_map<const Entry*, std::size_t> producer_;
-  std::unordered_set<const Entry*> results_;
 };
 
 }  // namespace
@@ -232,27 +224,11 @@ class Spreader {
 // Names come from outside: what is no UTF-8 would break every file and window that shows it.
 std::string graph_name(const std::string& name) {
   std::string result;
-  for (std::size_t i = 0; i < name.size();) {
-    const auto lead = static_cast<unsigned char>(name[i]);
-    const std::size_t length = lead < 0x80                   ? 1
-                               : lead >= 0xc2 && lead < 0xe0 ? 2
-                               : lead >= 0xe0 && lead < 0xf0 ? 3
-                               : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                             : 0;
-    bool good = length > 0 && i + length <= name.size() && lead >= 0x20 && lead != 0x7f;
-    for (std::size_t k = 1; good && k < length; ++k) {
-      good = (static_cast<unsigned char>(name[i + k]) & 0xc0) == 0x80;
-    }
-    if (good && length > 2) {  // overlong forms, surrogates, beyond Unicode
-      const auto next = static_cast<unsigned char>(name[i + 1]);
-      good = !(lead == 0xe0 && next < 0xa0) && !(lead == 0xed && next >= 0xa0) &&
-             !(lead == 0xf0 && next < 0x90) && !(lead == 0xf4 && next >= 0x90);
-    }
-    if (good)
-      result.append(name, i, length);
-    else
-      result.push_back('?');
-    i += good ? length : 1;
+  for (std::string_view rest = name; !rest.empty();) {
+    const std::size_t size = character_size(rest);
+    const bool good = size > 1 || (size == 1 && rest[0] >= 0x20 && rest[0] != 0x7f);
+    result += good ? rest.substr(0, size) : "?";
+    rest.remove_prefix(good ? size : 1);
   }
   return result;
 }

@@ -6,7 +6,7 @@
 
 #include "core/graph/value/graph.h"
 #include "plugins/importers/onnx/bind/bind.h"
-#include "plugins/importers/onnx/scope/tensors.h"
+#include "plugins/importers/onnx/scope/scope.h"
 
 namespace strato::onnx_import {
 

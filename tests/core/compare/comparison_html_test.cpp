@@ -1,8 +1,7 @@
 // The page of a comparison: every name is safe in it, whatever it is.
-#include "core/compare/page/comparison_html.h"
-
 #include <gtest/gtest.h>
 
+#include "core/compare/page/plans_html.h"
 #include "core/sim/explain/path_pieces.h"
 
 namespace strato {

@@ -11,20 +11,22 @@
 
 #include "core/base/error.h"
 #include "core/plugin/api/unbound_dimension.h"
-#include "plugins/importers/onnx/read/tensor_value.h"
+#include "plugins/importers/onnx/read/node_view.h"
 #include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
 namespace {
 
-// An input as the file has it: each dimension is a number or a symbol.
-struct RawInput {
-  const onnx::ValueInfoProto* info;
-  DataType type;
-  Shape shape;                       // 0 where there is a symbol
+// An input as the file has it: each dimension is a number or a symbol, for which the shape has 0.
+struct RawInput : BoundInput {
   std::vector<std::string> symbols;  // empty where there is a number
-  bool weight = false;
-  std::optional<std::int64_t> value = {};
+
+  bool symbolic() const {
+    return std::ranges::any_of(symbols, [](const std::string& symbol) { return !symbol.empty(); });
+  }
+  bool lone_number() const {
+    return !is_floating(type) && !symbolic() && element_count(shape) == 1;
+  }
 };
 
 bool looks_like_batch(std::string name) {
@@ -36,15 +38,6 @@ bool looks_like_batch(std::string name) {
 bool says_nothing(const std::string& name) {
   return name == "None" || name.starts_with("unk__") ||
          name.find("_dynamic_axes_") != std::string::npos;
-}
-
-void add_control_flow(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
-                      std::set<std::string>& names) {
-  for (const auto& node : nodes) {
-    if (node.op_type() == "If" || node.op_type() == "Loop") names.insert(decision_name(node));
-    for (const auto& attribute : node.attribute())
-      if (attribute.has_g()) add_control_flow(attribute.g().node(), names);
-  }
 }
 
 std::string axis_place(const std::string& input, std::size_t axis) {
@@ -62,10 +55,13 @@ class Binder {
     tell_weights();
     find_batch_symbol();
     if (batch_symbol_.empty()) find_fixed_batch();
-    for (const RawInput& input : inputs_) result_.inputs.push_back(bound(input));
-    add_control_flow(model_.proto.graph().node(), result_.control_flow);
-    for (const auto& function : model_.proto.functions())
-      add_control_flow(function.node(), result_.control_flow);
+    for (RawInput& input : inputs_) result_.inputs.push_back(bound(std::move(input)));
+    const auto note = [this](const onnx::NodeProto& node) {
+      if (node.op_type() == "If" || node.op_type() == "Loop")
+        result_.control_flow.insert(decision_name(node));
+    };
+    for_each_node(model_.proto.graph().node(), note);
+    for (const auto& function : model_.proto.functions()) for_each_node(function.node(), note);
     for (const auto& [name, extent] : options_.dimensions) {
       if (result_.dimensions.contains(name)) continue;
       if (!result_.control_flow.contains(name)) refuse_option(name);
@@ -81,9 +77,8 @@ class Binder {
   }
 
   void check_options() const {
-    if (options_.batch && *options_.batch < 1) {
+    if (options_.batch && *options_.batch < 1)
       fail("--batch", fmt::format("is {}", *options_.batch), "give a batch of at least 1");
-    }
     for (const auto& [name, extent] : options_.dimensions) {
       if (extent >= 0) continue;
       fail("--set-dim " + name, fmt::format("is {}", extent), "give an extent of 0 or more");
@@ -95,9 +90,8 @@ class Binder {
     for (const auto& initializer : model_.proto.graph().initializer())
       initializers.insert(initializer.name());
     for (const auto& info : model_.proto.graph().input()) {
-      if (!seen.insert(info.name()).second) {
+      if (!seen.insert(info.name()).second)
         fail("input \"" + info.name() + "\"", "is defined twice", "give every input its own name");
-      }
       // Up to IR version 3 every initializer is listed as an input too.
       if (!initializers.contains(info.name())) inputs_.push_back(read(info));
     }
@@ -106,23 +100,20 @@ class Binder {
   RawInput read(const onnx::ValueInfoProto& info) const {
     const std::string place = "input \"" + info.name() + "\"";
     const std::optional<DataType> type = data_type_of(info.type().tensor_type().elem_type());
-    if (!info.type().has_tensor_type() || !type) {
+    if (!info.type().has_tensor_type() || !type)
       fail(place, "is not a tensor of numbers",
            "export a model whose inputs are tensors of numbers");
-    }
-    if (!info.type().tensor_type().has_shape()) {
+    if (!info.type().tensor_type().has_shape())
       fail(place, "has no shape", "export the model with its input shapes");
-    }
-    RawInput input{&info, *type, {}, {}};
+    RawInput input{{info.name(), *type, {}}, {}};
     for (const auto& dim : info.type().tensor_type().shape().dim()) {
       const std::size_t axis = input.shape.size();
       // Some exporters write -1 for what is not known, and 0 for the samples.
       const bool unknown =
           !dim.has_dim_value() || dim.dim_value() == -1 || (axis == axis_ && dim.dim_value() <= 0);
-      if (!unknown && dim.dim_value() < 0) {
+      if (!unknown && dim.dim_value() < 0)
         fail(axis_place(info.name(), axis), fmt::format("has extent {}", dim.dim_value()),
              "export the model with positive or symbolic extents");
-      }
       const std::string unnamed = fmt::format("{}.{}", info.name(), axis);
       input.shape.push_back(unknown ? 0 : dim.dim_value());
       const bool shared = dim.dim_param().empty() || dim.dim_param() == "?";
@@ -131,45 +122,36 @@ class Binder {
     return input;
   }
 
-  static bool symbolic(const RawInput& input) {
-    return std::ranges::any_of(input.symbols, [](const auto& s) { return !s.empty(); });
-  }
-
   // Beside inputs with a symbolic batch, a floating-point input with none is a weight; where all
   // extents are fixed, only one that is read as a weight is.
   void tell_weights() {
-    const bool any_symbolic = std::ranges::any_of(inputs_, symbolic);
+    const bool any_symbolic = std::ranges::any_of(inputs_, &RawInput::symbolic);
     for (RawInput& input : inputs_) {
-      const bool candidate = is_floating(input.type) && !symbolic(input) && !input.shape.empty();
-      const auto given = options_.dimensions.find(input.info->name());
-      const bool lone =
-          !is_floating(input.type) && !symbolic(input) && element_count(input.shape) == 1;
-      if (lone && given != options_.dimensions.end()) input.value = given->second;
-      input.weight = candidate && (any_symbolic || uses_.as_weight(input.info->name()));
+      const bool candidate = is_floating(input.type) && !input.symbolic() && !input.shape.empty();
+      const auto given = options_.dimensions.find(input.name);
+      if (given != options_.dimensions.end() && input.lone_number()) input.value = given->second;
+      input.weight = candidate && (any_symbolic || uses_.as_weight(input.name));
     }
     const auto data = [](const RawInput& input) { return !input.weight && !input.value; };
-    if (std::ranges::none_of(inputs_, data)) {
+    if (std::ranges::none_of(inputs_, data))
       fail("graph", "has no input that data flows into", "export the model with its inputs");
-    }
   }
 
   void find_batch_symbol() {
     for (const RawInput& input : inputs_) {
-      for (const std::string& symbol : input.symbols) {
+      for (const std::string& symbol : input.symbols)
         if (batch_symbol_.empty() && !symbol.empty() && looks_like_batch(symbol))
           batch_symbol_ = symbol;
-      }
     }
-    for (const RawInput& input : inputs_) {
+    for (const RawInput& input : inputs_)
       if (batch_symbol_.empty() && input.symbols.size() > axis_)
         batch_symbol_ = input.symbols[axis_];
-    }
     // Dimensions without a telling name on the batch's axis are the batch too, each under its own,
     // if no option gives them.
     for (const RawInput& input : inputs_) {
       if (batch_symbol_.empty() || input.symbols.size() <= axis_ || input.weight) continue;
       const std::string& symbol = input.symbols[axis_];
-      const bool unnamed = symbol == fmt::format("{}.{}", input.info->name(), axis_);
+      const bool unnamed = symbol == fmt::format("{}.{}", input.name, axis_);
       const bool given = options_.dimensions.contains(symbol) && symbol != batch_symbol_;
       if (!symbol.empty() && !given && (unnamed || says_nothing(symbol)))
         batch_aliases_.insert(symbol);
@@ -192,43 +174,38 @@ class Binder {
     std::optional<std::int64_t> bound;
     if (given != options_.dimensions.end()) bound = given->second;
     if (batch && options_.batch) bound = options_.batch;
-    if (!bound && batch) {
+    if (!bound && batch)
       fail(axis_place(input, axis), "the symbolic dimension \"" + symbol + "\" is not bound",
            "give the batch size with --batch N");
-    }
     if (!bound)
       throw UnboundDimension(model_.file, axis_place(input, axis), input, static_cast<int>(axis),
                              symbol);
-    if (batch && *bound < 1) {
+    if (batch && *bound < 1)
       fail("--set-dim " + symbol, fmt::format("is {}", *bound), "give a batch of at least 1");
-    }
     if (batch) result_.batch = *bound;
     result_.dimensions[symbol] = *bound;
     return *bound;
   }
 
-  BoundInput bound(const RawInput& raw) {
-    BoundInput input{raw.info->name(), raw.type, raw.shape, raw.weight, -1, raw.value};
-    if (raw.value) {
-      result_.dimensions[input.name] = *raw.value;
+  BoundInput bound(RawInput input) {
+    if (input.value) {
+      result_.dimensions[input.name] = *input.value;
       return input;
     }
-    for (std::size_t axis = 0; axis < raw.shape.size(); ++axis) {
-      const std::string& symbol = raw.symbols[axis];
-      if (!symbol.empty()) input.shape[axis] = extent_of(symbol, input.name, axis);
-      if (input.batch_axis < 0 && batch_aliases_.contains(symbol)) {
-        input.batch_axis = static_cast<int>(axis);
-      }
-    }
-    const bool fixed = batch_symbol_.empty() && !raw.weight && raw.shape.size() > axis_;
-    if (fixed && raw.shape[axis_] == result_.file_batch) {
+    const bool fixed = batch_symbol_.empty() && !input.weight && input.shape.size() > axis_;
+    if (fixed && input.shape[axis_] == result_.file_batch) {
       input.shape[axis_] = result_.batch;
       input.batch_axis = static_cast<int>(axis_);
     }
-    if (!element_count(input.shape)) {
+    for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
+      const std::string& symbol = input.symbols[axis];
+      if (!symbol.empty()) input.shape[axis] = extent_of(symbol, input.name, axis);
+      if (input.batch_axis < 0 && batch_aliases_.contains(symbol))
+        input.batch_axis = static_cast<int>(axis);
+    }
+    if (!element_count(input.shape))
       fail("input \"" + input.name + "\"", "is too large for any machine",
            "check its dimensions and the batch size");
-    }
     return input;
   }
 

@@ -30,8 +30,6 @@ class Uses {
   bool only_as_setting(const std::string& tensor, bool lone_number) const;
 
  private:
-  void note_readers(const onnx::GraphProto& graph);
-
   struct Reader {
     const onnx::NodeProto* node;
     int slot;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plugins/importers/onnx/bind/bind.h"
+#include "plugins/importers/onnx/read/node_view.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -45,18 +46,12 @@ bool is_arithmetic(std::string_view type) {
 
 }  // namespace
 
-Uses::Uses(const onnx::GraphProto& graph) { note_readers(graph); }
-
 // Bodies of control flow read tensors from outside by name.
-void Uses::note_readers(const onnx::GraphProto& graph) {
-  for (const auto& node : graph.node()) {
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) note_readers(attribute.g());
-    }
-    for (int slot = 0; slot < node.input_size(); ++slot) {
+Uses::Uses(const onnx::GraphProto& graph) {
+  for_each_node(graph.node(), [this](const onnx::NodeProto& node) {
+    for (int slot = 0; slot < node.input_size(); ++slot)
       if (!node.input(slot).empty()) readers_[node.input(slot)].push_back({&node, slot});
-    }
-  }
+  });
 }
 
 bool Uses::as_weight(const std::string& tensor) const {

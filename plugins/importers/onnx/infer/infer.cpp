@@ -1,5 +1,6 @@
 #include "plugins/importers/onnx/infer/infer.h"
 
+#include <onnx/defs/attr_proto_util.h>
 #include <onnx/defs/schema.h>
 #include <onnx/shape_inference/implementation.h>
 
@@ -11,7 +12,7 @@
 #include <unordered_map>
 
 #include "plugins/importers/onnx/read/node_view.h"
-#include "plugins/importers/onnx/read/tensor_value.h"
+#include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -105,27 +106,18 @@ void axes_to_attribute(onnx::NodeProto& node, const InputFacts& inputs,
                        const onnx::OpSchema& schema) {
   const bool reduction = node.op_type().starts_with("Reduce") && schema.max_input() == 1;
   if (!reduction || node.input_size() < 2) return;
-  if (inputs[1] != nullptr && inputs[1]->value != nullptr) {
-    onnx::AttributeProto* axes = node.add_attribute();
-    axes->set_name("axes");
-    axes->set_type(onnx::AttributeProto::INTS);
-    for (const std::int64_t axis : inputs[1]->value->ints) axes->add_ints(axis);
-  }
+  if (inputs[1] != nullptr && inputs[1]->value != nullptr)
+    *node.add_attribute() = onnx::MakeAttribute("axes", inputs[1]->value->ints);
   while (node.input_size() > 1) node.mutable_input()->RemoveLast();
 }
 
 // The node as libonnx's op set knows it: attributes of newer op sets are left out.
 onnx::NodeProto adapted(const onnx::NodeProto& node, const InputFacts& inputs,
                         const onnx::OpSchema& schema) {
-  onnx::NodeProto result;
-  *result.mutable_input() = node.input();
-  *result.mutable_output() = node.output();
-  result.set_name(node.name());
-  result.set_op_type(node.op_type());
-  result.set_domain(node.domain());
-  for (const auto& attribute : node.attribute()) {
+  onnx::NodeProto result = node;
+  result.clear_attribute();
+  for (const auto& attribute : node.attribute())
     if (schema.attributes().contains(attribute.name())) *result.add_attribute() = attribute;
-  }
   axes_to_attribute(result, inputs, schema);
   return result;
 }
@@ -133,9 +125,8 @@ onnx::NodeProto adapted(const onnx::NodeProto& node, const InputFacts& inputs,
 // Owns what an inference context points to.
 struct ContextInputs {
   ContextInputs(const onnx::NodeProto& node, const InputFacts& inputs) {
-    for (std::size_t i = 0; i < inputs.size() && std::cmp_less(i, node.input_size()); ++i) {
+    for (std::size_t i = 0; i < inputs.size() && std::cmp_less(i, node.input_size()); ++i)
       if (inputs[i] != nullptr) add(node.input(static_cast<int>(i)), *inputs[i]);
-    }
   }
 
   void add(const std::string& name, const Facts& facts) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "plugins/importers/onnx/read/tensor_value.h"
+#include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -50,11 +50,6 @@ std::vector<std::string> unknown_fields(const google::protobuf::Message& message
   return contents;
 }
 
-std::string text_of(const google::protobuf::Message& message, int number) {
-  const std::vector<std::string> contents = unknown_fields(message, number);
-  return contents.empty() ? std::string() : contents.back();
-}
-
 }  // namespace
 
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name) {
@@ -87,10 +82,9 @@ std::int64_t listed(const onnx::NodeProto& node, std::string_view name, int i) {
 
 std::vector<std::pair<std::string, Attribute>> attributes_of(const onnx::NodeProto& node) {
   std::vector<std::pair<std::string, Attribute>> result;
-  for (const auto& attribute : node.attribute()) {
+  for (const auto& attribute : node.attribute())
     if (std::optional<Attribute> value = converted(attribute))
       result.emplace_back(attribute.name(), std::move(*value));
-  }
   std::ranges::stable_sort(result, {}, &std::pair<std::string, Attribute>::first);
   return result;
 }
@@ -112,11 +106,12 @@ std::size_t default_bytes(const onnx::FunctionProto& function) {
   return bytes;
 }
 
-std::string overload_of(const onnx::FunctionProto& function) {
-  return text_of(function, kFunctionOverload);
+std::string overload_of(const google::protobuf::Message& function_or_call) {
+  const bool call = function_or_call.GetDescriptor() == onnx::NodeProto::descriptor();
+  const std::vector<std::string> contents =
+      unknown_fields(function_or_call, call ? kNodeOverload : kFunctionOverload);
+  return contents.empty() ? std::string() : contents.back();
 }
-
-std::string overload_of(const onnx::NodeProto& call) { return text_of(call, kNodeOverload); }
 
 std::string label_of(const onnx::NodeProto& node) {
   const std::string& name =

@@ -19,6 +19,16 @@ using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
 inline constexpr const char* kExportAgain = "export the model again";  // a remedy
 
+// Calls f with the nodes, each after those of its bodies.
+template <class F>
+void for_each_node(const Nodes& nodes, const F& f) {
+  for (const onnx::NodeProto& node : nodes) {
+    for (const auto& attribute : node.attribute())
+      if (attribute.has_g()) for_each_node(attribute.g().node(), f);
+    f(node);
+  }
+}
+
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
 std::int64_t integer(const onnx::NodeProto& node, std::string_view name, std::int64_t fallback);
 std::optional<std::vector<std::int64_t>> integer_list(const onnx::NodeProto& node,
@@ -37,9 +47,9 @@ std::vector<std::pair<std::string, Attribute>> attributes_of(const onnx::NodePro
 // The call with the function's values for attributes that it does not give (ONNX 1.13).
 onnx::NodeProto with_defaults(const onnx::NodeProto& call, const onnx::FunctionProto& function);
 std::size_t default_bytes(const onnx::FunctionProto& function);  // that with_defaults() reads
-// Tells functions of one name apart, and calls of them (ONNX 1.16); mostly empty.
-std::string overload_of(const onnx::FunctionProto& function);
-std::string overload_of(const onnx::NodeProto& call);
+// Tells functions of one name apart, and calls of them (ONNX 1.16); mostly empty. Of a
+// FunctionProto or a NodeProto.
+std::string overload_of(const google::protobuf::Message& function_or_call);
 
 std::string label_of(const onnx::NodeProto& node);  // op "name" (Type), for messages
 // Throws InputError about the node.

@@ -1,11 +1,18 @@
-// An ONNX file as a protobuf message without its weights. Include in .cpp files only.
+// An ONNX file as a protobuf message without its weights. Tensor payloads are left out of the
+// serialised model before protobuf sees it: a plan needs names, types and shapes only, protobuf
+// refuses messages of 2 GB, and skipping bytes is far faster than copying them. Include in .cpp
+// files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace strato::onnx_import {
 
@@ -22,5 +29,17 @@ Model read_model(const std::filesystem::path& file);
 
 // "ai.onnx" is another name of "".
 std::string normal_domain(const std::string& domain);
+
+// A copy of a serialised ModelProto without the tensor data fields longer than `limit` bytes.
+// Returns nothing when the bytes are no well-formed message. Linear time; memory in proportion to
+// the result. A tensor that lost its data says in its external_data where they are: key
+// kPayloadKey, value "<field> <offset> <size>", of the field's content in `model`. One whose data
+// are in several fields does not.
+std::optional<std::string> without_payloads(std::string_view model, std::size_t limit);
+
+inline constexpr const char* kPayloadKey = "stratoscope-payload";
+
+// The next of packed numbers of varying length; false at their end, or where they are damaged.
+bool read_varint(std::string_view bytes, std::size_t& at, std::uint64_t& value);
 
 }  // namespace strato::onnx_import

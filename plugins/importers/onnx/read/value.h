@@ -1,9 +1,13 @@
-// Tensors whose elements are known when the file is read: what shape arithmetic works on.
+// Tensors whose elements are known when the file is read: what shape arithmetic works on. ONNX's
+// element types; and the elements of a tensor in an ONNX message, or in a file beside the model,
+// and back. Include in .cpp files only.
 #pragma once
 
-#include <bit>
+#include <onnx/onnx_pb.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,29 +41,49 @@ void with_elements(const Value& a, Value& b, const F& f) {
 struct Facts {  // what is known about a tensor
   DataType type = DataType::F32;
   Shape shape;
-  std::shared_ptr<const Value> value;  // null unless all elements are known
+  std::shared_ptr<const Value> value = nullptr;  // null unless all elements are known
 };
 Facts known(Value value);
 
-constexpr std::size_t kMaxDataBytes =
-    64 * 1024;  // of a constant that keeps its elements in the graph
+// Of a constant that keeps its elements in the graph.
+constexpr std::size_t kMaxDataBytes = 64 * 1024;
 
 // Number of elements, or nothing for a negative extent or more than 2^62 bytes at 8 bytes an
 // element.
 std::optional<std::int64_t> element_count(const Shape& shape);
 
 Value integers(std::vector<std::int64_t> elements);  // a vector of int64
+Value whole_number(std::int64_t element);            // an int64 of rank 0
 Value scalar(DataType type, double element);         // rank 0
 
 std::string little_endian(const Value& value);  // as Tensor::data has it
 double rounded(double element, DataType type);  // to the precision of a floating-point type
 
-// Numbers of two bytes: IEEE half precision and bfloat16.
-inline double half_value(std::uint16_t bits) {
-  return static_cast<double>(std::bit_cast<_Float16>(bits));
-}
-inline double bfloat_value(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
+// ---- in ONNX
+
+// ONNX element type -> ours. Unsigned and packed types become the signed or wider type of (at
+// least) their size; nothing for text and for numbers that name no type.
+std::optional<DataType> data_type_of(int onnx_type);
+int onnx_type_of(DataType type);
+
+// Tells whether its elements can be read; in raw_data and in external files they then have the size
+// of data_type_of()'s.
+bool is_readable(int onnx_type);
+
+struct ExternalPlace {  // a tensor's elements in a file beside the model
+  std::filesystem::path file;
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> length;  // as the model says; nothing: it does not
+  std::string problem;                  // in words; empty: the file is there
+  bool absent = false;                  // the problem: there is no such file
+};
+// The file is in `folder` or below, also where links lead.
+ExternalPlace external_place(const onnx::TensorProto& tensor, const std::filesystem::path& folder);
+
+// The elements, when the message holds all of them (or a file in `folder` does) and they fit
+// kMaxDataBytes.
+std::shared_ptr<const Value> read_value(const onnx::TensorProto& tensor,
+                                        const std::filesystem::path& folder);
+void write_value(const Value& value, onnx::TensorProto& tensor);
 
 }  // namespace strato::onnx_import

@@ -6,6 +6,7 @@
 #include <queue>
 #include <vector>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 
 namespace strato::onnx_import {
@@ -15,11 +16,10 @@ constexpr std::size_t kMaxNodes = 2'000'000;  // after inlining
 constexpr int kMaxDepth = 32;                 // of functions and branches
 constexpr std::size_t kMostSteps = 500'000;   // of all bodies; a step is about a kilobyte at most
 
-// By domain, name and overload.
-template <class Function>
+// By domain, name and overload, of a function or of a call.
 std::string function_key(const std::string& domain, const std::string& name,
-                         const Function& function) {
-  return fmt::format("{}:{}:{}", normal_domain(domain), name, overload_of(function));
+                         const google::protobuf::Message& function_or_call) {
+  return fmt::format("{}:{}:{}", normal_domain(domain), name, overload_of(function_or_call));
 }
 
 using Producers = std::unordered_map<std::string, int>;
@@ -51,9 +51,8 @@ void read_by_bodies(const onnx::NodeProto& node, std::vector<std::string>& names
       read_by_bodies(inner, read);
     }
     for (const auto& output : attribute.g().output()) read.push_back(output.name());
-    for (std::string& name : read) {
+    for (std::string& name : read)
       if (!own.contains(name)) names.push_back(std::move(name));
-    }
   }
 }
 
@@ -63,10 +62,9 @@ std::vector<int> needed_nodes(const Scope& scope, const onnx::NodeProto& node,
   for (const std::string& input : node.input()) {
     if (input.empty() || scope.tensors.exists(input)) continue;
     const auto producer = producers.find(input);
-    if (producer == producers.end()) {
+    if (producer == producers.end())
       scope.refuse(node, fmt::format("reads tensor \"{}\", which nothing makes", input),
                    kExportAgain);
-    }
     needed.push_back(producer->second);
   }
   std::vector<std::string> inner;
@@ -84,7 +82,7 @@ std::vector<int> needed_nodes(const Scope& scope, const onnx::NodeProto& node,
   std::string names;
   int shown = 0;
   for (int i = 0; i < nodes.size() && shown < 4; ++i) {
-    if (waiting[static_cast<std::size_t>(i)] == 0) continue;
+    if (waiting[at(i)] == 0) continue;
     names += (shown++ ? ", " : "") + label_of(nodes[i]);
   }
   throw InputError(file, names, "wait for each other in a cycle",
@@ -93,24 +91,23 @@ std::vector<int> needed_nodes(const Scope& scope, const onnx::NodeProto& node,
 
 std::vector<const onnx::NodeProto*> in_order(const Scope& scope, const Nodes& nodes) {
   const Producers producers = producers_of(scope, nodes);
-  std::vector<int> waiting(static_cast<std::size_t>(nodes.size()), 0);
+  std::vector<int> waiting(at(nodes.size()), 0);
   std::vector<std::vector<int>> followers(waiting.size());
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (int i = 0; i < nodes.size(); ++i) {
     for (const int before : needed_nodes(scope, nodes[i], producers)) {
-      ++waiting[static_cast<std::size_t>(i)];
-      followers[static_cast<std::size_t>(before)].push_back(i);
+      ++waiting[at(i)];
+      followers[at(before)].push_back(i);
     }
-    if (waiting[static_cast<std::size_t>(i)] == 0) ready.push(i);
+    if (waiting[at(i)] == 0) ready.push(i);
   }
   std::vector<const onnx::NodeProto*> order;
   while (!ready.empty()) {
     const int next = ready.top();
     ready.pop();
     order.push_back(&nodes[next]);
-    for (const int follower : followers[static_cast<std::size_t>(next)]) {
-      if (--waiting[static_cast<std::size_t>(follower)] == 0) ready.push(follower);
-    }
+    for (const int follower : followers[at(next)])
+      if (--waiting[at(follower)] == 0) ready.push(follower);
   }
   if (order.size() != waiting.size()) report_cycle(nodes, waiting, scope.model.file);
   return order;
@@ -124,10 +121,9 @@ void Expansion::count(const onnx::NodeProto& node) {
 }
 
 void Expansion::enter(const onnx::NodeProto& node) {
-  if (++depth_ > kMaxDepth) {
+  if (++depth_ > kMaxDepth)
     refuse(file_, node, "functions or branches are nested too deeply",
            "inline them in the exporter");
-  }
 }
 
 void Expansion::charge(const onnx::NodeProto& node, std::size_t steps) {
@@ -142,11 +138,9 @@ void Expansion::charge_body(const onnx::NodeProto& node, const Nodes& body,
                             const std::string& prefix) {
   constexpr std::size_t kNameBytes = 128, kNodeBytes = 512, kInputs = 8;
   std::size_t steps = 1 + prefix.size() / kNameBytes;
-  for (const onnx::NodeProto& inner : body) {
+  for (const onnx::NodeProto& inner : body)
     steps += 1 + prefix.size() / kNameBytes + inner.ByteSizeLong() / kNodeBytes +
-             static_cast<std::size_t>(inner.output_size()) +
-             static_cast<std::size_t>(inner.input_size()) / kInputs;
-  }
+             at(inner.output_size()) + at(inner.input_size()) / kInputs;
   charge(node, steps);
 }
 

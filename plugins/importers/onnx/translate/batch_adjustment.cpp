@@ -45,11 +45,6 @@ bool consistent(const Shape& old_shape, const Shape& new_shape, BatchChange chan
 
 }  // namespace
 
-const Entry* BatchAdjustment::before(const std::string& name) const {
-  const auto found = original_.by_name.find(name);
-  return found == original_.by_name.end() ? nullptr : found->second;
-}
-
 void BatchAdjustment::adjust(const onnx::NodeProto& node, Entries& inputs) {
   const std::string& type = node.op_type();
   if (type == "Reshape" || type == "Expand") adjust_target(node, inputs, 1);
@@ -62,9 +57,9 @@ void BatchAdjustment::adjust(const onnx::NodeProto& node, Entries& inputs) {
 void BatchAdjustment::adjust_target(const onnx::NodeProto& node, Entries& inputs,
                                     std::size_t slot) {
   if (slot >= inputs.size() || !inputs[slot] || !inputs[slot]->facts.value || !inputs[0]) return;
-  const Entry* old_target = before(inputs[slot]->name);
-  const Entry* old_input = before(node.input(0));
-  const Entry* old_result = node.output_size() > 0 ? before(node.output(0)) : nullptr;
+  const Entry* old_target = original_.find(inputs[slot]->name);
+  const Entry* old_input = original_.find(node.input(0));
+  const Entry* old_result = node.output_size() > 0 ? original_.find(node.output(0)) : nullptr;
   const Shape& target = inputs[slot]->facts.value->ints;
   if (!old_target || !old_result || !old_input || !old_target->facts.value) return;
   const bool follows = old_target->facts.value->ints != target;
@@ -74,7 +69,7 @@ void BatchAdjustment::adjust_target(const onnx::NodeProto& node, Entries& inputs
   const auto adjusted = rebatched_target(target, old_result->facts.shape, change_, stretched);
   if (!adjusted) return;
   inputs[slot] = &scope_.tensors.add_substitute(
-      {inputs[slot]->name, TensorRole::Constant, known(integers(*adjusted)), -1, false});
+      {inputs[slot]->name, TensorRole::Constant, known(integers(*adjusted))});
 }
 
 // A recurrent layer's first state, stored for the file's batch (axis 1).
@@ -84,7 +79,7 @@ void BatchAdjustment::adjust_state(Entries& inputs, std::size_t slot) {
   const bool data =
       inputs[slot]->role == TensorRole::Activation || inputs[slot]->role == TensorRole::Input;
   if (data || inputs[slot]->facts.shape[1] != change_.from) return;
-  const Entry* old = before(inputs[slot]->name);
+  const Entry* old = original_.find(inputs[slot]->name);
   if (old == nullptr || old->facts.shape != inputs[slot]->facts.shape) return;
   Entry state = *inputs[slot];
   state.facts.shape[1] = change_.to;
@@ -94,7 +89,7 @@ void BatchAdjustment::adjust_state(Entries& inputs, std::size_t slot) {
 }
 
 void BatchAdjustment::check(const onnx::NodeProto& node, const Entry& output) const {
-  const Entry* old = before(output.name);
+  const Entry* old = original_.find(output.name);
   if (old == nullptr || consistent(old->facts.shape, output.facts.shape, change_)) return;
   refuse_node(node, "its size does not follow the batch");
 }

@@ -31,7 +31,6 @@ class BatchAdjustment {
   [[noreturn]] void refuse_node(const onnx::NodeProto& node, const std::string& reason) const;
 
  private:
-  const Entry* before(const std::string& name) const;
   void adjust_target(const onnx::NodeProto& node, Entries& inputs, std::size_t slot);
   void adjust_state(Entries& inputs, std::size_t slot);
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "plugins/importers/onnx/fold/fold.h"
-#include "plugins/importers/onnx/read/tensor_value.h"
+#include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -14,8 +14,7 @@ constexpr std::size_t kMaxKnownElements = std::size_t{1} << 25;  // no more is f
 
 // Numbers in an attribute of their own, not in a tensor.
 std::optional<Value> numbers_in(const onnx::AttributeProto& attribute) {
-  if (attribute.name() == "value_int")
-    return scalar(DataType::I64, static_cast<double>(attribute.i()));
+  if (attribute.name() == "value_int") return whole_number(attribute.i());
   if (attribute.name() == "value_float") return scalar(DataType::F32, attribute.f());
   if (attribute.name() == "value_ints")
     return integers({attribute.ints().begin(), attribute.ints().end()});
@@ -24,25 +23,15 @@ std::optional<Value> numbers_in(const onnx::AttributeProto& attribute) {
   return Value{DataType::F32, {floats.size()}, {}, {floats.begin(), floats.end()}};
 }
 
-void add_constant_tensor(Scope& scope, const onnx::NodeProto& node,
-                         const onnx::TensorProto& tensor) {
-  const std::string& name = node.output(0);
-  const std::optional<DataType> type = data_type_of(tensor.data_type());
-  if (!type) scope.refuse(node, "is not a tensor of numbers", "remove it from the model");
-  Facts facts{*type, Shape(tensor.dims().begin(), tensor.dims().end()), nullptr};
-  const bool weight = is_floating(*type) && !facts.shape.empty() && scope.uses.as_weight(name);
-  if (!weight) facts.value = read_value(tensor, scope.model.folder);
-  const TensorRole role = weight ? TensorRole::Parameter : TensorRole::Constant;
-  scope.tensors.note_origin(scope.tensors.add(name, role, std::move(facts)), tensor);
-}
-
 // Each of these adds what it is named for; false: the node makes no such thing. The node has one
-// output.
+// output, and `input` is its only one, or null.
 
-bool add_constant(Scope& scope, const onnx::NodeProto& node, const Entries&) {
+bool add_constant(Scope& scope, const onnx::NodeProto& node, const Entry*) {
   const onnx::AttributeProto* attribute = find_attribute(node, "value");
   if (attribute != nullptr && attribute->has_t()) {
-    add_constant_tensor(scope, node, attribute->t());
+    const bool may_be_weight =
+        attribute->t().dims_size() > 0 && scope.uses.as_weight(node.output(0));
+    scope.tensors.add_stored(attribute->t(), node.output(0), label_of(node), may_be_weight);
     return true;
   }
   if (node.attribute_size() == 0) scope.refuse(node, "has no value", kExportAgain);
@@ -52,17 +41,16 @@ bool add_constant(Scope& scope, const onnx::NodeProto& node, const Entries&) {
   return true;
 }
 
-bool add_size(Scope& scope, const onnx::NodeProto& node, const Entries& inputs) {
-  if (inputs.size() != 1 || inputs[0] == nullptr) return false;
-  Value size = integers({element_count(inputs[0]->facts.shape).value_or(0)});
-  size.shape.clear();
-  scope.tensors.add_value(node.output(0), std::move(size));
+bool add_size(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
+  if (input == nullptr) return false;
+  scope.tensors.add_value(node.output(0),
+                          whole_number(element_count(input->facts.shape).value_or(0)));
   return true;
 }
 
-bool add_shape(Scope& scope, const onnx::NodeProto& node, const Entries& inputs) {
-  if (inputs.size() != 1 || inputs[0] == nullptr) return false;
-  const Shape& shape = inputs[0]->facts.shape;
+bool add_shape(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
+  if (input == nullptr) return false;
+  const Shape& shape = input->facts.shape;
   const std::int64_t rank = std::ssize(shape);
   const auto inside = [rank](std::int64_t at) {
     return std::clamp<std::int64_t>(at < 0 ? std::max(at, -rank) + rank : at, 0, rank);
@@ -77,23 +65,21 @@ bool add_shape(Scope& scope, const onnx::NodeProto& node, const Entries& inputs)
 // Exporters that merge initializers of equal content (PyTorch does) leave Identity ops in the
 // place of the others: equal when exported, they are weights of their own when trained. Inside a
 // body such an op hands a weight on, from round to round.
-bool add_copied_weight(Scope& scope, const onnx::NodeProto& node, const Entries& inputs) {
-  if (inputs.size() != 1 || inputs[0] == nullptr || inputs[0]->role != TensorRole::Parameter ||
-      !inputs[0]->stored)
-    return false;
+bool add_copied_weight(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
+  if (input == nullptr || input->role != TensorRole::Parameter || !input->stored) return false;
   if (scope.expansion.inside()) {
     scope.tensors.give_name(node, node.input(0), node.output(0));
     return true;
   }
-  Entry& copy = scope.tensors.add(node.output(0), TensorRole::Parameter, inputs[0]->facts);
+  Entry& copy = scope.tensors.add(node.output(0), TensorRole::Parameter, input->facts);
   copy.stored = true;
-  copy.origin = inputs[0]->origin;
+  copy.origin = input->origin;
   return true;
 }
 
-bool add_filled_weight(Scope& scope, const onnx::NodeProto& node, const Entries& inputs) {
-  if (inputs.size() != 1 || inputs[0] == nullptr) return false;
-  const Value* shape = inputs[0]->facts.value.get();
+bool add_filled_weight(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
+  if (input == nullptr) return false;
+  const Value* shape = input->facts.value.get();
   if (shape == nullptr || shape->floating() || shape->ints.empty() ||
       !scope.uses.as_weight(node.output(0)))
     return false;
@@ -105,15 +91,15 @@ bool add_filled_weight(Scope& scope, const onnx::NodeProto& node, const Entries&
   const DataType type = data_type_of(fill.data_type()).value_or(DataType::F32);
   if (!is_floating(type)) return false;
   Tensors& tensors = scope.tensors;
-  tensors.note_origin(
-      tensors.add(node.output(0), TensorRole::Parameter, {type, shape->ints, nullptr}), fill);
+  tensors.note_origin(tensors.add(node.output(0), TensorRole::Parameter, {type, shape->ints}),
+                      fill);
   return true;
 }
 
 }  // namespace
 
 bool add_known(Scope& scope, const onnx::NodeProto& node, const Entries& inputs) {
-  using Add = bool (*)(Scope&, const onnx::NodeProto&, const Entries&);
+  using Add = bool (*)(Scope&, const onnx::NodeProto&, const Entry*);
   static const std::unordered_map<std::string_view, Add> kinds = {
       {"Constant", add_constant},
       {"Shape", add_shape},
@@ -121,7 +107,8 @@ bool add_known(Scope& scope, const onnx::NodeProto& node, const Entries& inputs)
       {"Identity", add_copied_weight},
       {"ConstantOfShape", add_filled_weight}};
   const auto kind = kinds.find(node.op_type());
-  return kind != kinds.end() && node.output_size() == 1 && kind->second(scope, node, inputs);
+  return kind != kinds.end() && node.output_size() == 1 &&
+         kind->second(scope, node, inputs.size() == 1 ? inputs[0] : nullptr);
 }
 
 bool add_folded(Scope& scope, const onnx::NodeProto& node, const Entries& inputs) {
@@ -133,10 +120,9 @@ bool add_folded(Scope& scope, const onnx::NodeProto& node, const Entries& inputs
   if (values.empty() || scope.tensors.known_elements() > kMaxKnownElements) return false;
   std::vector<Value> results = fold(node, values);
   if (results.empty()) return false;
-  for (int i = 0; i < node.output_size(); ++i) {
+  for (int i = 0; i < node.output_size(); ++i)
     if (!node.output(i).empty())
       scope.tensors.add_value(node.output(i), std::move(results[static_cast<std::size_t>(i)]));
-  }
   return true;
 }
 

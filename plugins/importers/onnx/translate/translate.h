@@ -5,7 +5,7 @@
 
 #include "plugins/importers/onnx/bind/bind.h"
 #include "plugins/importers/onnx/read/read_model.h"
-#include "plugins/importers/onnx/scope/tensors.h"
+#include "plugins/importers/onnx/scope/scope.h"
 
 namespace strato::onnx_import {
 

@@ -1,12 +1,13 @@
 #include "plugins/importers/onnx/unroll/write_out.h"
 
 #include <fmt/format.h>
+#include <onnx/defs/attr_proto_util.h>
 
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
 
-#include "plugins/importers/onnx/read/tensor_value.h"
+#include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -16,34 +17,29 @@ constexpr std::size_t kDefaultBytes = 512;  // of a function's attributes: a ste
 
 using Results = std::vector<std::pair<std::string, std::string>>;  // name in a body, name outside
 
-void rename(std::string& name, const Renaming& names) {
-  if (const auto found = names.find(name); found != names.end()) name = found->second;
-}
-
 // Bodies inside the body read its tensors by their old names.
 void rename_in_bodies(onnx::NodeProto& node, const Renaming& names) {
   for (auto& attribute : *node.mutable_attribute()) {
     if (!attribute.has_g()) continue;
     for (auto& inner : *attribute.mutable_g()->mutable_node()) {
-      for (std::string& input : *inner.mutable_input()) rename(input, names);
+      for (std::string& input : *inner.mutable_input()) input = new_name(names, input);
       rename_in_bodies(inner, names);
     }
     for (auto& output : *attribute.mutable_g()->mutable_output())
-      rename(*output.mutable_name(), names);
+      output.set_name(new_name(names, output.name()));
   }
 }
 
 Nodes renamed(const Nodes& body, const std::string& prefix, Renaming& names) {
   for (const auto& node : body) {
-    for (const std::string& output : node.output()) {
+    for (const std::string& output : node.output())
       if (!output.empty()) names.try_emplace(output, prefix + "/" + output);
-    }
   }
   Nodes copy = body;
   for (auto& node : copy) {
     if (!node.name().empty()) node.set_name(prefix + "/" + node.name());
-    for (std::string& input : *node.mutable_input()) rename(input, names);
-    for (std::string& output : *node.mutable_output()) rename(output, names);
+    for (std::string& input : *node.mutable_input()) input = new_name(names, input);
+    for (std::string& output : *node.mutable_output()) output = new_name(names, output);
     rename_in_bodies(node, names);
   }
   return copy;
@@ -52,18 +48,15 @@ Nodes renamed(const Nodes& body, const std::string& prefix, Renaming& names) {
 // Replaces attributes that refer to the function's own by those of the call, or leaves them out.
 void bind_attributes(Nodes& body, const onnx::NodeProto& call) {
   for (auto& node : body) {
-    google::protobuf::RepeatedPtrField<onnx::AttributeProto> bound;
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.ref_attr_name().empty()) {
-        *bound.Add() = attribute;
-      } else if (const auto* given = find_attribute(call, attribute.ref_attr_name())) {
-        *bound.Add() = *given;
-        bound.rbegin()->set_name(attribute.name());
-      }
-    }
-    *node.mutable_attribute() = bound;
-    for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) bind_attributes(*attribute.mutable_g()->mutable_node(), call);
+    const auto attributes = node.attribute();
+    node.clear_attribute();
+    for (const auto& attribute : attributes) {
+      const std::string& own = attribute.ref_attr_name();
+      const onnx::AttributeProto* given = own.empty() ? &attribute : find_attribute(call, own);
+      if (given == nullptr) continue;
+      onnx::AttributeProto& bound = *node.add_attribute() = *given;
+      bound.set_name(attribute.name());
+      if (bound.has_g()) bind_attributes(*bound.mutable_g()->mutable_node(), call);
     }
   }
 }
@@ -81,20 +74,11 @@ void run_once(Scope& scope, const onnx::NodeProto& node, const Nodes& body, Rena
               const Results& results) {
   std::unordered_set<std::string> made;
   for (const auto& inner : body) made.insert(inner.output().begin(), inner.output().end());
-  for (const auto& [inside, outside] : results) {
+  for (const auto& [inside, outside] : results)
     if (made.contains(inside)) names.try_emplace(inside, outside);
-  }
   run_body(scope, node, body, scope.expansion.prefix_for(node), names);
   for (const auto& [inside, outside] : results)
     scope.tensors.give_name(node, new_name(names, inside), outside);
-}
-
-onnx::AttributeProto& add_attribute(onnx::NodeProto& node, const char* name,
-                                    onnx::AttributeProto::AttributeType kind) {
-  onnx::AttributeProto* added = node.add_attribute();
-  added->set_name(name);
-  added->set_type(kind);
-  return *added;
 }
 
 // One without elements, of the shape that a declaration gives its parts.
@@ -102,12 +86,12 @@ Facts empty_stack(const onnx::TypeProto_Tensor& part) {
   Shape shape = {0};
   for (const auto& dim : part.shape().dim())
     shape.push_back(std::max<std::int64_t>(dim.dim_value(), 1));
-  return {data_type_of(part.elem_type()).value_or(DataType::F32), std::move(shape), nullptr};
+  return {data_type_of(part.elem_type()).value_or(DataType::F32), std::move(shape)};
 }
 
 }  // namespace
 
-std::string new_name(const Renaming& names, const std::string& inside) {
+const std::string& new_name(const Renaming& names, const std::string& inside) {
   const auto found = names.find(inside);
   return found == names.end() ? inside : found->second;
 }
@@ -118,9 +102,8 @@ bool run_function(Scope& scope, const onnx::NodeProto& node) {
   Renaming names;
   for (int i = 0; i < function->input_size(); ++i) names[function->input(i)] = input_of(node, i);
   Results results;
-  for (int i = 0; i < function->output_size() && i < node.output_size(); ++i) {
+  for (int i = 0; i < function->output_size() && i < node.output_size(); ++i)
     if (!node.output(i).empty()) results.emplace_back(function->output(i), node.output(i));
-  }
   scope.expansion.charge(node, default_bytes(*function) / kDefaultBytes);
   Nodes body = function->node();
   bind_attributes(body, with_defaults(node, *function));
@@ -132,9 +115,8 @@ void run_branch(Scope& scope, const onnx::NodeProto& node, const onnx::GraphProt
   Renaming names;
   add_initializers(scope, branch, scope.expansion.numbered(node), names);
   Results results;
-  for (int i = 0; i < branch.output_size() && i < node.output_size(); ++i) {
+  for (int i = 0; i < branch.output_size() && i < node.output_size(); ++i)
     if (!node.output(i).empty()) results.emplace_back(branch.output(i).name(), node.output(i));
-  }
   run_once(scope, node, branch.node(), std::move(names), results);
 }
 
@@ -180,14 +162,12 @@ void run_made(Scope& scope, const std::string& type, const Names& inputs, const 
   node.set_op_type(type);
   for (const std::string& input : inputs) node.add_input(input);
   for (const std::string& output : outputs) node.add_output(output);
-  if (axis) add_attribute(node, "axis", onnx::AttributeProto::INT).set_i(*axis);
+  if (axis) *node.add_attribute() = onnx::MakeAttribute("axis", *axis);
   if (!list.empty() && scope.model.opsets.at("") >= kListsAreInputs) {
     node.add_input(outputs[0] + "/list");
     scope.tensors.add_value(outputs[0] + "/list", integers(list));
   } else if (!list.empty()) {
-    const char* name = type == "Split" ? "split" : "axes";
-    onnx::AttributeProto& added = add_attribute(node, name, onnx::AttributeProto::INTS);
-    for (const std::int64_t element : list) added.add_ints(element);
+    *node.add_attribute() = onnx::MakeAttribute(type == "Split" ? "split" : "axes", list);
   }
   scope.expansion.charge(node, outputs.size() + inputs.size() / 8);
   scope.run(node);

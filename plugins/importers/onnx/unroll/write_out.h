@@ -18,7 +18,7 @@ namespace strato::onnx_import {
 
 using Names = std::vector<std::string>;
 using Renaming = std::unordered_map<std::string, std::string>;  // name in a body -> name outside
-std::string new_name(const Renaming& names, const std::string& inside);
+const std::string& new_name(const Renaming& names, const std::string& inside);
 
 // Writes out the call of one of the model's functions; false: the node is none.
 bool run_function(Scope& scope, const onnx::NodeProto& node);

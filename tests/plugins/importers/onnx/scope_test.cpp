@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "plugins/importers/onnx/scope/tensors.h"
 
 namespace strato::onnx_import {
 namespace {

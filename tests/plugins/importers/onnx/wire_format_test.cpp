@@ -1,5 +1,5 @@
 // Payloads that are left out of a serialised model, and where the copy says that they are.
-#include "plugins/importers/onnx/read/wire_format.h"
+#include "plugins/importers/onnx/read/read_model.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,13 @@
-#include "core/report/timeline_svg.h"
-
+// The simulated step as a picture.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
+#include "core/base/at.h"
 #include "core/base/quantity_text.h"
 #include "core/program/value/collective.h"
 #include "core/report/markup.h"
@@ -18,7 +19,25 @@ constexpr int kPoints = 1000;  // across the step
 constexpr int kNames = 150, kRow = 11, kGap = 5, kAxis = 24;
 constexpr int kShades = 4;  // of how full a point is
 
-using Filled = std::array<float, kPaints>;  // of a point's time, by kind
+enum Paint : std::size_t { kCompute, kUpdate, kReshuffle, kTransfer, kCollective };
+struct PaintWords {
+  const char* css_class;
+  const char* label;
+};
+constexpr std::array<PaintWords, 5> kPaints = {{{"compute", "compute"},
+                                                {"update", "update"},
+                                                {"reshuffle", "split, concatenate, sum"},
+                                                {"transfer", "transfer"},
+                                                {"collective", "collective"}}};
+
+Paint paint_of(TaskKind kind) {
+  if (kind == TaskKind::Compute) return kCompute;
+  if (kind == TaskKind::Update) return kUpdate;
+  if (kind == TaskKind::Transfer) return kTransfer;
+  return is_communication(kind) ? kCollective : kReshuffle;
+}
+
+using Filled = std::array<float, kPaints.size()>;  // of a point's time, by paint
 
 // Samples what a device's stream does, by point.
 class Row {
@@ -32,8 +51,7 @@ class Row {
     for (int point = static_cast<int>(begin); point <= last; ++point) {
       const double inside =
           std::min(end, point + 1.0) - std::max(begin, static_cast<double>(point));
-      filled_[static_cast<std::size_t>(point)][static_cast<std::size_t>(paint)] +=
-          static_cast<float>(std::max(0.0, inside));
+      filled_[at(point)][paint] += static_cast<float>(std::max(0.0, inside));
     }
   }
 
@@ -42,12 +60,12 @@ class Row {
     int begin = 0;
     Look look = look_at(0);
     for (int point = 1; point <= kPoints; ++point) {
-      const Look next = point < kPoints ? look_at(point) : Look{-1, -1};
+      const Look next = point < kPoints ? look_at(point) : Look{0, -1};
       if (next == look) continue;
       if (look.shade > 0)
         text += fmt::format(
             "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}/>",
-            class_of(static_cast<Paint>(look.paint)), kNames + begin, y, point - begin, kRow,
+            kPaints[look.paint].css_class, kNames + begin, y, point - begin, kRow,
             look.shade == kShades
                 ? ""
                 : fmt::format(" opacity=\"{:.2g}\"", static_cast<double>(look.shade) / kShades));
@@ -59,18 +77,18 @@ class Row {
 
  private:
   struct Look {
-    int paint, shade;
+    std::size_t paint;
+    int shade;
     friend bool operator==(const Look&, const Look&) = default;
   };
   Look look_at(int point) const {
-    const Filled& filled = filled_[static_cast<std::size_t>(point)];
-    float all = 0;
-    for (const float part : filled) all += part;
-    const auto most = std::max_element(filled.begin(), filled.end()) - filled.begin();
+    const Filled& filled = filled_[at(point)];
+    const float all = std::accumulate(filled.begin(), filled.end(), 0.0F);
+    if (all <= 0) return {0, 0};
+    const auto most = std::ranges::max_element(filled) - filled.begin();
     // Even the shortest busy time shows.
-    const int shade =
-        all <= 0 ? 0 : std::clamp(static_cast<int>(std::ceil(all * kShades)), 1, kShades);
-    return {shade == 0 ? 0 : static_cast<int>(most), shade};
+    return {static_cast<std::size_t>(most),
+            std::clamp(static_cast<int>(std::ceil(all * kShades)), 1, kShades)};
   }
 
   double scale_;
@@ -106,29 +124,11 @@ struct Streams {
 
 }  // namespace
 
-const char* class_of(Paint paint) {
-  constexpr std::array kClasses{"compute", "update", "reshuffle", "transfer", "collective"};
-  return kClasses[static_cast<std::size_t>(paint)];
-}
-const char* label_of(Paint paint) {
-  constexpr std::array kLabels{"compute", "update", "split, concatenate, sum", "transfer",
-                               "collective"};
-  return kLabels[static_cast<std::size_t>(paint)];
-}
-
-Paint paint_of(TaskKind kind) {
-  if (kind == TaskKind::Compute) return Paint::Compute;
-  if (kind == TaskKind::Update) return Paint::Update;
-  if (kind == TaskKind::Transfer) return Paint::Transfer;
-  return is_communication(kind) ? Paint::Collective : Paint::Reshuffle;
-}
-
 std::string timeline_key() {
   std::string text =
       "<p class=\"key note\">Above what a device computes, below what it sends and receives.";
-  for (int paint = 0; paint < kPaints; ++paint)
-    text += fmt::format("<span class=\"{}\"></span>{}", class_of(static_cast<Paint>(paint)),
-                        label_of(static_cast<Paint>(paint)));
+  for (const PaintWords& paint : kPaints)
+    text += fmt::format("<span class=\"{}\"></span>{}", paint.css_class, paint.label);
   return text + "</p>\n";
 }
 
@@ -169,8 +169,7 @@ std::string timeline_svg(const Timeline& timeline, std::size_t most_devices, Nan
   }
   text += "</svg>\n";
   if (devices < timeline.devices.size())
-    text += fmt::format("<p class=\"note\">{} more devices are not shown.</p>\n",
-                        timeline.devices.size() - devices);
+    text += note(fmt::format("{} more devices are not shown.", timeline.devices.size() - devices));
   return text;
 }
 

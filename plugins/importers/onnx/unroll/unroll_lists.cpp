@@ -1,11 +1,11 @@
-#include "plugins/importers/onnx/unroll/lists.h"
-
+// Ops on lists of tensors.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "plugins/importers/onnx/unroll/unroll.h"
 #include "plugins/importers/onnx/unroll/write_out.h"
 
 namespace strato::onnx_import {
@@ -106,8 +106,7 @@ bool run_list_op(Scope& scope, const onnx::NodeProto& node) {
     if (list.empty()) scope.refuse(node, "reads from an empty list", kExportAgain);
     tensors.give_name(node, tensors.name_of(*list[at]), result);
   } else if (type == "SequenceLength") {
-    tensors.add_value(result,
-                      scalar(DataType::I64, static_cast<double>(tensors.list_at(node, 0).size())));
+    tensors.add_value(result, whole_number(std::ssize(tensors.list_at(node, 0))));
   } else if (type == "SplitToSequence") {
     split_to_sequence(scope, node);
   } else if (type == "ConcatFromSequence") {

@@ -1,4 +1,4 @@
-#include "plugins/importers/onnx/unroll/loops.h"
+#include "plugins/importers/onnx/unroll/unroll.h"
 
 #include <fmt/format.h>
 
@@ -39,10 +39,9 @@ std::string remedy_for(const Scope& scope, const onnx::NodeProto& node) {
   const bool lone = entry != nullptr && entry->role == TensorRole::Input && entry->batch_axis < 0 &&
                     element_count(entry->facts.shape) == 1 && !is_floating(entry->facts.type);
   const bool branches = node.op_type() == "If";
-  if (lone) {
+  if (lone)
     return branches ? fmt::format("choose with --set-dim {}=1 or =0", entry->name)
                     : fmt::format("give it with --set-dim {}=N", entry->name);
-  }
   const std::string name = name_in_file(scope, node);
   if (name.empty()) return kExportAgain;
   return branches ? fmt::format("choose with --set-dim {}=1 (then) or =0 (else)", name)
@@ -141,12 +140,11 @@ void run_loop(Scope& scope, const onnx::NodeProto& node) {
     if (another == 0 && !given) break;
     const bool endless = !another && rounds > kMaxRounds;  // "while" of exporters
     const bool open = endless || (!rounds && (!another || has_input(node, 0)));
-    if (open || round == kMaxRounds) {
+    if (open || round == kMaxRounds)
       scope.refuse(node, open ? "loops as long as data say" : "runs too many rounds",
                    remedy_for(scope, node));
-    }
     const std::string number = loop.name_of(round) + "/round";
-    tensors.add_value(number, scalar(DataType::I64, static_cast<double>(round)));
+    tensors.add_value(number, whole_number(round));
     Renaming names = loop.bound_state(2);
     names[body.input(0).name()] = number;
     names[body.input(1).name()] = condition;
@@ -183,10 +181,9 @@ std::vector<ScannedInput> scanned_inputs(const Scope& scope, const onnx::NodePro
 // and slices of the results.
 void run_scan(Scope& scope, const onnx::NodeProto& node) {
   const onnx::GraphProto& body = body_of(scope, node, "body");
-  if (scope.model.opsets.at("") < 9) {
+  if (scope.model.opsets.at("") < 9)
     scope.refuse(node, "is of an op set before 9: not supported",
                  "export the model with opset_version 9 or later");
-  }
   const auto scans = static_cast<int>(
       std::clamp<std::int64_t>(integer(node, "num_scan_inputs", 0), 0, node.input_size()));
   const int states = node.input_size() - scans;
@@ -203,7 +200,7 @@ void run_scan(Scope& scope, const onnx::NodeProto& node) {
       const ScannedInput& input = scanned[static_cast<std::size_t>(i)];
       const std::string slice = fmt::format("{}/slice_{}", loop.name_of(round), i);
       const std::int64_t at = input.backwards ? rounds - 1 - round : round;
-      scope.tensors.add_value(slice + "/at", scalar(DataType::I64, static_cast<double>(at)));
+      scope.tensors.add_value(slice + "/at", whole_number(at));
       run_made(scope, "Gather", {input.name, slice + "/at"}, {slice}, input.axis);
       names[body.input(states + i).name()] = slice;
     }

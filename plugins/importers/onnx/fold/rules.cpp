@@ -1,9 +1,9 @@
-#include "plugins/importers/onnx/fold/shape_rules.h"
+#include "plugins/importers/onnx/fold/rules.h"
 
-#include <algorithm>
 #include <functional>
 #include <numeric>
 
+#include "core/graph/value/op_reader.h"
 #include "plugins/importers/onnx/read/node_view.h"
 
 namespace strato::onnx_import {
@@ -53,9 +53,8 @@ Value squeeze(const FoldInput& fold) {
   const auto axes = fold.list("axes", 1);
   const std::vector<bool> gone = marked(axes.value_or(std::vector<Int>()), in.shape.size());
   Shape shape;
-  for (std::size_t i = 0; i < gone.size(); ++i) {
+  for (std::size_t i = 0; i < gone.size(); ++i)
     if (axes ? !gone[i] : in.shape[i] != 1) shape.push_back(in.shape[i]);
-  }
   return reshaped(in, std::move(shape));
 }
 
@@ -124,19 +123,6 @@ Value tile(const FoldInput& fold) {
   return gathered(in, std::move(shape), places(walked, steps));
 }
 
-double combined(std::string_view op, double a, double b) {
-  if (op == "ReduceProd") return a * b;
-  if (op == "ReduceMax") return std::max(a, b);
-  if (op == "ReduceMin") return std::min(a, b);
-  return a + b;
-}
-Int combined(std::string_view op, Int a, Int b) {
-  if (op == "ReduceProd") return wrapped(bits(a) * bits(b));
-  if (op == "ReduceMax") return std::max(a, b);
-  if (op == "ReduceMin") return std::min(a, b);
-  return wrapped(bits(a) + bits(b));
-}
-
 // Axes that are out of range do not count.
 std::vector<bool> reduced_axes(const FoldInput& fold, std::size_t rank) {
   const std::vector<Int> axes = fold.list("axes", 1).value_or(std::vector<Int>());
@@ -183,14 +169,82 @@ Value cumulative_sum(const FoldInput& fold) {
   const auto extent = static_cast<std::size_t>(in.shape[axis]);
   Value out = in;
   with_elements(in, out, [&](const auto&, auto& sums) {
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      if (i / stride % extent != 0) sums[i] = combined("ReduceSum", sums[i], sums[i - stride]);
-    }
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      if (i / stride % extent != 0) sums[i] = combined("Add", sums[i], sums[i - stride]);
   });
   return out;
 }
 
 }  // namespace
+
+const Value& FoldInput::at(std::size_t i) const {
+  need(find(i) != nullptr);
+  return *in[i];
+}
+
+std::optional<std::vector<Int>> FoldInput::list(std::string_view attribute, std::size_t i) const {
+  if (const Value* value = find(i); value != nullptr && !value->floating()) return value->ints;
+  return integer_list(node, attribute);
+}
+
+std::size_t FoldInput::axis(std::size_t rank) const {
+  return axis_in(integer(node, "axis", 0), rank);
+}
+
+std::size_t foldable_count(const Shape& shape) {
+  const Int count = needed(element_count(shape));
+  need(count <= kMaxFoldedElements);
+  return static_cast<std::size_t>(count);
+}
+
+Int place_in(Int place, Int extent) {
+  need(place >= -extent && place < extent);
+  return place < 0 ? place + extent : place;
+}
+
+std::size_t axis_in(Int axis, std::size_t rank) {
+  return static_cast<std::size_t>(place_in(axis, static_cast<Int>(rank)));
+}
+
+std::vector<Int> strides_of(const Shape& shape) {
+  std::vector<Int> strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+std::vector<std::size_t> places(const Shape& shape, const std::vector<Int>& steps) {
+  std::vector<std::size_t> result(foldable_count(shape));
+  const std::vector<Int> strides = strides_of(shape);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    Int at = 0;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+      at += static_cast<Int>(i) / strides[axis] % shape[axis] * steps[axis];
+    result[i] = static_cast<std::size_t>(at);
+  }
+  return result;
+}
+
+std::vector<std::size_t> broadcast_source(const Shape& from, const Shape& shape) {
+  const std::size_t missing = shape.size() - from.size();
+  std::vector<Int> steps = strides_of(from);
+  for (std::size_t axis = 0; axis < from.size(); ++axis) {
+    need(from[axis] == 1 || from[axis] == shape[missing + axis]);
+    if (from[axis] == 1) steps[axis] = 0;
+  }
+  steps.insert(steps.begin(), missing, 0);
+  return places(shape, steps);
+}
+
+Broadcast::Broadcast(std::initializer_list<Shape> shapes) {
+  for (const Shape& each : shapes) shape = broadcast_shape(shape, each);
+  for (const Shape& each : shapes) at.push_back(broadcast_source(each, shape));
+}
+
+Value gathered(const Value& from, Shape shape, const std::vector<std::size_t>& source) {
+  Value result{from.type, std::move(shape), {}, {}};
+  for (const std::size_t i : source) result.push(from, i);
+  return result;
+}
 
 const FoldRules& shape_rules() {
   static const FoldRules rules = {

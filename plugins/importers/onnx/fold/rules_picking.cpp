@@ -1,11 +1,11 @@
-#include "plugins/importers/onnx/fold/picking_rules.h"
-
+// Elements that are picked and joined along an axis, or made from sizes, bounds and places.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "plugins/importers/onnx/fold/rules.h"
 #include "plugins/importers/onnx/read/node_view.h"
-#include "plugins/importers/onnx/read/tensor_value.h"
+#include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -30,10 +30,9 @@ Value picked(const Value& in, std::size_t axis, const std::vector<Int>& picks,
   std::vector<std::size_t> source;
   for (Int outer = 0; outer < view.outer; ++outer) {
     for (const Int pick : picks) {
-      for (Int inner = 0; inner < view.inner; ++inner) {
+      for (Int inner = 0; inner < view.inner; ++inner)
         source.push_back(
             static_cast<std::size_t>((outer * view.extent + pick) * view.inner + inner));
-      }
     }
   }
   return gathered(in, std::move(shape), source);
@@ -45,10 +44,7 @@ Value gather(const FoldInput& fold) {
   const std::size_t axis = fold.axis(in.shape.size());
   const Int extent = in.shape[axis];
   std::vector<Int> picks = indices.ints;
-  for (Int& pick : picks) {
-    need(pick >= -extent && pick < extent);
-    if (pick < 0) pick += extent;
-  }
+  for (Int& pick : picks) pick = place_in(pick, extent);
   return picked(in, axis, picks, indices.shape);
 }
 
@@ -143,15 +139,13 @@ Value range(const FoldInput& fold) {
 Value non_zero(const FoldInput& fold) {
   const Value& in = fold.at(0);
   std::vector<Int> hits;
-  for (std::size_t i = 0; i < in.size(); ++i) {
+  for (std::size_t i = 0; i < in.size(); ++i)
     if (in.real(i) != 0) hits.push_back(static_cast<Int>(i));
-  }
   const std::vector<Int> strides = strides_of(in.shape);
   Value out{DataType::I64, {std::ssize(in.shape), std::ssize(hits)}, {}, {}};
   foldable_count(out.shape);
-  for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+  for (std::size_t axis = 0; axis < strides.size(); ++axis)
     for (const Int hit : hits) out.ints.push_back(hit / strides[axis] % in.shape[axis]);
-  }
   return out;
 }
 
@@ -170,11 +164,8 @@ Value scatter_nd(const FoldInput& fold) {
   Value out = in;
   for (std::size_t i = 0; i < count; ++i) {
     Int at = 0;
-    for (std::size_t axis = 0; axis < depth; ++axis) {
-      const Int index = indices.ints[i * depth + axis], extent = in.shape[axis];
-      need(index >= -extent && index < extent);
-      at += (index < 0 ? index + extent : index) * strides[axis];
-    }
+    for (std::size_t axis = 0; axis < depth; ++axis)
+      at += place_in(indices.ints[i * depth + axis], in.shape[axis]) * strides[axis];
     with_elements(updates, out, [&](const auto& from, auto& to) {
       std::copy_n(from.begin() + static_cast<Int>(i) * run, run, to.begin() + at);
     });

@@ -1,31 +1,19 @@
-#include "plugins/importers/onnx/scope/tensors.h"
-
+// Tensors and lists of tensors by name.
 #include <algorithm>
-#include <memory>
-#include <utility>
 
 #include "core/base/error.h"
-#include "plugins/importers/onnx/read/node_view.h"
-#include "plugins/importers/onnx/read/tensor_value.h"
+#include "plugins/importers/onnx/scope/scope.h"
 
 namespace strato::onnx_import {
-namespace {
-
-constexpr std::size_t kMostListed = 20'000'000;  // tensors of all lists
-
-}  // namespace
-
 Entry& Tensors::add(const std::string& name, TensorRole role, Facts facts) {
   const std::string place = "tensor \"" + name + "\"";
-  if (!element_count(facts.shape)) {
+  if (!element_count(facts.shape))
     throw InputError(model_.file, place, "has a negative extent or is too large for any machine",
                      "check the model's dimensions and the batch size");
-  }
-  out_.entries.push_back({name, role, std::move(facts), -1, false});
+  out_.entries.push_back({name, role, std::move(facts)});
   Entry& entry = out_.entries.back();
-  if (!name.empty() && !out_.by_name.emplace(name, &entry).second) {
+  if (!name.empty() && !out_.by_name.emplace(name, &entry).second)
     throw InputError(model_.file, place, "is defined twice", "give every tensor its own name");
-  }
   return entry;
 }
 
@@ -35,37 +23,35 @@ void Tensors::add_value(const std::string& name, Value value) {
 }
 
 void Tensors::add_input(const BoundInput& input) {
-  if (input.value) {
-    Value value = integers({*input.value});
-    value.type = input.type;
-    value.shape = input.shape;
-    return add_value(input.name, std::move(value));
-  }
+  if (input.value) return add_value(input.name, {input.type, input.shape, {*input.value}, {}});
   Entry& entry = add(input.name, input.weight ? TensorRole::Parameter : TensorRole::Input,
-                     {input.type, input.shape, nullptr});
+                     {input.type, input.shape});
   entry.batch_axis = input.batch_axis;
 }
 
-void Tensors::add_initializer(const onnx::TensorProto& tensor, const std::string& name) {
+Entry& Tensors::add_stored(const onnx::TensorProto& tensor, const std::string& name,
+                           const std::string& place, bool may_be_weight) {
   const std::optional<DataType> type = data_type_of(tensor.data_type());
-  if (!type) {
-    throw InputError(model_.file, "initializer \"" + name + "\"", "is not a tensor of numbers",
-                     "remove it from the model");
-  }
-  Facts facts{*type, Shape(tensor.dims().begin(), tensor.dims().end()), nullptr};
-  const bool lone = element_count(facts.shape) == 1 && facts.shape.empty();
-  const bool weight = is_floating(*type) && !uses_.only_as_setting(name, lone);
+  if (!type)
+    throw InputError(model_.file, place, "is not a tensor of numbers", "remove it from the model");
+  Facts facts{*type, Shape(tensor.dims().begin(), tensor.dims().end())};
+  const bool weight = is_floating(*type) && may_be_weight;
   if (!weight) facts.value = read_value(tensor, model_.folder);
   Entry& entry = add(name, weight ? TensorRole::Parameter : TensorRole::Constant, std::move(facts));
-  entry.stored = true;
   note_origin(entry, tensor);
+  return entry;
+}
+
+void Tensors::add_initializer(const onnx::TensorProto& tensor, const std::string& name) {
+  const bool setting = uses_.only_as_setting(name, tensor.dims().empty());
+  add_stored(tensor, name, "initializer \"" + name + "\"", !setting).stored = true;
 }
 
 void Tensors::add_sparse(const onnx::SparseTensorProto& sparse) {
   const std::optional<DataType> type = data_type_of(sparse.values().data_type());
   if (!type) return;
   add(sparse.values().name(), TensorRole::Parameter,
-      {*type, Shape(sparse.dims().begin(), sparse.dims().end()), nullptr})
+      {*type, Shape(sparse.dims().begin(), sparse.dims().end())})
       .stored = true;
 }
 
@@ -76,9 +62,9 @@ void Tensors::note_origin(Entry& entry, const onnx::TensorProto& tensor) const {
     entry.origin = std::make_shared<const onnx::TensorProto>(tensor);
 }
 
-Entry* Tensors::find(const std::string& name) const {
-  const auto found = out_.by_name.find(name);
-  return found != out_.by_name.end() ? found->second : nullptr;
+Entry* Translation::find(const std::string& name) const {
+  const auto found = by_name.find(name);
+  return found != by_name.end() ? found->second : nullptr;
 }
 
 bool Tensors::exists(const std::string& name) const {
@@ -97,10 +83,9 @@ Entries Tensors::inputs_of(const onnx::NodeProto& node) const {
   Entries inputs;
   for (const std::string& name : node.input()) {
     Entry* entry = name.empty() ? nullptr : find(name);
-    if (!name.empty() && entry == nullptr) {
+    if (!name.empty() && entry == nullptr)
       refuse(model_.file, node, "reads \"" + name + "\", which is a list of tensors",
              kWithoutLists);
-    }
     inputs.push_back(entry);
   }
   return inputs;
@@ -108,9 +93,8 @@ Entries Tensors::inputs_of(const onnx::NodeProto& node) const {
 
 std::string Tensors::name_of(const Entry& entry) const {
   if (find(entry.name) == &entry) return entry.name;
-  for (const auto& [name, other] : out_.by_name) {
+  for (const auto& [name, other] : out_.by_name)
     if (other == &entry) return name;
-  }
   return entry.name;
 }
 
@@ -127,8 +111,9 @@ const Entries& Tensors::list_at(const onnx::NodeProto& node, int input) const {
 }
 
 void Tensors::add_list(const onnx::NodeProto& node, const std::string& name, Entries list) {
-  if (std::find(list.begin(), list.end(), nullptr) != list.end())
+  if (std::ranges::count(list, nullptr) > 0)
     refuse(model_.file, node, "its list has a place without a tensor", kExportAgain);
+  constexpr std::size_t kMostListed = 20'000'000;  // tensors of all lists
   listed_ += list.size();
   if (listed_ > kMostListed)
     refuse(model_.file, node, "its lists of tensors are too long in all", kWithoutLists);

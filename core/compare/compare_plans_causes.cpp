@@ -1,13 +1,15 @@
-#include "core/compare/step_causes.h"
-
+// The causes of step times, side by side.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <map>
 
 #include "core/base/error.h"
 #include "core/cluster/vary/changed_cluster.h"
+#include "core/compare/changes.h"
+#include "core/compare/compare_plans.h"
 #include "core/program/value/collective.h"
 
 namespace strato {
@@ -15,6 +17,22 @@ namespace {
 
 std::string_view collective_words(TaskKind kind) {
   return collective_of(kind) ? name_of(kind) : "transfers";
+}
+
+// Devices by name of their kind: "1080ti" for those of the machines "1080ti-0" to "1080ti-3", with
+// the GPU's type where a machine has several.
+IdVector<DeviceId, std::string> device_kinds(const Cluster& cluster) {
+  IdVector<MachineId, std::string> machines(cluster.machines().size());
+  for (const MachineKind& kind : machine_kinds(cluster))
+    for (const MachineId machine : kind.machines) machines[machine] = kind.name;
+  IdVector<DeviceId, std::string> kinds;
+  for (const Device& device : cluster.devices()) {
+    const std::string& group = cluster.groups()[device.group].name;
+    const std::size_t type = group.find('/');  // no machine's name has one
+    kinds.push_back(machines[device.machine] +
+                    (type == std::string::npos ? std::string() : group.substr(type)));
+  }
+  return kinds;
 }
 
 class CauseNames {
@@ -70,32 +88,8 @@ void add_causes(const Timeline& timeline, const std::vector<PathPiece>& path, Na
 }  // namespace
 
 std::string_view words_for(TensorRole role) {
-  switch (role) {
-    case TensorRole::Parameter:
-    case TensorRole::OptimizerState:
-      return "parameters";
-    case TensorRole::Gradient:
-      return "gradients";
-    case TensorRole::Input:
-    case TensorRole::Constant:
-    case TensorRole::Activation:
-      break;
-  }
-  return "activations";
-}
-
-IdVector<DeviceId, std::string> device_kinds(const Cluster& cluster) {
-  IdVector<MachineId, std::string> machines(cluster.machines().size());
-  for (const MachineKind& kind : machine_kinds(cluster))
-    for (const MachineId machine : kind.machines) machines[machine] = kind.name;
-  IdVector<DeviceId, std::string> kinds;
-  for (const Device& device : cluster.devices()) {
-    const std::string& group = cluster.groups()[device.group].name;
-    const std::size_t type = group.find('/');  // no machine's name has one
-    kinds.push_back(machines[device.machine] +
-                    (type == std::string::npos ? std::string() : group.substr(type)));
-  }
-  return kinds;
+  const bool lives_on = role == TensorRole::Parameter || role == TensorRole::OptimizerState;
+  return lives_on ? "parameters" : role == TensorRole::Gradient ? "gradients" : "activations";
 }
 
 std::vector<Cause> step_causes(const Timeline& from, const std::vector<PathPiece>& from_path,
@@ -105,17 +99,15 @@ std::vector<Cause> step_causes(const Timeline& from, const std::vector<PathPiece
   add_causes(to, to_path, &Cause::to, found);
   std::vector<Cause> causes;
   for (auto& [key, cause] : found) causes.push_back(std::move(cause));
-  std::ranges::stable_sort(causes, [](const Cause& a, const Cause& b) {
-    return std::abs(a.change().value) > std::abs(b.change().value);
-  });
+  std::ranges::stable_sort(causes, std::greater(),
+                           [](const Cause& cause) { return std::abs(cause.change().value); });
   return causes;
 }
 
 std::vector<Cause> folded(const std::vector<Cause>& causes, std::size_t most) {
   CHECK(most >= 2, "one cause and one for the others");
-  std::vector<Cause> changed;
-  for (const Cause& cause : causes)
-    if (cause.change() != Nanos(0)) changed.push_back(cause);
+  std::vector<Cause> changed = causes;
+  std::erase_if(changed, [](const Cause& cause) { return cause.change() == Nanos(0); });
   if (changed.size() <= most) return changed;
   Cause others;
   for (std::size_t i = most - 1; i < changed.size(); ++i) {
