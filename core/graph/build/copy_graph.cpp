@@ -41,7 +41,6 @@ template <class F>
 Graph with_tensors(const Graph& graph, std::int64_t batch, F change) {
   GraphBuilder builder(graph.name(), batch, graph.name());
   for (Tensor tensor : graph.tensors()) {
-    tensor.producer = OpId();
     change(tensor);
     builder.add_tensor(std::move(tensor));
   }
@@ -60,10 +59,7 @@ bool is_changeable(DataType type) {
 
 GraphBuilder builder_with_tensors(const Graph& graph) {
   GraphBuilder builder(graph.name(), graph.batch());
-  for (Tensor tensor : graph.tensors()) {
-    tensor.producer = OpId();
-    builder.add_tensor(std::move(tensor));
-  }
+  for (const Tensor& tensor : graph.tensors()) builder.add_tensor(tensor);
   return builder;
 }
 

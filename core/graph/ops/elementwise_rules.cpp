@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/graph/rules/shape_rules.h"
-
 namespace strato {
 namespace {
 
@@ -98,6 +96,73 @@ OpRule where() {
   return rule;
 }
 
+// Of two quantised tensors: the second is behind the first's scale and zero point. Both with
+// samples, or the second without.
+OpRule quantized_binary() {
+  constexpr std::size_t second = 3;
+  return {.min_inputs = second + 1,
+          .shape =
+              [](const OpReader& op) {
+                return typed_like_first(op, broadcast_shape(op.in(0), op.in(second)));
+              },
+          .flops = per_element(3),
+          .batch =
+              [](BatchFlow& flow) {
+                const int axis = flow.axis(0);
+                const bool alike = flow.op.in(0).size() == flow.op.in(second).size();
+                const bool fits =
+                    alike ? axis >= 0 && flow.requires_batch(second, axis) : flow.axis(second) < 0;
+                return flow.on_if(axis >= 0 && fits, axis);
+              }};
+}
+
+OpRule quantized_alike(double flops, MixesAxis mixes = nullptr) {
+  return {.flops = per_element(flops), .batch = batch_kept(std::move(mixes))};
+}
+
+// ---- reductions
+
+OpRule reduction(bool sums, Linearity linear, std::vector<Saved> reads) {
+  return {.family = OpFamily::Reduction,
+          .shape = [](const OpReader& op) -> TensorTypes {
+            if (op.has_input(1) && !op.constant(1)) return {};
+            const bool keeps = op->integer("keepdims", 1) != 0;
+            return typed_like_first(op, without(op.in(0), reduced_axes(op), keeps));
+          },
+          .flops = per_input_element(1),
+          .batch = batch_reduced(sums),
+          .linear = linear,
+          .gradient = gradient(std::move(reads))};
+}
+
+// One axis, given by attribute "axis".
+OpRule arg_reduction() {
+  return {
+      .family = OpFamily::Reduction,
+      .shape = [](const OpReader& op) -> TensorTypes {
+        const int axis = op.axis("axis", 0, op.in(0).size());
+        return {{DataType::I64, without(op.in(0), {axis}, op->integer("keepdims", 1) != 0)}};
+      },
+      .flops = per_input_element(1),
+      .batch =
+          [](BatchFlow& flow) {
+            const int axis = flow.axis(0), along = flow.op.axis("axis", 0, flow.op.in(0).size());
+            const bool keeps = flow.op->integer("keepdims", 1) != 0;
+            return flow.on_if(axis >= 0 && axis != along, keeps || axis < along ? axis : axis - 1);
+          }};
+}
+
+OpRule cumulative_sum() {
+  return {.family = OpFamily::Reduction,
+          .flops = per_element(1),
+          .batch = batch_kept([](const OpReader& op, int axis) {
+            const auto along = op.constant(1);
+            return along && !along->empty() && wrap_axis(along->front(), op.in(0).size()) == axis;
+          }),
+          .linear = Linearity::Joint,
+          .gradient = gradient()};
+}
+
 }  // namespace
 
 OpRules elementwise_rules() {
@@ -136,6 +201,19 @@ OpRules elementwise_rules() {
       {{"Max", "Min"}, variadic(None, extreme_gradient)},
       {{"Mean"}, variadic(Joint, gradient())},
       {{"Where"}, where()},
+      {{"Bernoulli"},
+       {.family = OpFamily::Elementwise, .flops = per_element(2), .batch = batch_aligned}},
+      {{"QLinearAdd", "QLinearMul"}, quantized_binary()},
+      {{"QLinearLeakyRelu"}, quantized_alike(3)},
+      {{"QLinearSigmoid"}, quantized_alike(12)},
+      {{"QLinearSoftmax"}, quantized_alike(15, mixes_along("axis", -1))},
+
+      {{"ArgMax", "ArgMin"}, arg_reduction()},
+      {{"CumSum"}, cumulative_sum()},
+      {{"ReduceL1", "ReduceSumSquare"}, reduction(true, None, {x(0)})},
+      {{"ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMin", "ReduceProd"},
+       reduction(false, None, {x(0), y(0)})},
+      {{"ReduceMean", "ReduceSum"}, reduction(true, Joint, {})},
   };
 }
 

@@ -2,10 +2,56 @@
 
 #include <algorithm>
 
-#include "core/graph/rules/shape_rules.h"
-
 namespace strato {
 namespace {
+
+// ---- normalisations and softmax
+
+OpRule normalization(double flops, MixesAxis mixes, InputSet differentiable) {
+  return {.family = OpFamily::Normalization,
+          .flops = per_element(flops),
+          .batch = batch_kept(std::move(mixes)),
+          .gradient = gradient({x(0), x(1)}),
+          .differentiable = differentiable,
+          .side_outputs = true};
+}
+
+OpRule softmax(GradientRule gradient_rule) {
+  return {.family = OpFamily::Softmax,
+          .flops = per_element(13),  // maximum, subtract, exponent (10), sum and divide
+          .batch = batch_kept(mixes_along("axis", -1)),
+          .gradient = std::move(gradient_rule)};
+}
+
+// x, residual, scale, shift (com.microsoft): the sum of the first two is normalised, and is the
+// last of the outputs.
+OpRule skip_normalization() {
+  OpRule rule = normalization(9, nullptr, inputs({0, 1, 2, 3}));
+  rule.batch = [](BatchFlow& flow) {
+    const int axis = flow.axis(0);
+    return flow.on_if(axis >= 0 && axis < 2 && flow.requires_batch(1, axis), axis);
+  };
+  rule.min_inputs = 3;
+  rule.shape = [](const OpReader& op) -> TensorTypes {
+    const TensorType sum = {op.input(0).type, op.in(0)};
+    TensorType statistic = {DataType::F32, op.in(0)};
+    if (!statistic.shape.empty()) statistic.shape.back() = 1;
+    return {sum, statistic, statistic, sum};
+  };
+  rule.gradient = gradient({x(0), x(1), x(2)});
+  return rule;
+}
+
+OpRule local_response() {
+  OpRule rule = normalization(0, mixes_all_but_first, inputs({0}));
+  rule.flops = [](const OpReader& op) {
+    return op.elements() * (2 * static_cast<double>(op->integer("size", 5)) + 12);
+  };
+  rule.gradient = gradient({x(0), y(0)});
+  return rule;
+}
+
+// ---- pooling
 
 OpRule pooling(ShapeRule shape, FlopsRule flops, bool side_outputs, std::vector<Saved> reads) {
   return {.family = OpFamily::Pooling,
@@ -25,6 +71,28 @@ OpRule window_pooling(std::vector<Saved> reads) {
 
 OpRule global_pooling(std::vector<Saved> reads) {
   return pooling(shape_global_pool, per_input_element(1), false, std::move(reads));
+}
+
+// x [samples, channels, height, width], regions [regions, 4], their samples
+OpRule region_pooling() {
+  return {.family = OpFamily::Pooling,
+          .min_inputs = 2,
+          .shape =
+              [](const OpReader& op) {
+                auto pooled = op->integers("pooled_shape");
+                if (pooled.size() != 2)
+                  pooled = {op->integer("output_height", 1), op->integer("output_width", 1)};
+                return typed_like_first(
+                    op, {extent(op.in(1), 0), extent(op.in(0), 1), pooled[0], pooled[1]});
+              },
+          .flops = per_element(32),
+          .gradient = gradient({x(1), x(2)})};
+}
+
+OpRule quantized_pooling(ShapeRule shape) {
+  OpRule rule = pooling(std::move(shape), per_input_element(1), false, {});
+  rule.gradient = nullptr;
+  return rule;
 }
 
 // ---- recurrent layers. Inputs: X, W, R, B, lengths, initial state(s).
@@ -129,11 +197,29 @@ OpRule update(std::size_t inputs, double flops) {
 }  // namespace
 
 OpRules layer_rules() {
+  const InputSet scale_and_shift = inputs({0, 1, 2}), scale_only = inputs({0, 1});
+  const MixesAxis mixes_channels = [](const OpReader&, int axis) { return axis == 1; };
   return {
+      // Inputs 3 and 4, the running mean and variance, are not trained.
+      {{"BatchNormalization"}, normalization(5, mixes_channels, scale_and_shift)},
+      {{"GroupNormalization", "InstanceNormalization"},
+       normalization(8, mixes_all_but_first, scale_and_shift)},
+      {{"LayerNormalization"}, normalization(8, mixes_from("axis", -1), scale_and_shift)},
+      {{"RMSNormalization", "SimplifiedLayerNormalization"},
+       normalization(5, mixes_from("axis", -1), scale_only)},
+      {{"LpNormalization"}, normalization(4, mixes_along("axis", -1), inputs({0}))},
+      {{"MeanVarianceNormalization"}, normalization(6, mixes_all_but_first, inputs({0}))},
+      {{"LRN"}, local_response()},
+      {{"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}, skip_normalization()},
+      {{"Hardmax"}, softmax(nullptr)},
+      {{"LogSoftmax", "Softmax"}, softmax(gradient({y(0)}))},
       {{"AveragePool"}, window_pooling({})},
       {{"LpPool", "MaxPool"}, window_pooling({x(0), y(0)})},
       {{"GlobalAveragePool"}, global_pooling({})},
       {{"GlobalLpPool", "GlobalMaxPool"}, global_pooling({x(0), y(0)})},
+      {{"MaxRoiPool", "RoiAlign"}, region_pooling()},
+      {{"QLinearAveragePool"}, quantized_pooling(shape_pool)},
+      {{"QLinearGlobalAveragePool"}, quantized_pooling(shape_global_pool)},
       {{"GRU"}, recurrent(4)},   // three gates, the candidate's hidden part
       {{"LSTM"}, recurrent(5)},  // four gates, the cell state
       {{"RNN"}, recurrent(1)},

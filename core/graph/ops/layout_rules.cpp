@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/graph/rules/shape_rules.h"
-
 namespace strato {
 namespace {
 
@@ -90,23 +88,16 @@ BatchAnswer transposed_batch(BatchFlow& flow) {
   return flow.on_if(found != permutation.end(), static_cast<int>(found - permutation.begin()));
 }
 
-TensorTypes concatenated_shape(const OpReader& op) {
-  Shape shape = op.in(0);
-  const int axis = op.axis("axis", 0, shape.size());
-  if (axis < 0 || axis >= static_cast<int>(shape.size())) return {};
-  for (std::size_t i = 1; i < op.input_count(); ++i)
-    shape[static_cast<std::size_t>(axis)] += extent(op.in(i), axis);
-  return typed_like_first(op, shape);
-}
-
-// All inputs carry the batch on the same axis, which is not the one that the op works along.
-BatchRule side_by_side(std::int64_t default_axis) {
-  return [default_axis](BatchFlow& flow) {
+// The inputs from `first` on, every `step`th one, carry the batch on the same axis, which is not
+// the one that the op works along.
+BatchRule side_by_side(std::int64_t default_axis, std::size_t first = 0, std::size_t step = 1) {
+  return [=](BatchFlow& flow) {
+    const OpReader& op = flow.op;
     int axis = -1;
-    for (std::size_t i = 0; i < flow.op.input_count() && axis < 0; ++i) axis = flow.axis(i);
-    bool follows = axis >= 0 && axis != flow.op.axis("axis", default_axis, flow.op.in(0).size());
-    for (std::size_t i = 0; i < flow.op.input_count(); ++i)
-      if (flow.op.has_input(i)) follows = flow.requires_batch(i, axis) && follows;
+    for (std::size_t i = first; i < op.input_count() && axis < 0; i += step) axis = flow.axis(i);
+    bool follows = axis >= 0 && axis != op.axis("axis", default_axis, op.in(first).size());
+    for (std::size_t i = first; i < op.input_count(); i += step)
+      if (op.has_input(i)) follows = flow.requires_batch(i, axis) && follows;
     return flow.on_if(follows, axis);
   };
 }
@@ -132,6 +123,21 @@ OpRule movement(BatchRule batch, ShapeRule shape = nullptr, InputSet differentia
           .linear = Linearity::Joint,
           .gradient = gradient(),
           .differentiable = differentiable};
+}
+
+// Of the inputs from `first` on, every `step`th one.
+OpRule concatenation(std::size_t first, std::size_t step) {
+  const auto shape = [=](const OpReader& op) { return shape_concatenated(op, first, step); };
+  return movement(side_by_side(0, first, step), shape, all_inputs);
+}
+
+// The result's scale and zero point, then (x, scale, zero point) for each operand.
+OpRule quantized_concatenation() {
+  OpRule rule = concatenation(2, 3);
+  rule.min_inputs = 3;
+  rule.linear = Linearity::None;
+  rule.gradient = nullptr;
+  return rule;
 }
 
 OpRule partial_read() {
@@ -181,7 +187,7 @@ OpRule lookup(OpFamily family, ShapeRule shape, BatchRule batch) {
           .shape = std::move(shape),
           .batch = std::move(batch),
           .linear = Linearity::First,
-          .gradient = gradients({{"Grad", "grad", 0, {x(1)}}}),
+          .gradient = gradient({x(1)}),
           .lookups = inputs({0})};
 }
 
@@ -237,7 +243,8 @@ OpRules layout_rules() {
       {{"Unsqueeze"}, view(unsqueezed, gradient())},
       {{"Identity", "NoOp"}, view(nullptr, passed_gradient)},
 
-      {{"Concat"}, movement(side_by_side(0), concatenated_shape, all_inputs)},
+      {{"Concat"}, concatenation(0, 1)},
+      {{"QLinearConcat"}, quantized_concatenation()},
       {{"DepthToSpace", "SpaceToDepth"}, movement(batch_kept(mixes_all_but_first))},
       {{"Expand"}, movement(expanded_batch, expanded_shape)},
       {{"Pad", "Tile"}, movement(batch_kept())},

@@ -66,6 +66,23 @@ MixesAxis mixes_from(std::string_view attribute, std::int64_t fallback) {
   };
 }
 
+BatchRule samples_first(InputSet always, InputSet perhaps) {
+  return [=](BatchFlow& flow) {
+    const OpReader& op = flow.op;
+    bool follows = flow.axis(0) == 0;
+    for (std::size_t i = 1; i < op.input_count(); ++i) {
+      if (!op.has_input(i)) continue;
+      if (contains(always, i))
+        follows = flow.requires_batch(i, 0) && follows;
+      else
+        follows = flow.axis(i) < (contains(perhaps, i) ? 1 : 0) && follows;
+    }
+    for (std::size_t i = 1; follows && i < op.output_count(); ++i)
+      if (extent(op.out(i), 0) == extent(op.out(), 0)) flow.set(i, flow.on(0));
+    return flow.on_if(follows, 0);
+  };
+}
+
 BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters) {
   char batch_letter = 0;
   for (std::size_t i = 0; i < letters.operands.size() && batch_letter == 0; ++i) {
@@ -85,27 +102,18 @@ BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters) {
   return at == std::string::npos ? partial() : flow.on(static_cast<int>(at));
 }
 
-namespace {
-
-std::string swapped_if(bool swap, std::string letters) {
-  if (swap && letters.size() >= 2) std::swap(letters.back(), letters[letters.size() - 2]);
-  return letters;
-}
-
-}  // namespace
-
-Letters matmul_letters(const OpReader& op) {
-  const std::size_t rank_a = op.in(0).size(), rank_b = op.in(1).size();
+Letters matmul_letters(const OpReader& op, std::size_t second) {
+  const std::size_t rank_a = op.in(0).size(), rank_b = op.in(second).size();
   const std::size_t outer = std::max<std::size_t>({rank_a, rank_b, 2}) - 2;
-  std::string axes;
-  for (std::size_t i = 0; i < outer; ++i) axes += static_cast<char>('A' + i);
-  const auto operand = [&](std::size_t rank, std::string_view inner, bool swap) {
+  Letters letters;
+  for (std::size_t i = 0; i < outer; ++i) letters.result += static_cast<char>('A' + i);
+  const auto operand = [&](std::size_t rank, const char* inner, const char* turned, bool turns) {
     if (rank < 2) return std::string(rank, 'k');
-    return swapped_if(swap, axes.substr(outer - (rank - 2)) + std::string(inner));
+    return letters.result.substr(outer - (rank - 2)) + (turns ? turned : inner);
   };
-  Letters letters = {{operand(rank_a, "mk", op->integer("transA", 0) != 0),
-                      operand(rank_b, "kn", op->integer("transB", 0) != 0)},
-                     axes};
+  letters.operands.resize(second + 1);
+  letters.operands[0] = operand(rank_a, "mk", "km", op->integer("transA", 0) != 0);
+  letters.operands[second] = operand(rank_b, "kn", "nk", op->integer("transB", 0) != 0);
   if (rank_a >= 2) letters.result += 'm';
   if (rank_b >= 2) letters.result += 'n';
   return letters;
@@ -206,12 +214,6 @@ GradientRule gradients(std::vector<GradientPart> parts) {
 
 GradientRule operand_gradients(std::vector<Saved> a, std::vector<Saved> b) {
   return gradients({{"GradA", "grad_a", 0, std::move(a)}, {"GradB", "grad_b", 1, std::move(b)}});
-}
-
-GradientRule layer_gradients() {
-  return gradients({{"GradInput", "grad_input", 0, {x(1)}},
-                    {"GradWeight", "grad_weight", 1, {x(0)}},
-                    {"GradBias", "grad_bias", 2, {}}});
 }
 
 void passed_gradient(GradientWriter& writer) {

@@ -1,6 +1,6 @@
 // The op catalogue knows an op type by an OpRule, in a row of a family's table. A rule is a value
 // made of pure functions; this header has the types of these functions and those that many families
-// share (shapes: shape_rules.h). Thread-safe, no state.
+// share. Thread-safe, no state.
 #pragma once
 
 #include <cstdint>
@@ -85,6 +85,28 @@ inline FlopsRule per_input_element(double flops) {
   return [flops](const OpReader& op) { return flops * product(op.in(0)); };
 }
 
+// ---- shape rules. They serve where ONNX shape inference has no answer, and graphs that are built
+// by hand.
+
+// One output of this shape, with the first input's type.
+TensorTypes typed_like_first(const OpReader& op, Shape shape);
+
+TensorTypes shape_broadcast(const OpReader& op);
+TensorTypes shape_convolution(const OpReader& op, std::size_t filter);  // which input it is
+TensorTypes shape_transposed_convolution(const OpReader& op);
+TensorTypes shape_pool(const OpReader& op);
+TensorTypes shape_global_pool(const OpReader& op);
+// The inputs from `first` on, every `step`th one, along the axis of attribute "axis".
+TensorTypes shape_concatenated(const OpReader& op, std::size_t first, std::size_t step);
+
+// The extents without these (ascending) axes, or with 1 in their place.
+Shape without(const Shape& shape, const std::vector<int>& axes, bool keep);
+
+// These compute extents from attributes that files give: -1, which is no extent, where 64 bits do
+// not hold them.
+std::int64_t added(std::int64_t a, std::int64_t b);
+std::int64_t multiplied(std::int64_t a, std::int64_t b);
+
 // ---- batch rules: how the axis that carries the samples goes through an op (BatchLayout).
 
 // One op as the batch-axis analysis meets it.
@@ -133,6 +155,10 @@ bool mixes_last_two(const OpReader& op, int axis);
 MixesAxis mixes_along(std::string_view attribute, std::int64_t fallback);
 MixesAxis mixes_from(std::string_view attribute, std::int64_t fallback);
 
+// Samples first in the first input, in those that `always` carry them, and in those that carry any
+// of `perhaps`; also in the outputs that have as many. Other inputs are Whole.
+BatchRule samples_first(InputSet always, InputSet perhaps = 0);
+
 // Products of tensors in index notation, "mk,kn->mn" without the commas: a letter per axis; what is
 // not in the result is summed over. An operand that has the batch's letter carries the batch.
 struct Letters {
@@ -142,7 +168,7 @@ struct Letters {
 BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters);
 // Outer axes align from the right: "ABmk,ABkn->ABmn". With the transA and transB of com.microsoft's
 // FusedMatMul.
-Letters matmul_letters(const OpReader& op);
+Letters matmul_letters(const OpReader& op, std::size_t second = 1);  // which input it is
 Letters gemm_letters(const OpReader& op);  // three operands: the bias is the last
 // "bij,bjk->bik"; an equation without "->" keeps the letters that occur once, ascending.
 Letters einsum_letters(const OpReader& op);
@@ -197,8 +223,6 @@ GradientRule gradient(std::vector<Saved> reads = {});
 GradientRule gradients(std::vector<GradientPart> parts);
 // a (op) b: "GradA" and "GradB"; an operand that was broadcast has its gradient summed.
 GradientRule operand_gradients(std::vector<Saved> a, std::vector<Saved> b);
-// "GradInput" reads the weights (input 1), "GradWeight" input 0, "GradBias" nothing.
-GradientRule layer_gradients();
 // The output's gradient serves every input; summed for one that was broadcast.
 void passed_gradient(GradientWriter& writer);
 

@@ -1,4 +1,4 @@
-// The file of a network's weights: an archive of tensors (core/data/tensor_archive.h) with one
+// The file of a network's weights: an archive of tensors (core/data/safetensors.h) with one
 // tensor, "parameters", and in its notes the planner, the sizes, and how they were made. Files as
 // versions before the archive wrote them are read, too: those of `tag` ("STRATAG") and of the other
 // planners ("STRATONN"), little-endian. Include in .cpp files only.
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/data/tensor_archive.h"
+#include "core/data/safetensors.h"
 
 namespace strato::learned {
 
