@@ -28,10 +28,9 @@ bool is_result(const Graph& graph, TensorId id) {
 }
 
 bool ends_in_integers(const Graph& graph, TensorId id) {
+  const auto is_real = [&](TensorId output) { return is_floating(graph.tensor(output).type); };
   const auto makes_integers = [&](OpId reader) {
-    return std::ranges::none_of(graph.op(reader).outputs, [&](TensorId output) {
-      return is_floating(graph.tensor(output).type);
-    });
+    return std::ranges::none_of(graph.op(reader).outputs, is_real);
   };
   return is_computed(graph.tensor(id)) && std::ranges::all_of(graph.consumers(id), makes_integers);
 }

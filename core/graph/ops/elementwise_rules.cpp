@@ -10,9 +10,17 @@ constexpr double cheap = 1, costly = 10;
 
 OpRule unary(double flops, GradientRule gradient_rule) {
   return {.family = OpFamily::Elementwise,
+          .axes = aligned_axes,
           .flops = per_element(flops),
           .batch = batch_aligned,
           .gradient = std::move(gradient_rule)};
+}
+
+// Scales may belong to an axis that only an attribute tells.
+OpRule quantization() {
+  OpRule rule = unary(2, nullptr);
+  rule.axes = nullptr;
+  return rule;
 }
 
 OpRule binary(double flops, Linearity linear, GradientRule gradient_rule) {
@@ -52,14 +60,6 @@ OpRule dropout() {
     gradient({y(mask)})(writer);
   });
   rule.side_outputs = true;
-  return rule;
-}
-
-OpRule leaky() {  // the slope is the second input
-  OpRule rule = unary(2, gradients({{"GradInput", "grad_input", 0, {x(0), x(1)}},
-                                    {"GradWeight", "grad_weight", 1, {x(0)}}}));
-  rule.min_inputs = 2;
-  rule.differentiable = inputs({0, 1});
   return rule;
 }
 
@@ -122,34 +122,46 @@ OpRule quantized_alike(double flops, MixesAxis mixes = nullptr) {
 
 // ---- reductions
 
+Shape reduced_shape(const OpReader& op) {
+  return without(op.in(0), reduced_axes(op), op->integer("keepdims", 1) != 0);
+}
+
+std::optional<AxisLetters> reduced_letters(const OpReader& op) {
+  const std::size_t rank = op.in(0).size();
+  if (op.has_input(1) && !op.constant(1)) return std::nullopt;
+  const std::vector<int> axes = reduced_axes(op);
+  AxisLetters result = all_mixed(op);
+  result.inputs[0] = letters_of(rank);
+  std::string out;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const bool reduced = std::ranges::count(axes, static_cast<int>(i)) > 0;
+    if (!reduced || op->integer("keepdims", 1) != 0)
+      out += reduced ? AxisLetters::kMixed : result.inputs[0][i];
+  }
+  set_outputs(result, out);
+  return result;
+}
+
 OpRule reduction(bool sums, Linearity linear, std::vector<Saved> reads) {
   return {.family = OpFamily::Reduction,
           .shape = [](const OpReader& op) -> TensorTypes {
             if (op.has_input(1) && !op.constant(1)) return {};
-            const bool keeps = op->integer("keepdims", 1) != 0;
-            return typed_like_first(op, without(op.in(0), reduced_axes(op), keeps));
+            return typed_like_first(op, reduced_shape(op));
           },
+          .axes = reduced_letters,
           .flops = per_input_element(1),
           .batch = batch_reduced(sums),
           .linear = linear,
           .gradient = gradient(std::move(reads))};
 }
 
-// One axis, given by attribute "axis".
 OpRule arg_reduction() {
-  return {
-      .family = OpFamily::Reduction,
-      .shape = [](const OpReader& op) -> TensorTypes {
-        const int axis = op.axis("axis", 0, op.in(0).size());
-        return {{DataType::I64, without(op.in(0), {axis}, op->integer("keepdims", 1) != 0)}};
-      },
-      .flops = per_input_element(1),
-      .batch =
-          [](BatchFlow& flow) {
-            const int axis = flow.axis(0), along = flow.op.axis("axis", 0, flow.op.in(0).size());
-            const bool keeps = flow.op->integer("keepdims", 1) != 0;
-            return flow.on_if(axis >= 0 && axis != along, keeps || axis < along ? axis : axis - 1);
-          }};
+  OpRule rule = reduction(false, Linearity::None, {});
+  rule.shape = [](const OpReader& op) -> TensorTypes {
+    return {{DataType::I64, reduced_shape(op)}};
+  };
+  rule.gradient = nullptr;
+  return rule;
 }
 
 OpRule cumulative_sum() {
@@ -173,7 +185,7 @@ OpRules elementwise_rules() {
       {{"Abs", "Clip", "ThresholdedRelu"}, unary(cheap, of_input)},
       {{"BitwiseNot", "Ceil", "Floor", "Round", "Sign"}, unary(cheap, nullptr)},
       {{"Reciprocal", "Relu", "Sqrt"}, unary(cheap, of_output)},
-      {{"DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"}, unary(2, nullptr)},
+      {{"DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"}, quantization()},
       {{"HardSigmoid", "Shrink", "Softsign"}, unary(2, of_input)},
       {{"LeakyRelu"}, unary(2, of_output)},
       {{"HardSwish"}, unary(3, of_input)},
@@ -186,7 +198,10 @@ OpRules elementwise_rules() {
       {{"CastLike", "Neg"}, linear(nullptr)},
       {{"Cast"}, linear(cast_shape)},
       {{"Dropout"}, dropout()},
-      {{"PRelu"}, leaky()},
+      {{"PRelu"},
+       binary(2, None,
+              gradients({{"GradInput", "grad_input", 0, {x(0), x(1)}},
+                         {"GradWeight", "grad_weight", 1, {x(0)}}}))},
       {{"IsInf", "IsNaN", "Not"}, predicate(1)},
       {{"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Or", "Xor"},
        predicate(2)},
@@ -201,12 +216,11 @@ OpRules elementwise_rules() {
       {{"Max", "Min"}, variadic(None, extreme_gradient)},
       {{"Mean"}, variadic(Joint, gradient())},
       {{"Where"}, where()},
-      {{"Bernoulli"},
-       {.family = OpFamily::Elementwise, .flops = per_element(2), .batch = batch_aligned}},
+      {{"Bernoulli"}, unary(2, nullptr)},
       {{"QLinearAdd", "QLinearMul"}, quantized_binary()},
       {{"QLinearLeakyRelu"}, quantized_alike(3)},
       {{"QLinearSigmoid"}, quantized_alike(12)},
-      {{"QLinearSoftmax"}, quantized_alike(15, mixes_along("axis", -1))},
+      {{"QLinearSoftmax"}, quantized_alike(15, mixes_along(-1))},
 
       {{"ArgMax", "ArgMin"}, arg_reduction()},
       {{"CumSum"}, cumulative_sum()},

@@ -9,45 +9,20 @@ constexpr std::size_t kSecond = 3;  // the second operand, behind the first's sc
 
 // ---- products of matrices
 
-using LettersRule = std::function<Letters(const OpReader&)>;
+using ProductAxes = std::function<AxisLetters(const OpReader&)>;
 
-// The extent that a letter stands for: an extent of 1 stretches.
-std::int64_t letter_extent(const OpReader& op, const Letters& letters, char letter) {
-  std::int64_t result = 1;
-  for (std::size_t i = 0; i < letters.operands.size() && result == 1; ++i) {
-    const std::size_t at = letters.operands[i].find(letter);
-    if (at != std::string::npos) result = extent(op.in(i), static_cast<std::int64_t>(at));
-  }
-  return result;
-}
-
-// An ellipsis is not read.
-bool is_whole(const Letters& letters) { return letters.result.find('.') == std::string::npos; }
-
-TensorTypes contracted_shape(const OpReader& op, const Letters& letters) {
-  if (!is_whole(letters)) return {};
-  Shape shape;
-  for (const char letter : letters.result) shape.push_back(letter_extent(op, letters, letter));
-  return typed_like_first(op, std::move(shape));
-}
-
-OpRule contraction(const LettersRule& letters_of) {
-  return {.family = OpFamily::MatMul,
-          .min_inputs = 2,
-          .shape = [=](const OpReader& op) { return contracted_shape(op, letters_of(op)); },
-          .flops =
-              [=](const OpReader& op) {
-                const std::int64_t summed = letter_extent(op, letters_of(op), 'k');
-                return 2 * op.elements() * static_cast<double>(summed);
-              },
-          .batch =
-              [=](BatchFlow& flow) {
-                const Letters letters = letters_of(flow.op);
-                return is_whole(letters) ? batch_contracted(flow, letters) : std::nullopt;
-              },
-          .linear = Linearity::Each,
-          .gradient = operand_gradients({x(1)}, {x(0)}),
-          .differentiable = inputs({0, 1})};
+OpRule contraction(const ProductAxes& axes) {
+  const auto flops = [axes](const OpReader& op) {
+    const std::int64_t summed = letter_extent(op, axes(op), 'k');
+    return 2 * op.elements() * static_cast<double>(summed);
+  };
+  return lettered({.family = OpFamily::MatMul,
+                   .min_inputs = 2,
+                   .flops = flops,
+                   .linear = Linearity::Each,
+                   .gradient = operand_gradients({x(1)}, {x(0)}),
+                   .differentiable = inputs({0, 1})},
+                  axes);
 }
 
 // "GradInput" reads the weights (input 1), "GradWeight" input 0, "GradBias" nothing.
@@ -58,10 +33,10 @@ GradientRule layer_gradients() {
 }
 
 OpRule gemm() {
-  OpRule rule = contraction(gemm_letters);
+  OpRule rule = contraction(gemm_axes);
   // A bias cannot be added to a sum over the batch.
   rule.batch = [](BatchFlow& flow) {
-    const BatchAnswer answer = batch_contracted(flow, gemm_letters(flow.op));
+    const BatchAnswer answer = batch_by(gemm_axes)(flow);
     const bool is_sum = answer && answer->kind == BatchKind::Partial;
     return is_sum && flow.op.has_input(2) ? std::nullopt : answer;
   };
@@ -72,10 +47,10 @@ OpRule gemm() {
 }
 
 double einsum_flops(const OpReader& op) {
-  const Letters letters = einsum_letters(op);
+  const AxisLetters letters = einsum_axes(op);
   std::string seen;
   double flops = 2;
-  for (const std::string& operand : letters.operands) {
+  for (const std::string& operand : letters.inputs) {
     for (const char letter : operand) {
       if (seen.find(letter) != std::string::npos) continue;
       seen += letter;
@@ -86,7 +61,7 @@ double einsum_flops(const OpReader& op) {
 }
 
 OpRule einsum() {
-  OpRule rule = contraction(einsum_letters);
+  OpRule rule = contraction(einsum_axes);
   rule.min_inputs = 1;
   rule.flops = einsum_flops;
   return rule;
@@ -99,11 +74,12 @@ BatchRule rows_kept() {
 }
 
 OpRule quantized_product(std::size_t second, bool floating) {
-  const auto letters = [second](const OpReader& op) { return matmul_letters(op, second); };
-  OpRule rule = contraction(letters);
+  const auto axes = [second](const OpReader& op) { return matmul_axes(op, second); };
+  OpRule rule = contraction(axes);
   rule.min_inputs = second + 1;
+  rule.axes = nullptr;
   rule.shape = [=](const OpReader& op) {
-    TensorTypes types = contracted_shape(op, letters(op));
+    TensorTypes types = shape_by(axes(op), op);
     if (floating) types[0].type = DataType::F32;
     return types;
   };
@@ -133,11 +109,29 @@ OpRule few_bits_product() {
 
 // ---- convolutions
 
+// A part would have to hold whole groups of channels; only groups of one channel are simple.
+std::optional<AxisLetters> convolution_axes(const OpReader& op) {
+  const std::int64_t groups = op->integer("group", 1);
+  const bool transposed = op->type == "ConvTranspose";
+  const bool depthwise =
+      groups > 1 && groups == extent(op.in(0), 1) && groups == extent(op.out(), 1);
+  if ((groups > 1 && !depthwise) || op.in(0).size() < 2) return std::nullopt;
+  AxisLetters result = all_mixed(op);
+  const std::string window(op.in(0).size() - 2, AxisLetters::kMixed);
+  const std::string in = depthwise ? "o" : "c";
+  result.inputs[0] = "n" + in + window;
+  result.inputs[1] = (depthwise ? "o." : transposed ? "co" : "oc") + window;
+  if (op->type != "ConvInteger" && result.inputs.size() > 2) result.inputs[2] = "o";
+  result.outputs[0] = "no" + window;
+  return result;
+}
+
 OpRule convolution(std::size_t filter = 1) {
   return {
       .family = OpFamily::Convolution,
       .min_inputs = filter + 1,
       .shape = [=](const OpReader& op) { return shape_convolution(op, filter); },
+      .axes = convolution_axes,
       .flops = [=](const OpReader& op) { return 2 * op.elements() * product(op.in(filter), 1); },
       .batch = batch_kept(mixes_all_but_first),
       .gradient = layer_gradients(),
@@ -153,6 +147,7 @@ OpRule transposed_convolution() {
 
 OpRule quantized_convolution() {
   OpRule rule = convolution(kSecond);
+  rule.axes = nullptr;
   rule.gradient = nullptr;
   return rule;
 }
@@ -161,6 +156,7 @@ OpRule quantized_convolution() {
 OpRule deformable_convolution() {
   OpRule rule = convolution();
   rule.family = OpFamily::Other;
+  rule.axes = nullptr;
   rule.min_inputs = 3;
   rule.flops = [](const OpReader& op) {
     return 2 * op.elements() * product(op.in(1), 1) + 10 * product(op.in(2));
@@ -180,7 +176,7 @@ OpRule deformable_convolution() {
 OpRules product_rules() {
   return {
       {{"FusedMatMul", "MatMul", "MatMulInteger"},
-       contraction([](const OpReader& op) { return matmul_letters(op); })},
+       contraction([](const OpReader& op) { return matmul_axes(op); })},
       {{"FusedGemm", "Gemm"}, gemm()},
       {{"Einsum"}, einsum()},
       {{"DynamicQuantizeMatMul", "MatMulIntegerToFloat"}, quantized_product(1, true)},

@@ -26,17 +26,6 @@ bool BatchFlow::requires_batch(std::size_t i, int wanted) {
   return false;
 }
 
-BatchAnswer batch_aligned(BatchFlow& flow) {
-  Letters letters;
-  std::size_t rank = 0;
-  for (std::size_t i = 0; i < flow.op.input_count(); ++i)
-    rank = std::max(rank, flow.op.in(i).size());
-  for (std::size_t axis = 0; axis < rank; ++axis) letters.result += static_cast<char>('a' + axis);
-  for (std::size_t i = 0; i < flow.op.input_count(); ++i)
-    letters.operands.push_back(letters.result.substr(rank - flow.op.in(i).size()));
-  return batch_contracted(flow, letters);
-}
-
 BatchRule batch_kept(MixesAxis mixes) {
   return [mixes = std::move(mixes)](BatchFlow& flow) -> BatchAnswer {
     const OpReader& op = flow.op;
@@ -54,16 +43,14 @@ bool mixes_last_two(const OpReader& op, int axis) {
   return axis + 2 >= static_cast<int>(op.in(0).size());
 }
 
-MixesAxis mixes_along(std::string_view attribute, std::int64_t fallback) {
+MixesAxis mixes_along(std::int64_t fallback) {
   return [=](const OpReader& op, int axis) {
-    return axis == op.axis(attribute, fallback, op.in(0).size());
+    return axis == op.axis("axis", fallback, op.in(0).size());
   };
 }
 
-MixesAxis mixes_from(std::string_view attribute, std::int64_t fallback) {
-  return [=](const OpReader& op, int axis) {
-    return axis >= op.axis(attribute, fallback, op.in(0).size());
-  };
+bool mixes_from_axis(const OpReader& op, int axis) {
+  return axis >= op.axis("axis", -1, op.in(0).size());
 }
 
 BatchRule samples_first(InputSet always, InputSet perhaps) {
@@ -83,66 +70,43 @@ BatchRule samples_first(InputSet always, InputSet perhaps) {
   };
 }
 
-BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters) {
-  char batch_letter = 0;
-  for (std::size_t i = 0; i < letters.operands.size() && batch_letter == 0; ++i) {
-    if (flow.axis(i) < 0) continue;
-    const auto at = static_cast<std::size_t>(flow.axis(i));
-    if (at >= letters.operands[i].size()) return std::nullopt;
-    batch_letter = letters.operands[i][at];
-  }
-  bool follows = batch_letter != 0;
-  for (std::size_t i = 0; i < letters.operands.size(); ++i) {
-    const std::size_t at = letters.operands[i].find(batch_letter);
-    const bool has = at != std::string::npos;
-    follows = (has ? flow.requires_batch(i, static_cast<int>(at)) : flow.axis(i) < 0) && follows;
-  }
-  if (!follows) return std::nullopt;
-  const std::size_t at = letters.result.find(batch_letter);
-  return at == std::string::npos ? partial() : flow.on(static_cast<int>(at));
-}
-
-Letters matmul_letters(const OpReader& op, std::size_t second) {
-  const std::size_t rank_a = op.in(0).size(), rank_b = op.in(second).size();
-  const std::size_t outer = std::max<std::size_t>({rank_a, rank_b, 2}) - 2;
-  Letters letters;
-  for (std::size_t i = 0; i < outer; ++i) letters.result += static_cast<char>('A' + i);
-  const auto operand = [&](std::size_t rank, const char* inner, const char* turned, bool turns) {
-    if (rank < 2) return std::string(rank, 'k');
-    return letters.result.substr(outer - (rank - 2)) + (turns ? turned : inner);
+BatchRule batch_by(AxesRule axes) {
+  return [axes = std::move(axes)](BatchFlow& flow) -> BatchAnswer {
+    const auto letters = axes(flow.op);
+    if (!letters || letters->outputs[0].find(AxisLetters::kMixed) != std::string::npos)
+      return std::nullopt;
+    char batch_letter = 0;
+    for (std::size_t i = 0; i < letters->inputs.size() && batch_letter == 0; ++i) {
+      if (flow.axis(i) < 0) continue;
+      const auto at = static_cast<std::size_t>(flow.axis(i));
+      if (at >= letters->inputs[i].size()) return std::nullopt;
+      batch_letter = letters->inputs[i][at];
+    }
+    bool follows = batch_letter != 0 && batch_letter != AxisLetters::kMixed;
+    for (std::size_t i = 0; i < letters->inputs.size(); ++i) {
+      const std::size_t at = letters->inputs[i].find(batch_letter);
+      const bool has = at != std::string::npos;
+      follows = (has ? flow.requires_batch(i, static_cast<int>(at)) : flow.axis(i) < 0) && follows;
+    }
+    if (!follows) return std::nullopt;
+    const std::size_t at = letters->outputs[0].find(batch_letter);
+    return at == std::string::npos ? partial() : flow.on(static_cast<int>(at));
   };
-  letters.operands.resize(second + 1);
-  letters.operands[0] = operand(rank_a, "mk", "km", op->integer("transA", 0) != 0);
-  letters.operands[second] = operand(rank_b, "kn", "nk", op->integer("transB", 0) != 0);
-  if (rank_a >= 2) letters.result += 'm';
-  if (rank_b >= 2) letters.result += 'n';
-  return letters;
 }
 
-Letters gemm_letters(const OpReader& op) {
-  const std::string bias = std::string("mn").substr(2 - std::min<std::size_t>(2, op.in(2).size()));
-  return {{op->integer("transA", 0) ? "km" : "mk", op->integer("transB", 0) ? "nk" : "kn", bias},
-          "mn"};
+BatchAnswer batch_aligned(BatchFlow& flow) { return batch_by(aligned_axes)(flow); }
+
+OpRule lettered(OpRule rule, const AxesRule& axes) {
+  rule.shape = [axes](const OpReader& op) { return shape_by(axes(op), op); };
+  rule.axes = axes;
+  rule.batch = batch_by(axes);
+  return rule;
 }
 
-Letters einsum_letters(const OpReader& op) {
-  std::string equation = op->text("equation", "");
-  std::erase(equation, ' ');
-  const std::size_t arrow = equation.find("->");
-  const std::string left = equation.substr(0, arrow);
-  Letters letters = {{std::string()}, {}};
-  for (const char c : left)
-    if (c == ',')
-      letters.operands.emplace_back();
-    else
-      letters.operands.back() += c;
-  if (arrow != std::string::npos) {
-    letters.result = equation.substr(arrow + 2);
-  } else {
-    for (char c = 'A'; c <= 'z'; ++c)
-      if (std::count(left.begin(), left.end(), c) == 1) letters.result += c;
-  }
-  return letters;
+OpRule keeping_axes(OpRule rule, const MixesAxis& mixes) {
+  rule.axes = kept_axes(mixes);
+  rule.batch = batch_kept(mixes);
+  return rule;
 }
 
 BatchAnswer batch_reshaped(BatchFlow& flow) {
@@ -169,6 +133,7 @@ BatchAnswer batch_reshaped(BatchFlow& flow) {
 
 std::vector<int> reduced_axes(const OpReader& op) {
   const std::size_t rank = op.in(0).size();
+  if (op->type.starts_with("Arg")) return {op.axis("axis", 0, rank)};
   const auto given = op.list("axes", 1).value_or(std::vector<std::int64_t>{});
   const bool all = given.empty() && op->integer("noop_with_empty_axes", 0) == 0;
   std::vector<int> axes;

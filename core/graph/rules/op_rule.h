@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph/value/graph.h"
-#include "core/graph/value/op_reader.h"
+#include "core/graph/rules/axis_letters.h"
 
 namespace strato {
 
@@ -57,6 +56,7 @@ struct OpRule {
   OpFamily family = OpFamily::Other;
   std::size_t min_inputs = 1;
   ShapeRule shape = {};  // null: one output like the first input
+  AxesRule axes = {};    // null: not known, or never worth a split
   FlopsRule flops = {};  // null: none
   BatchRule batch = {};  // null: never splittable
   Linearity linear = Linearity::None;
@@ -92,6 +92,7 @@ inline FlopsRule per_input_element(double flops) {
 TensorTypes typed_like_first(const OpReader& op, Shape shape);
 
 TensorTypes shape_broadcast(const OpReader& op);
+TensorTypes shape_by(const std::optional<AxisLetters>& letters, const OpReader& op);
 TensorTypes shape_convolution(const OpReader& op, std::size_t filter);  // which input it is
 TensorTypes shape_transposed_convolution(const OpReader& op);
 TensorTypes shape_pool(const OpReader& op);
@@ -147,37 +148,32 @@ inline BatchLayout partial() { return {BatchKind::Partial, -1}; }
 BatchAnswer batch_aligned(BatchFlow& flow);
 
 // The first input's axis stays where it is, unless the op mixes along it; other inputs are Whole.
-using MixesAxis = std::function<bool(const OpReader&, int axis)>;
 BatchRule batch_kept(MixesAxis mixes = nullptr);
 bool mixes_all_but_first(const OpReader& op, int axis);  // samples on axis 0, as in convolutions
 bool mixes_last_two(const OpReader& op, int axis);
-// Mixes along the axis that the attribute names, or from that axis on.
-MixesAxis mixes_along(std::string_view attribute, std::int64_t fallback);
-MixesAxis mixes_from(std::string_view attribute, std::int64_t fallback);
+// Along the axis of attribute "axis", or from it on (the last one where it is not given).
+MixesAxis mixes_along(std::int64_t fallback);
+bool mixes_from_axis(const OpReader& op, int axis);
 
 // Samples first in the first input, in those that `always` carry them, and in those that carry any
 // of `perhaps`; also in the outputs that have as many. Other inputs are Whole.
 BatchRule samples_first(InputSet always, InputSet perhaps = 0);
 
-// Products of tensors in index notation, "mk,kn->mn" without the commas: a letter per axis; what is
-// not in the result is summed over. An operand that has the batch's letter carries the batch.
-struct Letters {
-  std::vector<std::string> operands;
-  std::string result;
-};
-BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters);
-// Outer axes align from the right: "ABmk,ABkn->ABmn". With the transA and transB of com.microsoft's
-// FusedMatMul.
-Letters matmul_letters(const OpReader& op, std::size_t second = 1);  // which input it is
-Letters gemm_letters(const OpReader& op);  // three operands: the bias is the last
-// "bij,bjk->bik"; an equation without "->" keeps the letters that occur once, ascending.
-Letters einsum_letters(const OpReader& op);
+// By the letters of the axes: an input that has the batch's carries the batch; where the output
+// lacks it, that is a sum.
+BatchRule batch_by(AxesRule axes);
+
+// Ops whose outputs follow from the letters of the axes, batch and all.
+OpRule lettered(OpRule rule, const AxesRule& axes);
+// Ops whose output is like the first input, unless they mix along an axis: kept_axes(),
+// batch_kept().
+OpRule keeping_axes(OpRule rule, const MixesAxis& mixes);
 
 // Keeps row-major order of the elements: the samples stay a factor of some axis, or get lost.
 BatchAnswer batch_reshaped(BatchFlow& flow);
 
-// Reduction over axes (attribute or second input; none: all of them). Over the batch: a sum when
-// `sums`.
+// Reduction over axes (attribute or second input; none: all of them; ArgMax and ArgMin: one). Over
+// the batch: a sum when `sums`.
 BatchRule batch_reduced(bool sums);
 std::vector<int> reduced_axes(const OpReader& op);  // ascending, in range
 

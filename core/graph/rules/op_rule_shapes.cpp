@@ -53,6 +53,14 @@ TensorTypes shape_broadcast(const OpReader& op) {
   return typed_like_first(op, shape);
 }
 
+TensorTypes shape_by(const std::optional<AxisLetters>& letters, const OpReader& op) {
+  if (!letters || letters->outputs[0].find(AxisLetters::kMixed) != std::string::npos) return {};
+  Shape shape;
+  for (const char letter : letters->outputs[0])
+    shape.push_back(letter_extent(op, *letters, letter));
+  return typed_like_first(op, std::move(shape));
+}
+
 TensorTypes shape_convolution(const OpReader& op, std::size_t filter) {
   return spatial(op, extent(op.in(filter), 0), [&](std::size_t i, std::int64_t size) {
     return windowed(op, size, filter_window(op, filter, i));

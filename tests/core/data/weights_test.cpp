@@ -1,4 +1,4 @@
-#include "core/data/weights.h"
+#include "core/data/tensor_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,6 @@
 
 #include "core/data/npy.h"
 #include "core/data/safetensors.h"
-#include "core/data/tensor_folder.h"
 #include "core/graph/build/graph_builder.h"
 #include "core/io/file.h"
 #include "tests/core/data/memory_source.h"
