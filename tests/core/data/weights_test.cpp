@@ -1,11 +1,10 @@
-#include "core/data/tensor_folder.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "core/data/npy.h"
 #include "core/data/safetensors.h"
+#include "core/data/tensor_folder.h"
 #include "core/graph/build/graph_builder.h"
 #include "core/io/file.h"
 #include "tests/core/data/memory_source.h"
