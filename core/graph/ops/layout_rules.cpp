@@ -81,7 +81,7 @@ std::optional<AxisLetters> transposed_axes(const OpReader& op) {
     const bool within = from >= 0 && from < static_cast<int>(in.size());
     out[i] = within ? in[static_cast<std::size_t>(from)] : AxisLetters::kMixed;
   }
-  result.inputs[0] = in;
+  if (op.has_input(0)) result.inputs[0] = in;
   set_outputs(result, out);
   return result;
 }
@@ -118,7 +118,8 @@ BatchRule side_by_side(std::int64_t default_axis, std::size_t first = 0, std::si
     const OpReader& op = flow.op;
     int axis = -1;
     for (std::size_t i = first; i < op.input_count() && axis < 0; i += step) axis = flow.axis(i);
-    bool follows = axis >= 0 && axis != op.axis("axis", default_axis, op.in(first).size());
+    if (axis < 0) return BatchAnswer();
+    bool follows = axis != op.axis("axis", default_axis, op.in(first).size());
     for (std::size_t i = first; i < op.input_count(); i += step)
       if (op.has_input(i)) follows = flow.requires_batch(i, axis) && follows;
     return flow.on_if(follows, axis);
@@ -202,8 +203,8 @@ std::optional<AxisLetters> gathered_axes(const OpReader& op) {
   AxisLetters result = all_mixed(op);
   result.inputs[0] = data;
   result.inputs[0][at] = AxisLetters::kMixed;
-  result.inputs[1] = all.substr(rank);
-  set_outputs(result, data.substr(0, at) + result.inputs[1] + data.substr(at + 1));
+  if (op.has_input(1)) result.inputs[1] = all.substr(rank);
+  set_outputs(result, data.substr(0, at) + all.substr(rank) + data.substr(at + 1));
   return result;
 }
 

@@ -82,7 +82,8 @@ BatchRule batch_by(AxesRule axes) {
       if (at >= letters->inputs[i].size()) return std::nullopt;
       batch_letter = letters->inputs[i][at];
     }
-    bool follows = batch_letter != 0 && batch_letter != AxisLetters::kMixed;
+    if (batch_letter == AxisLetters::kMixed) return std::nullopt;
+    bool follows = batch_letter != 0;
     for (std::size_t i = 0; i < letters->inputs.size(); ++i) {
       const std::size_t at = letters->inputs[i].find(batch_letter);
       const bool has = at != std::string::npos;
