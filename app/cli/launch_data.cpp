@@ -16,7 +16,6 @@
 #include "core/data/inputs.h"
 #include "core/data/safetensors.h"
 #include "core/data/tensor_folder.h"
-#include "core/data/weights.h"
 #include "core/plugin/load/tensor_files.h"
 
 namespace strato::cli {

@@ -11,7 +11,6 @@
 #include "core/base/error.h"
 #include "core/data/npy.h"
 #include "core/data/tensor_folder.h"
-#include "core/data/weights.h"
 #include "core/io/file.h"
 
 namespace strato::worker {

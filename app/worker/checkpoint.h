@@ -37,7 +37,7 @@ void save_checkpoint(const CheckpointRank& rank, std::int64_t step,
 std::int64_t resume_checkpoint(const CheckpointRank& rank, const std::string& name);
 
 // Fills the parameters that this rank holds from the weights that the job was staged with
-// (core/data/weights.h); of a split parameter its slice only is read. Throws InputError.
+// (core/data/tensor_folder.h); of a split parameter its slice only is read. Throws InputError.
 void load_weights(const CheckpointRank& rank);
 
 }  // namespace strato::worker

@@ -69,7 +69,9 @@ class InputCheck {
 
   void check_type() const {
     const DataType from = opened_.tensor().type;
-    if (widens(from, input_.type) || may_fit(from, input_.type)) return;
+    // Integers may fit nevertheless: i64 labels of a model that wants i32.
+    const bool integers = !is_floating(from) && !is_floating(input_.type);
+    if (integers || widens(from, input_.type)) return;
     fail(fmt::format("has elements of type {} instead of {}", name_of(from), name_of(input_.type)),
          fmt::format("store it as {}", name_of(input_.type)));
   }

@@ -81,10 +81,6 @@ BoundInputs bind_inputs(const Graph& graph, const InputArrays& arrays);
 // range that their readers expect: all elements are looked at. Returns the number of samples.
 std::int64_t check_inputs(const Graph& graph, const BoundInputs& inputs);
 
-inline std::filesystem::path inputs_folder(const std::filesystem::path& job) {
-  return job / "inputs";
-}
-
 // Writes inputs/ into the job's folder: a file that needs no change becomes a link to it where the
 // file system has it, so it must stay as it is until the job ends.
 void stage_inputs(const std::filesystem::path& job, const Graph& graph, const BoundInputs& inputs,

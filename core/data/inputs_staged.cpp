@@ -15,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kFolder = "inputs";
 constexpr const char* kInputsFormat = "stratoscope-inputs";
 constexpr int kInputsVersion = 1;
 constexpr const char* kStageAgain = "stage the job again";
@@ -66,7 +67,7 @@ StagedInput open_staged(const fs::path& file, const Graph& graph, TensorId id,
 
 void stage_inputs(const fs::path& job, const Graph& graph, const BoundInputs& inputs,
                   std::int64_t samples) {
-  const fs::path folder = inputs_folder(job);
+  const fs::path folder = job / kFolder;
   std::error_code ignored;
   fs::remove_all(folder, ignored);
   make_folder(folder);
@@ -82,7 +83,7 @@ void stage_inputs(const fs::path& job, const Graph& graph, const BoundInputs& in
 }
 
 StagedInputs open_inputs(const fs::path& job, const Graph& graph) {
-  const fs::path folder = inputs_folder(job), file = folder / "index.json";
+  const fs::path folder = job / kFolder, file = folder / "index.json";
   const JsonView index = JsonView::parse(read_file(file), file.string());
   index.expect_format(kInputsFormat, kInputsVersion);
   StagedInputs staged;

@@ -90,8 +90,6 @@ bool widens(DataType from, DataType to) {
   return from == DataType::Bool || size_of(from) < size_of(to);
 }
 
-bool may_fit(DataType from, DataType to) { return !is_floating(from) && !is_floating(to); }
-
 std::int64_t integer_at(std::string_view elements, std::size_t index, DataType type) {
   return with_integer(type,
                       [&]<class T>(T) -> std::int64_t { return element_at<T>(elements, index); });

@@ -52,8 +52,6 @@ std::optional<DataType> type_called(std::string_view word, F word_of) {
 // Every value of `from` is one of `to`: a floating-point type as a wider one, an integer as a wider
 // one.
 bool widens(DataType from, DataType to);
-// Integers whose values may fit nevertheless: i64 labels of a model that wants i32.
-bool may_fit(DataType from, DataType to);
 
 // Converts whole elements. Nothing: an integer does not fit.
 std::optional<std::string> converted(std::string_view elements, DataType from, DataType to);

@@ -74,7 +74,8 @@ class ByteReader {
     return value;
   }
   bool at_end() const { return at_ == bytes_.size(); }
-  [[noreturn]] void damaged(const char* how) const;  // throws InputError
+  std::string_view rest() const { return bytes_.substr(at_); }  // not read yet
+  [[noreturn]] void damaged(const char* how) const;             // throws InputError
 
  private:
   std::string_view bytes_;

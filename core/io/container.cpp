@@ -21,6 +21,7 @@ struct Head {
   std::uint32_t version;
   std::string name;
   std::uint64_t size, stored;
+  std::string_view rest;  // behind the head
 };
 
 bool unfolds_too_far(std::uint64_t size, std::uint64_t stored) {
@@ -45,27 +46,23 @@ Head read_head(std::string_view bytes, const ContainerKind& kind, const std::str
   head.name = in.text();
   head.size = in.number<std::uint64_t>();
   head.stored = in.number<std::uint64_t>();
+  head.rest = in.rest();
   return head;
-}
-
-std::size_t bytes_of(const Head& head) {
-  return 2 * sizeof(std::uint8_t) + 2 * sizeof(std::uint32_t) + head.name.size() +
-         2 * sizeof(std::uint64_t);
 }
 
 // The stored value, when the sizes are those of the bytes, the digest theirs, and the kind ours.
 std::string_view checked(std::string_view bytes, const Head& head, const ContainerKind& kind,
                          const std::string& file) {
-  const std::string_view rest = bytes.substr(kContainerMagic.size() + bytes_of(head));
   const std::uint64_t tail = sizeof(Digest);
-  if (rest.size() < tail || rest.size() - tail < head.stored)
+  if (head.rest.size() < tail || head.rest.size() - tail < head.stored)
     kind.refuse_damaged(file, "it ends too early");
-  if (rest.size() - tail > head.stored) kind.refuse_damaged(file, "it has bytes behind its end");
+  if (head.rest.size() - tail > head.stored)
+    kind.refuse_damaged(file, "it has bytes behind its end");
   const std::string_view all = bytes.substr(0, bytes.size() - tail);
   if (digest_bytes(all) != bytes.substr(all.size()))
     kind.refuse_damaged(file, "its content does not match its digest");
   kind.check(file, head.name, head.version);
-  return rest.substr(0, head.stored);
+  return head.rest.substr(0, head.stored);
 }
 
 Json decoded(std::string_view cbor, const ContainerKind& kind, const std::string& file) {

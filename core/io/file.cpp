@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <utility>
 
 #include "core/base/error.h"
 
@@ -77,25 +76,20 @@ void write_into(const fs::path& path, const std::function<void(const PutPart&)>&
 class TemporaryFile {
  public:
   explicit TemporaryFile(const fs::path& target)
-      : target_(target), name_(target.string() + ".tmp-XXXXXX") {
-    handle_ = ::mkstemp(name_.data());
-    if (handle_ < 0)
+      : target_(target), name_(target.string() + ".tmp-XXXXXX"), handle_(::mkstemp(name_.data())) {
+    if (handle_.value < 0)
       fail(target_, "cannot be written", errno, "choose a folder that you may write to");
-    ::fchmod(handle_, 0644);
+    ::fchmod(handle_.value, 0644);
   }
   ~TemporaryFile() {
-    if (handle_ >= 0) ::close(handle_);
     if (!renamed_) ::unlink(name_.c_str());
   }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  void put(std::string_view part) { write_all(handle_, target_, part); }
+  void put(std::string_view part) { write_all(handle_.value, target_, part); }
 
   void rename() {
-    if (::fsync(handle_) != 0)
+    if (::fsync(handle_.value) != 0)
       fail(target_, "cannot be written", errno, "free some space and try again");
-    ::close(std::exchange(handle_, -1));
     if (::rename(name_.c_str(), target_.c_str()) != 0)
       fail(target_, "cannot be replaced", errno, "choose another file name");
     renamed_ = true;
@@ -104,7 +98,7 @@ class TemporaryFile {
  private:
   fs::path target_;
   std::string name_;
-  int handle_ = -1;
+  Handle handle_;
   bool renamed_ = false;
 };
 

@@ -14,6 +14,7 @@
 #include <OsiClpSolverInterface.hpp>
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 namespace strato {
 namespace {
@@ -126,6 +127,29 @@ void branch_and_bound(const LinearProgram& program, const IntegerSearch& search,
 }
 
 }  // namespace
+
+int LinearProgram::add_column(double least, double most, double price) {
+  lower.push_back(least);
+  upper.push_back(most);
+  cost.push_back(price);
+  return columns() - 1;
+}
+
+void LinearProgram::add_constraint(Terms terms, double least, double most) {
+  std::ranges::sort(terms);
+  Constraint& constraint = constraints.emplace_back(Constraint{{}, least, most});
+  for (const auto& [column, factor] : terms) {
+    if (!constraint.terms.empty() && constraint.terms.back().first == column)
+      constraint.terms.back().second += factor;
+    else
+      constraint.terms.emplace_back(column, factor);
+  }
+  std::erase_if(constraint.terms, [](const auto& term) { return term.second == 0; });
+}
+
+double LinearProgram::objective(const std::vector<double>& values) const {
+  return std::inner_product(cost.begin(), cost.end(), values.begin(), 0.0);
+}
 
 std::optional<std::vector<double>> solve_linear(const LinearProgram& program, int most_iterations) {
   ClpSimplex model;

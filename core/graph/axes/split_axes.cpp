@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "core/graph/ops/catalogue.h"
+
 namespace strato {
 namespace {
 
@@ -42,7 +44,62 @@ bool divides_inputs(const OpReader& op, const AxisLetters& letters, char letter,
   return true;
 }
 
+// ---- letters
+
+std::optional<AxisLetters> forward_letters(const OpReader& op) {
+  const OpRule* rule = find_rule(op->type);
+  if (!rule || !rule->axes) return std::nullopt;
+  auto letters = rule->axes(op);
+  if (!letters) return std::nullopt;
+  letters->outputs.resize(op.output_count());
+  for (std::size_t i = 0; i < op.output_count(); ++i)  // shapes come from files
+    if (letters->outputs[i].size() != op.out(i).size())
+      letters->outputs[i].assign(op.out(i).size(), AxisLetters::kMixed);
+  return letters;
+}
+
+// The letters of a tensor that a gradient op reads: those that it has in the forward op. One that
+// is not there is the gradient of an output: the first one of its shape that has none yet.
+std::string letters_read(const OpReader& forward, const AxisLetters& of, TensorId tensor,
+                         const Shape& shape, std::vector<bool>& taken) {
+  for (std::size_t i = 0; i < of.inputs.size(); ++i)
+    if (forward->inputs[i] == tensor) return of.inputs[i];
+  for (std::size_t i = 0; i < of.outputs.size(); ++i)
+    if (forward->outputs[i] == tensor) return of.outputs[i];
+  for (std::size_t i = 0; i < of.outputs.size(); ++i) {
+    if (taken[i] || forward.out(i) != shape) continue;
+    taken[i] = true;
+    return of.outputs[i];
+  }
+  return std::string(shape.size(), AxisLetters::kMixed);
+}
+
+std::optional<AxisLetters> gradient_letters(const OpReader& op) {
+  if (!op->forward.valid()) return std::nullopt;
+  const OpReader forward = op.forward();
+  const std::optional<AxisLetters> of = forward_letters(forward);
+  if (!of) return std::nullopt;
+  AxisLetters result;
+  std::vector<bool> taken(of->outputs.size(), false);
+  for (std::size_t i = 0; i < op.input_count(); ++i)
+    result.inputs.push_back(letters_read(forward, *of, op->inputs[i], op.in(i), taken));
+  const std::vector<std::int64_t> wrt = op->integers("wrt");
+  if (wrt.size() != op.output_count()) return std::nullopt;
+  for (const std::int64_t input : wrt) {
+    if (input < 0 || input >= static_cast<std::int64_t>(of->inputs.size())) return std::nullopt;
+    result.outputs.push_back(of->inputs[static_cast<std::size_t>(input)]);
+  }
+  return result;
+}
+
 }  // namespace
+
+std::optional<AxisLetters> axis_letters(const OpReader& op) {
+  for (std::size_t i = 0; i < op.input_count(); ++i)
+    if (op.in(i).size() > AxisLetters::kMostAxes) return std::nullopt;
+  if (op->attribute("wrt")) return gradient_letters(op);
+  return forward_letters(op);
+}
 
 std::vector<SplitAxis> split_axes(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/value/op_reader.h"
+#include "core/graph/rules/axis_letters.h"
 
 namespace strato {
 
@@ -28,14 +28,6 @@ std::vector<SplitAxis> split_axes(const Graph& graph, OpId op);
 // Returns the axis along which an output of an op is divided that is split along `axis` of its
 // first output; -1: the op cannot be split so.
 int split_output_axis(const Graph& graph, OpId op, std::size_t output, int axis);
-
-// An op in index notation: a letter for each axis of every input and output. Axes of one letter run
-// together: what an op makes at index i of the letter needs no more than index i of what carries
-// the letter. kMixed stands for an axis along which elements depend on each other.
-struct AxisLetters {
-  static constexpr char kMixed = '.';
-  std::vector<std::string> inputs, outputs;
-};
 
 // Returns the letters of a forward, loss or update op, or of a gradient op, whose letters follow
 // from its forward op's: the gradient of a tensor has the tensor's. Nothing: they are not known, or

@@ -28,10 +28,9 @@ bool is_result(const Graph& graph, TensorId id) {
 }
 
 bool ends_in_integers(const Graph& graph, TensorId id) {
+  const auto is_real = [&](TensorId output) { return is_floating(graph.tensor(output).type); };
   const auto makes_integers = [&](OpId reader) {
-    return std::ranges::none_of(graph.op(reader).outputs, [&](TensorId output) {
-      return is_floating(graph.tensor(output).type);
-    });
+    return std::ranges::none_of(graph.op(reader).outputs, is_real);
   };
   return is_computed(graph.tensor(id)) && std::ranges::all_of(graph.consumers(id), makes_integers);
 }
@@ -41,7 +40,6 @@ template <class F>
 Graph with_tensors(const Graph& graph, std::int64_t batch, F change) {
   GraphBuilder builder(graph.name(), batch, graph.name());
   for (Tensor tensor : graph.tensors()) {
-    tensor.producer = OpId();
     change(tensor);
     builder.add_tensor(std::move(tensor));
   }
@@ -60,10 +58,7 @@ bool is_changeable(DataType type) {
 
 GraphBuilder builder_with_tensors(const Graph& graph) {
   GraphBuilder builder(graph.name(), graph.batch());
-  for (Tensor tensor : graph.tensors()) {
-    tensor.producer = OpId();
-    builder.add_tensor(std::move(tensor));
-  }
+  for (const Tensor& tensor : graph.tensors()) builder.add_tensor(tensor);
   return builder;
 }
 

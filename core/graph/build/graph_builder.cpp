@@ -9,7 +9,6 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
-#include "core/graph/build/annotate.h"
 #include "core/graph/value/op_reader.h"
 
 namespace strato {
@@ -44,19 +43,16 @@ void check_shapes(const Tensors& tensors, const std::string& file) {
   }
 }
 
-void check_reference(TensorId id, const Tensors& tensors, const Op& op) {
-  CHECK(!id.valid() || id.index() < tensors.size(),
-        "op " + op.name + " names a tensor that is not");
-}
-
 void set_producers(const Ops& ops, Tensors& tensors, const std::string& file) {
   for (Tensor& tensor : tensors) tensor.producer = OpId();
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const Op& op = ops[OpId(i)];
-    for (const TensorId id : op.inputs) check_reference(id, tensors, op);
+    for (const TensorId id : op.inputs)
+      CHECK(!id.valid() || id.index() < tensors.size(),
+            "op " + op.name + " reads a tensor that is not");
     for (const TensorId id : op.outputs) {
-      CHECK(id.valid(), "op " + op.name + " has no tensor for an output");
-      check_reference(id, tensors, op);
+      CHECK(id.valid() && id.index() < tensors.size(),
+            "op " + op.name + " makes a tensor that is not");
       Tensor& tensor = tensors[id];
       const bool made =
           tensor.role == TensorRole::Activation || tensor.role == TensorRole::Gradient;
@@ -199,13 +195,8 @@ TensorId GraphBuilder::add_tensor(Tensor tensor) {
 }
 
 OpId GraphBuilder::add_op(Op op) {
-  const OpId id = ops_.next_id();
-  for (const TensorId output : op.outputs) {
-    CHECK(output.valid() && output.index() < tensors_.size(), "an op's output must be added first");
-    tensors_[output].producer = id;
-  }
   ops_.push_back(std::move(op));
-  return id;
+  return OpId(ops_.size() - 1);
 }
 
 Graph GraphBuilder::build() && {
@@ -215,16 +206,18 @@ Graph GraphBuilder::build() && {
   set_producers(ops_, tensors_, file_);
   const std::vector<OpId> order = topological_order(ops_, tensors_, file_);
 
+  ops_ = reordered(std::move(ops_), order);
+  make_names_unique(ops_, [](const Op& op) { return op.type.empty() ? "op" : op.type; });
+  make_names_unique(tensors_, [](const Tensor&) { return "tensor"; });
+  for (std::size_t i = 0; i < ops_.size(); ++i)
+    for (const TensorId id : ops_[OpId(i)].outputs) tensors_[id].producer = OpId(i);
+  annotate();
+
   Graph graph;
   graph.name_ = std::move(name_);
   graph.batch_ = batch_;
-  graph.ops_ = reordered(std::move(ops_), order);
+  graph.ops_ = std::move(ops_);
   graph.tensors_ = std::move(tensors_);
-  make_names_unique(graph.ops_, [](const Op& op) { return op.type.empty() ? "op" : op.type; });
-  make_names_unique(graph.tensors_, [](const Tensor&) { return "tensor"; });
-  for (std::size_t i = 0; i < graph.ops_.size(); ++i)
-    for (const TensorId id : graph.ops_[OpId(i)].outputs) graph.tensors_[id].producer = OpId(i);
-  annotate(graph.ops_, graph.tensors_, batch_, file_);
   graph.index();
   graph.digest_ = digest_of_graph(graph);
   return graph;

@@ -1,5 +1,4 @@
-// Makes a graph: ops and tensors in any order, checked and annotated at the end.
-// It is not thread safe; the graph that it makes is immutable.
+// Makes a graph. Not thread-safe; the graph that it makes is immutable.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +15,9 @@ class GraphBuilder {
   // `file` is used in error messages.
   GraphBuilder(std::string name, std::int64_t batch, std::string file = {});
 
-  // A tensor's producer is set by add_op; role, type and shape must be final before build().
-  // `batch` of an Input or a Constant that carries the samples on an axis other than the first is
-  // set by the caller; an Input's first axis is the batch when its extent is the batch size.
+  // Producers are set by build(); role, type and shape must be final before. `batch` of an Input or
+  // a Constant that carries the samples on an axis other than the first is set by the caller; an
+  // Input's first axis is the batch when its extent is the batch size.
   TensorId add_tensor(Tensor tensor);
   OpId add_op(Op op);  // the id is valid in this builder only: build() renumbers
   Tensor& tensor(TensorId id) { return tensors_[id]; }
@@ -35,6 +34,8 @@ class GraphBuilder {
   Graph build() &&;
 
  private:
+  void annotate();
+
   std::string name_, file_;
   std::int64_t batch_;
   IdVector<OpId, Op> ops_;

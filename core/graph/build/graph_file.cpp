@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <numeric>
 #include <type_traits>
 
 #include "core/base/error.h"
@@ -91,67 +92,54 @@ Json ops_json(const IdVector<OpId, Op>& ops) {
           {"attributes", attributes}};
 }
 
-// A column as it is read, one number after the other.
 template <class T>
-class Column {
- public:
-  Column(const JsonView& view, std::size_t count) : view_(view), values_(unpacked<T>(view)) {
-    if (values_.size() != count) view.fail("is of another length than the names", kRemedy);
-  }
-  T operator[](std::size_t i) const { return values_[i]; }
-  T enumerated(std::size_t i, T last) const {  // of an enumeration that starts at 0
-    if (values_[i] > last) fail("a value is out of range");
-    return values_[i];
-  }
-  template <class I>
-  I id(std::size_t i, std::size_t count) const {  // -1: none
-    const auto value = values_[i];
-    if (value < -1 || (value >= 0 && static_cast<std::size_t>(value) >= count))
-      fail("a reference is out of range");
-    return value < 0 ? I() : I(static_cast<std::size_t>(value));
-  }
-  [[noreturn]] void fail(const char* problem) const { view_.fail(problem, kRemedy); }
+std::vector<T> numbers_in(const JsonView& view, std::size_t count) {
+  std::vector<T> numbers = unpacked<T>(view);
+  if (numbers.size() != count) view.fail("is of another length than the names", kRemedy);
+  return numbers;
+}
 
- private:
-  JsonView view_;
-  std::vector<T> values_;
-};
+template <class E>
+std::vector<E> enums_in(const JsonView& view, std::size_t count, E last) {  // from 0 to `last`
+  std::vector<E> values = numbers_in<E>(view, count);
+  const auto is_above = [last](E value) { return value > last; };
+  if (std::ranges::any_of(values, is_above)) view.fail("a value is out of range", kRemedy);
+  return values;
+}
 
-// Lists as they are read, one after the other.
 template <class T>
-class ListColumn {
- public:
-  ListColumn(const JsonView& view, std::size_t count)
-      : view_(view),
-        counts_(unpacked<std::uint32_t>(view.at("counts"))),
-        values_(unpacked<T>(view.at("values"))) {
-    std::uint64_t all = 0;
-    for (const std::uint32_t each : counts_) all += each;
-    if (counts_.size() != count || all != values_.size())
-      view.fail("has counts that do not fit", kRemedy);
+std::vector<std::vector<T>> lists_in(const JsonView& view, std::size_t count) {
+  const auto counts = unpacked<std::uint32_t>(view.at("counts"));
+  const auto values = unpacked<T>(view.at("values"));
+  const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  if (counts.size() != count || all != values.size())
+    view.fail("has counts that do not fit", kRemedy);
+  std::vector<std::vector<T>> lists;
+  auto begin = values.begin();
+  for (const std::uint32_t size : counts) {
+    lists.emplace_back(begin, begin + size);
+    begin += size;
   }
-  std::vector<T> next() {
-    const auto begin = values_.begin() + static_cast<std::ptrdiff_t>(at_);
-    at_ += counts_[list_++];
-    return {begin, values_.begin() + static_cast<std::ptrdiff_t>(at_)};
-  }
-  std::vector<TensorId> next_ids(std::size_t tensors, bool may_be_none) {
-    std::vector<TensorId> ids;
-    for (const T value : next()) {
-      const bool none = value == -1 && may_be_none;
-      if (!none && (value < 0 || static_cast<std::size_t>(value) >= tensors))
-        view_.fail("a reference is out of range", kRemedy);
-      ids.push_back(none ? TensorId() : TensorId(static_cast<std::size_t>(value)));
-    }
-    return ids;
-  }
+  return lists;
+}
 
- private:
-  JsonView view_;
-  std::vector<std::uint32_t> counts_;
-  std::vector<T> values_;
-  std::size_t list_ = 0, at_ = 0;
-};
+template <class I>
+I id_in(const JsonView& view, std::int32_t value, std::size_t count, bool may_be_none) {
+  if (value == -1 && may_be_none) return I();
+  if (value < 0 || static_cast<std::size_t>(value) >= count)
+    view.fail("a reference is out of range", kRemedy);
+  return I(static_cast<std::size_t>(value));
+}
+
+std::vector<std::vector<TensorId>> ids_in(const JsonView& view, std::size_t count,
+                                          std::size_t tensors, bool may_be_none) {
+  std::vector<std::vector<TensorId>> result;
+  for (const auto& list : lists_in<std::int32_t>(view, count)) {
+    std::vector<TensorId>& ids = result.emplace_back();
+    for (const auto value : list) ids.push_back(id_in<TensorId>(view, value, tensors, may_be_none));
+  }
+  return result;
+}
 
 // Without a view of each: there are as many as ops and tensors.
 std::vector<std::string> texts_in(const JsonView& view) {
@@ -175,24 +163,23 @@ Attribute attribute_from(const JsonView& view) {
   return list;
 }
 
-std::size_t add_tensors(const JsonView& view, GraphBuilder& builder) {
+void add_tensors(const JsonView& view, GraphBuilder& builder) {
   const std::vector<std::string> names = texts_in(view.at("names"));
   const std::size_t count = names.size();
-  const Column<DataType> types(view.at("types"), count);
-  const Column<TensorRole> roles(view.at("roles"), count);
-  const Column<BatchKind> kinds(view.at("kinds"), count);
-  const Column<std::int32_t> axes(view.at("axes"), count);
-  ListColumn<std::int64_t> shapes(view.at("shapes"), count);
+  const auto types = enums_in(view.at("types"), count, DataType::Bool);
+  const auto roles = enums_in(view.at("roles"), count, TensorRole::Gradient);
+  const auto kinds = enums_in(view.at("kinds"), count, BatchKind::Partial);
+  const auto axes = numbers_in<std::int32_t>(view.at("axes"), count);
+  auto shapes = lists_in<std::int64_t>(view.at("shapes"), count);
   for (std::size_t i = 0; i < count; ++i) {
+    if (axes[i] < -1 || axes[i] >= static_cast<std::int32_t>(shapes[i].size()))
+      view.at("axes").fail("an axis is out of range", kRemedy);
     Tensor tensor;
     tensor.name = names[i];
-    tensor.type = types.enumerated(i, DataType::Bool);
-    tensor.role = roles.enumerated(i, TensorRole::Gradient);
-    tensor.shape = shapes.next();
-    tensor.batch.kind = kinds.enumerated(i, BatchKind::Partial);
-    tensor.batch.axis = axes[i];
-    if (axes[i] < -1 || axes[i] >= static_cast<std::int32_t>(tensor.shape.size()))
-      axes.fail("an axis is out of range");
+    tensor.type = types[i];
+    tensor.role = roles[i];
+    tensor.shape = std::move(shapes[i]);
+    tensor.batch = {kinds[i], axes[i]};
     builder.add_tensor(std::move(tensor));
   }
   for (const JsonView& data : view.at("data").items()) {
@@ -200,16 +187,17 @@ std::size_t add_tensors(const JsonView& view, GraphBuilder& builder) {
     builder.tensor(TensorId(static_cast<std::size_t>(index))).data =
         std::make_shared<const std::string>(data.at("elements").bytes());
   }
-  return count;
 }
 
-void add_ops(const JsonView& view, std::size_t tensors, GraphBuilder& builder) {
+void add_ops(const JsonView& view, GraphBuilder& builder) {
   const std::vector<std::string> names = texts_in(view.at("names")),
                                  types = texts_in(view.at("types"));
   const std::size_t count = names.size();
-  const Column<Phase> phases(view.at("phases"), count);
-  const Column<std::int32_t> forwards(view.at("forwards"), count);
-  ListColumn<std::int32_t> inputs(view.at("inputs"), count), outputs(view.at("outputs"), count);
+  const auto phases = enums_in(view.at("phases"), count, Phase::Update);
+  const JsonView forward = view.at("forwards");
+  const auto forwards = numbers_in<std::int32_t>(forward, count);
+  auto inputs = ids_in(view.at("inputs"), count, builder.tensor_count(), true);
+  auto outputs = ids_in(view.at("outputs"), count, builder.tensor_count(), false);
   const std::vector<JsonView> attributes = view.at("attributes").items();
   if (types.size() != count || attributes.size() != count)
     view.fail("has lists of different lengths", kRemedy);
@@ -217,10 +205,10 @@ void add_ops(const JsonView& view, std::size_t tensors, GraphBuilder& builder) {
     Op op;
     op.name = names[i];
     op.type = types[i];
-    op.phase = phases.enumerated(i, Phase::Update);
-    op.forward = forwards.id<OpId>(i, count);
-    op.inputs = inputs.next_ids(tensors, true);
-    op.outputs = outputs.next_ids(tensors, false);
+    op.phase = phases[i];
+    op.forward = id_in<OpId>(forward, forwards[i], count, true);
+    op.inputs = std::move(inputs[i]);
+    op.outputs = std::move(outputs[i]);
     for (const auto& [key, value] : attributes[i].members())
       op.attributes.emplace_back(key, attribute_from(value));
     builder.add_op(std::move(op));
@@ -241,8 +229,8 @@ Graph parse_graph(std::string_view bytes, const std::string& file) {
   if (!is_container(bytes)) throw InputError(file, "", "is not a stored graph", kRemedy);
   const JsonView root = read_container(bytes, kKind, file).value;
   GraphBuilder builder(root.at("name").string(), root.at("batch").integer(), file);
-  const std::size_t tensors = add_tensors(root.at("tensors"), builder);
-  add_ops(root.at("ops"), tensors, builder);
+  add_tensors(root.at("tensors"), builder);
+  add_ops(root.at("ops"), builder);
   return std::move(builder).build();
 }
 

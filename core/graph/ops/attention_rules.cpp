@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/graph/rules/shape_rules.h"
-
 namespace strato {
 namespace {
 
@@ -23,21 +21,6 @@ using HeadsRule = Heads (*)(const OpReader&);
 std::int64_t heads_of(const OpReader& op, std::string_view attribute) {
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
   return std::clamp<std::int64_t>(op->integer(attribute, 1), 1, kMost);
-}
-
-// Samples first in all that carries them; masks and what is else may be whole.
-BatchRule samples_first(InputSet always) {
-  return [always](BatchFlow& flow) {
-    bool follows = flow.axis(0) == 0;
-    for (std::size_t i = 1; i < flow.op.input_count(); ++i) {
-      if (!flow.op.has_input(i)) continue;
-      if (contains(always, i)) follows = flow.requires_batch(i, 0) && follows;
-      follows = follows && flow.axis(i) <= 0;
-    }
-    for (std::size_t i = 1; follows && i < flow.op.output_count(); ++i)
-      if (extent(flow.op.out(i), 0) == extent(flow.op.out(), 0)) flow.set(i, flow.on(0));
-    return flow.on_if(follows, 0);
-  };
 }
 
 std::int64_t past_of(const OpReader& op, std::size_t input) {
@@ -120,7 +103,7 @@ OpRule attention(ShapeRule shape, FlopsRule flops, InputSet samples) {
   return {.family = OpFamily::MatMul,
           .shape = std::move(shape),
           .flops = std::move(flops),
-          .batch = samples_first(samples),
+          .batch = samples_first(samples, all_inputs),
           .gradient = attention_gradient,
           .differentiable = inputs({0, 1, 2, 3}),
           .gradient_work = 2};
@@ -142,26 +125,23 @@ std::vector<std::int64_t> projected(const OpReader& op) {
 
 std::size_t past_input(const OpReader& op) { return op->type == "QAttention" ? 8 : 4; }
 
-double projecting_flops(const OpReader& op) {
-  const std::int64_t heads = heads_of(op, "num_heads");
-  const auto sizes = projected(op);
+Heads projected_heads(const OpReader& op) {
   const Shape &in = op.in(0), &past = op.in(past_input(op));
-  const std::int64_t positions = extent(in, 1);
+  const std::int64_t heads = heads_of(op, "num_heads"), positions = extent(in, 1);
+  const auto sizes = projected(op);
   const std::int64_t keys = added(positions, past.size() == 5 ? past[3] : 0);
-  const Heads each = {extent(in, 0),    positions,       keys, heads, heads,
-                      sizes[0] / heads, sizes[2] / heads};
-  return 2 * product(in) * double(extent(op.in(1), -1)) + each.flops();
+  return {extent(in, 0), positions, keys, heads, heads, sizes[0] / heads, sizes[2] / heads};
+}
+
+double projecting_flops(const OpReader& op) {
+  return 2 * product(op.in(0)) * double(extent(op.in(1), -1)) + projected_heads(op).flops();
 }
 
 TensorTypes projecting_shape(const OpReader& op) {
-  const std::int64_t heads = heads_of(op, "num_heads");
-  const auto sizes = projected(op);
-  const Shape &in = op.in(0), &past = op.in(past_input(op));
+  const Heads heads = projected_heads(op);
   const DataType type = op.input(0).type;
-  const std::int64_t positions = extent(in, 1);
-  Shape present = {2, extent(in, 0), heads, positions, sizes[0] / heads};
-  if (past.size() == 5) present = {past[0], past[1], past[2], added(past[3], positions), past[4]};
-  return {{type, {extent(in, 0), positions, sizes[2]}}, {type, present}};
+  return {{type, {heads.batch, heads.queries, projected(op)[2]}},
+          {type, {2, heads.batch, heads.count, heads.keys, heads.size}}};
 }
 
 BatchAnswer projecting_batch(BatchFlow& flow) {
@@ -199,7 +179,7 @@ OpRule embedding() {
   return {.min_inputs = 4,
           .shape = embedded_shape,
           .flops = per_element(kNormalization + 2),
-          .batch = samples_first(0),
+          .batch = samples_first(0, all_inputs),
           .gradient = gradients({{"GradWords", "grad_words", 2, {x(0)}},
                                  {"GradPositions", "grad_positions", 3, {}},
                                  {"GradSegments", "grad_segments", 4, {x(1)}},
@@ -225,7 +205,7 @@ OpRules attention_rules() {
       {{"RotaryEmbedding"},
        {.min_inputs = 3,
         .flops = per_element(kRotation),
-        .batch = samples_first(0),
+        .batch = samples_first(0, all_inputs),
         .gradient = gradient({x(1), x(2), x(3)})}},
   };
 }

@@ -11,10 +11,7 @@
 #include "core/graph/ops/layer_rules.h"
 #include "core/graph/ops/layout_rules.h"
 #include "core/graph/ops/product_rules.h"
-#include "core/graph/ops/quantized_rules.h"
 #include "core/graph/ops/sampling_rules.h"
-#include "core/graph/ops/statistic_rules.h"
-#include "core/graph/rules/shape_rules.h"
 
 namespace strato {
 namespace {
@@ -25,7 +22,7 @@ using Tensors = IdVector<TensorId, Tensor>;
 std::map<std::string_view, OpRule> all_rules() {
   std::map<std::string_view, OpRule> rules;
   for (const auto family : {attention_rules, elementwise_rules, layer_rules, layout_rules,
-                            product_rules, quantized_rules, sampling_rules, statistic_rules}) {
+                            product_rules, sampling_rules}) {
     for (const auto& [types, rule] : family())
       for (const std::string_view type : types) rules.emplace(type, rule);
   }

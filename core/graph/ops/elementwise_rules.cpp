@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/graph/rules/shape_rules.h"
-
 namespace strato {
 namespace {
 
@@ -12,9 +10,17 @@ constexpr double cheap = 1, costly = 10;
 
 OpRule unary(double flops, GradientRule gradient_rule) {
   return {.family = OpFamily::Elementwise,
+          .axes = aligned_axes,
           .flops = per_element(flops),
           .batch = batch_aligned,
           .gradient = std::move(gradient_rule)};
+}
+
+// Scales may belong to an axis that only an attribute tells.
+OpRule quantization() {
+  OpRule rule = unary(2, nullptr);
+  rule.axes = nullptr;
+  return rule;
 }
 
 OpRule binary(double flops, Linearity linear, GradientRule gradient_rule) {
@@ -57,14 +63,6 @@ OpRule dropout() {
   return rule;
 }
 
-OpRule leaky() {  // the slope is the second input
-  OpRule rule = unary(2, gradients({{"GradInput", "grad_input", 0, {x(0), x(1)}},
-                                    {"GradWeight", "grad_weight", 1, {x(0)}}}));
-  rule.min_inputs = 2;
-  rule.differentiable = inputs({0, 1});
-  return rule;
-}
-
 OpRule linear(ShapeRule shape) {
   OpRule rule = unary(cheap, gradient());
   rule.shape = std::move(shape);
@@ -98,6 +96,85 @@ OpRule where() {
   return rule;
 }
 
+// Of two quantised tensors: the second is behind the first's scale and zero point. Both with
+// samples, or the second without.
+OpRule quantized_binary() {
+  constexpr std::size_t second = 3;
+  return {.min_inputs = second + 1,
+          .shape =
+              [](const OpReader& op) {
+                return typed_like_first(op, broadcast_shape(op.in(0), op.in(second)));
+              },
+          .flops = per_element(3),
+          .batch =
+              [](BatchFlow& flow) {
+                const int axis = flow.axis(0);
+                const bool alike = flow.op.in(0).size() == flow.op.in(second).size();
+                const bool fits =
+                    alike ? axis >= 0 && flow.requires_batch(second, axis) : flow.axis(second) < 0;
+                return flow.on_if(axis >= 0 && fits, axis);
+              }};
+}
+
+OpRule quantized_alike(double flops, MixesAxis mixes = nullptr) {
+  return {.flops = per_element(flops), .batch = batch_kept(std::move(mixes))};
+}
+
+// ---- reductions
+
+Shape reduced_shape(const OpReader& op) {
+  return without(op.in(0), reduced_axes(op), op->integer("keepdims", 1) != 0);
+}
+
+std::optional<AxisLetters> reduced_letters(const OpReader& op) {
+  const std::size_t rank = op.in(0).size();
+  if (op.has_input(1) && !op.constant(1)) return std::nullopt;
+  const std::vector<int> axes = reduced_axes(op);
+  AxisLetters result = all_mixed(op);
+  result.inputs[0] = letters_of(rank);
+  std::string out;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const bool reduced = std::ranges::count(axes, static_cast<int>(i)) > 0;
+    if (!reduced || op->integer("keepdims", 1) != 0)
+      out += reduced ? AxisLetters::kMixed : result.inputs[0][i];
+  }
+  set_outputs(result, out);
+  return result;
+}
+
+OpRule reduction(bool sums, Linearity linear, std::vector<Saved> reads) {
+  return {.family = OpFamily::Reduction,
+          .shape = [](const OpReader& op) -> TensorTypes {
+            if (op.has_input(1) && !op.constant(1)) return {};
+            return typed_like_first(op, reduced_shape(op));
+          },
+          .axes = reduced_letters,
+          .flops = per_input_element(1),
+          .batch = batch_reduced(sums),
+          .linear = linear,
+          .gradient = gradient(std::move(reads))};
+}
+
+OpRule arg_reduction() {
+  OpRule rule = reduction(false, Linearity::None, {});
+  rule.shape = [](const OpReader& op) -> TensorTypes {
+    return {{DataType::I64, reduced_shape(op)}};
+  };
+  rule.gradient = nullptr;
+  return rule;
+}
+
+OpRule cumulative_sum() {
+  return {.family = OpFamily::Reduction,
+          .flops = per_element(1),
+          .batch = batch_kept([](const OpReader& op, int axis) {
+            const auto along = op.constant(1);
+            return along && !along->empty() && wrap_axis(along->front(), op.in(0).size()) == axis;
+          }),
+          .linear = Linearity::Joint,
+          .gradient = gradient()};
+}
+
 }  // namespace
 
 OpRules elementwise_rules() {
@@ -108,7 +185,7 @@ OpRules elementwise_rules() {
       {{"Abs", "Clip", "ThresholdedRelu"}, unary(cheap, of_input)},
       {{"BitwiseNot", "Ceil", "Floor", "Round", "Sign"}, unary(cheap, nullptr)},
       {{"Reciprocal", "Relu", "Sqrt"}, unary(cheap, of_output)},
-      {{"DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"}, unary(2, nullptr)},
+      {{"DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"}, quantization()},
       {{"HardSigmoid", "Shrink", "Softsign"}, unary(2, of_input)},
       {{"LeakyRelu"}, unary(2, of_output)},
       {{"HardSwish"}, unary(3, of_input)},
@@ -121,7 +198,10 @@ OpRules elementwise_rules() {
       {{"CastLike", "Neg"}, linear(nullptr)},
       {{"Cast"}, linear(cast_shape)},
       {{"Dropout"}, dropout()},
-      {{"PRelu"}, leaky()},
+      {{"PRelu"},
+       binary(2, None,
+              gradients({{"GradInput", "grad_input", 0, {x(0), x(1)}},
+                         {"GradWeight", "grad_weight", 1, {x(0)}}}))},
       {{"IsInf", "IsNaN", "Not"}, predicate(1)},
       {{"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Or", "Xor"},
        predicate(2)},
@@ -136,6 +216,18 @@ OpRules elementwise_rules() {
       {{"Max", "Min"}, variadic(None, extreme_gradient)},
       {{"Mean"}, variadic(Joint, gradient())},
       {{"Where"}, where()},
+      {{"Bernoulli"}, unary(2, nullptr)},
+      {{"QLinearAdd", "QLinearMul"}, quantized_binary()},
+      {{"QLinearLeakyRelu"}, quantized_alike(3)},
+      {{"QLinearSigmoid"}, quantized_alike(12)},
+      {{"QLinearSoftmax"}, quantized_alike(15, mixes_along(-1))},
+
+      {{"ArgMax", "ArgMin"}, arg_reduction()},
+      {{"CumSum"}, cumulative_sum()},
+      {{"ReduceL1", "ReduceSumSquare"}, reduction(true, None, {x(0)})},
+      {{"ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMin", "ReduceProd"},
+       reduction(false, None, {x(0), y(0)})},
+      {{"ReduceMean", "ReduceSum"}, reduction(true, Joint, {})},
   };
 }
 

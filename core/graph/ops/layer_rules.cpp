@@ -2,14 +2,85 @@
 
 #include <algorithm>
 
-#include "core/graph/rules/shape_rules.h"
-
 namespace strato {
 namespace {
+
+// ---- normalisations and softmax
+
+// Statistics are of each channel (axis 1) over the samples, or over each sample of them.
+AxesRule channel_axes(bool over_samples) {
+  const auto like_first = kept_axes(
+      [=](const OpReader&, int axis) { return axis >= 2 || (axis == 0 && over_samples); });
+  return [=](const OpReader& op) {
+    auto result = like_first(op);
+    const std::string channel = letters_of(2).substr(1);
+    for (std::size_t i = 1; i < result->inputs.size(); ++i)
+      if (result->inputs[i].size() == 1) result->inputs[i] = channel;
+    for (std::string& output : result->outputs)
+      if (output.size() == 1) output = channel;
+    return result;
+  };
+}
+
+OpRule normalization(double flops, InputSet differentiable, BatchRule batch = nullptr,
+                     AxesRule axes = nullptr) {
+  return {.family = OpFamily::Normalization,
+          .axes = std::move(axes),
+          .flops = per_element(flops),
+          .batch = std::move(batch),
+          .gradient = gradient({x(0), x(1)}),
+          .differentiable = differentiable,
+          .side_outputs = true};
+}
+
+OpRule softmax(GradientRule gradient_rule) {
+  return keeping_axes({.family = OpFamily::Softmax,
+                       // maximum, subtract, exponent (10), sum and divide
+                       .flops = per_element(13),
+                       .gradient = std::move(gradient_rule)},
+                      mixes_along(-1));
+}
+
+// x, residual, scale, shift (com.microsoft): the sum of the first two is normalised, and is the
+// last of the outputs.
+OpRule skip_normalization() {
+  const auto batch = [](BatchFlow& flow) {
+    const int axis = flow.axis(0);
+    return flow.on_if(axis >= 0 && axis < 2 && flow.requires_batch(1, axis), axis);
+  };
+  OpRule rule = normalization(9, inputs({0, 1, 2, 3}), batch, kept_axes(mixes_from_axis, 2));
+  rule.min_inputs = 3;
+  rule.shape = [](const OpReader& op) -> TensorTypes {
+    const TensorType sum = {op.input(0).type, op.in(0)};
+    TensorType statistic = {DataType::F32, op.in(0)};
+    if (!statistic.shape.empty()) statistic.shape.back() = 1;
+    return {sum, statistic, statistic, sum};
+  };
+  rule.gradient = gradient({x(0), x(1), x(2)});
+  return rule;
+}
+
+OpRule local_response() {
+  OpRule rule = normalization(0, inputs({0}), batch_kept(mixes_all_but_first));
+  rule.flops = [](const OpReader& op) {
+    return op.elements() * (2 * static_cast<double>(op->integer("size", 5)) + 12);
+  };
+  rule.gradient = gradient({x(0), y(0)});
+  return rule;
+}
+
+// ---- pooling
+
+// Indices of several outputs count across the channels.
+std::optional<AxisLetters> pooled_axes(const OpReader& op) {
+  if (op.output_count() > 1) return std::nullopt;
+  return kept_axes([](const OpReader&, int axis) { return axis >= 2; })(op);
+}
 
 OpRule pooling(ShapeRule shape, FlopsRule flops, bool side_outputs, std::vector<Saved> reads) {
   return {.family = OpFamily::Pooling,
           .shape = std::move(shape),
+          .axes = pooled_axes,
           .flops = std::move(flops),
           .batch = batch_kept(mixes_all_but_first),
           .gradient = gradient(std::move(reads)),
@@ -25,6 +96,28 @@ OpRule window_pooling(std::vector<Saved> reads) {
 
 OpRule global_pooling(std::vector<Saved> reads) {
   return pooling(shape_global_pool, per_input_element(1), false, std::move(reads));
+}
+
+// x [samples, channels, height, width], regions [regions, 4], their samples
+OpRule region_pooling() {
+  return {.family = OpFamily::Pooling,
+          .min_inputs = 2,
+          .shape =
+              [](const OpReader& op) {
+                auto pooled = op->integers("pooled_shape");
+                if (pooled.size() != 2)
+                  pooled = {op->integer("output_height", 1), op->integer("output_width", 1)};
+                return typed_like_first(
+                    op, {extent(op.in(1), 0), extent(op.in(0), 1), pooled[0], pooled[1]});
+              },
+          .flops = per_element(32),
+          .gradient = gradient({x(1), x(2)})};
+}
+
+OpRule quantized_pooling(ShapeRule shape) {
+  OpRule rule = pooling(std::move(shape), per_input_element(1), false, {});
+  rule.gradient = nullptr;
+  return rule;
 }
 
 // ---- recurrent layers. Inputs: X, W, R, B, lengths, initial state(s).
@@ -112,10 +205,30 @@ void cross_entropy_gradient(GradientWriter& writer) {
   gradient({writer.forward().has_output(1) ? y(1) : x(0), x(1)})(writer);
 }
 
-OpRule loss(double flops, ShapeRule shape, BatchRule batch, GradientRule gradient_rule) {
+// The loss itself is a sum; its gradient is made element by element, or class vector by class
+// vector.
+std::optional<AxisLetters> class_loss_axes(const OpReader& op) {
+  AxisLetters result = all_mixed(op);
+  const std::size_t rank = op.in(0).size();
+  const int classes = op.axis("axis", 1, rank);
+  result.inputs[0] = letters_of(rank, [=](int axis) { return axis == classes; });
+  std::string labels = result.inputs[0];
+  std::erase(labels, AxisLetters::kMixed);
+  if (result.inputs.size() > 1 && result.inputs[1].size() == labels.size())
+    result.inputs[1] = labels;
+  for (std::string& output : result.outputs) {
+    if (output.size() == rank && rank > 0) output = result.inputs[0];
+    if (output.size() == labels.size()) output = labels;
+  }
+  return result;
+}
+
+OpRule loss(double flops, ShapeRule shape, AxesRule axes, BatchRule batch,
+            GradientRule gradient_rule) {
   return {.family = OpFamily::Loss,
           .min_inputs = 2,
           .shape = std::move(shape),
+          .axes = std::move(axes),
           .flops = per_input_element(flops),
           .batch = std::move(batch),
           .gradient = std::move(gradient_rule),
@@ -123,26 +236,51 @@ OpRule loss(double flops, ShapeRule shape, BatchRule batch, GradientRule gradien
 }
 
 OpRule update(std::size_t inputs, double flops) {
-  return {.family = OpFamily::Update, .min_inputs = inputs, .flops = per_input_element(flops)};
+  return {.family = OpFamily::Update,
+          .min_inputs = inputs,
+          .axes = kept_axes(nullptr, SIZE_MAX),
+          .flops = per_input_element(flops)};
 }
 
 }  // namespace
 
 OpRules layer_rules() {
+  const InputSet scale_and_shift = inputs({0, 1, 2}), scale_only = inputs({0, 1});
+  const MixesAxis mixes_channels = [](const OpReader&, int axis) { return axis == 1; };
+  const BatchRule first = batch_kept(mixes_all_but_first);
   return {
+      // Inputs 3 and 4, the running mean and variance, are not trained.
+      {{"BatchNormalization"},
+       normalization(5, scale_and_shift, batch_kept(mixes_channels), channel_axes(true))},
+      {{"GroupNormalization"}, normalization(8, scale_and_shift, first)},
+      {{"InstanceNormalization"}, normalization(8, scale_and_shift, first, channel_axes(false))},
+      {{"LayerNormalization"}, keeping_axes(normalization(8, scale_and_shift), mixes_from_axis)},
+      {{"RMSNormalization", "SimplifiedLayerNormalization"},
+       keeping_axes(normalization(5, scale_only), mixes_from_axis)},
+      {{"LpNormalization"}, keeping_axes(normalization(4, inputs({0})), mixes_along(-1))},
+      {{"MeanVarianceNormalization"}, normalization(6, inputs({0}), first)},
+      {{"LRN"}, local_response()},
+      {{"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}, skip_normalization()},
+      {{"Hardmax"}, softmax(nullptr)},
+      {{"LogSoftmax", "Softmax"}, softmax(gradient({y(0)}))},
       {{"AveragePool"}, window_pooling({})},
       {{"LpPool", "MaxPool"}, window_pooling({x(0), y(0)})},
       {{"GlobalAveragePool"}, global_pooling({})},
       {{"GlobalLpPool", "GlobalMaxPool"}, global_pooling({x(0), y(0)})},
+      {{"MaxRoiPool", "RoiAlign"}, region_pooling()},
+      {{"QLinearAveragePool"}, quantized_pooling(shape_pool)},
+      {{"QLinearGlobalAveragePool"}, quantized_pooling(shape_global_pool)},
       {{"GRU"}, recurrent(4)},   // three gates, the candidate's hidden part
       {{"LSTM"}, recurrent(5)},  // four gates, the cell state
       {{"RNN"}, recurrent(1)},
-      {{"MeanSquaredLoss"}, loss(3, scalar, value_loss_batch, gradient({x(0), x(1)}))},
+      {{"MeanSquaredLoss"},
+       loss(3, scalar, aligned_axes, value_loss_batch, gradient({x(0), x(1)}))},
       {{"NegativeLogLikelihoodLoss"},
-       loss(1, class_loss_shape, class_loss_batch, gradient({x(1)}))},
-      {{"SoftmaxCrossEntropy"}, loss(14, scalar, class_loss_batch, cross_entropy_gradient)},
+       loss(1, class_loss_shape, class_loss_axes, class_loss_batch, gradient({x(1)}))},
+      {{"SoftmaxCrossEntropy"},
+       loss(14, scalar, class_loss_axes, class_loss_batch, cross_entropy_gradient)},
       {{"SoftmaxCrossEntropyLoss"},
-       loss(14, class_loss_shape, class_loss_batch, cross_entropy_gradient)},
+       loss(14, class_loss_shape, class_loss_axes, class_loss_batch, cross_entropy_gradient)},
       // FLOPs per element are those of the textbook formula.
       {{"ApplyAdam"}, update(4, 12)},
       {{"ApplyMomentum"}, update(3, 4)},

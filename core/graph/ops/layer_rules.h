@@ -1,4 +1,7 @@
-// Pooling, recurrent layers, losses and optimizer updates.
+// Normalisations, softmax, pooling, recurrent layers, losses and optimizer updates.
+//
+// Statistics of a batch normalisation are per replica, as frameworks do; so it is splittable. FLOPs
+// per element count the passes over the data: mean, variance, scale and shift.
 //
 // Recurrent layers run as one fused op per layer as cuDNN does: a product per step and direction
 // for the hidden state, one product for all inputs. What the backward pass needs again (cuDNN's

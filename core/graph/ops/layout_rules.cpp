@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/graph/rules/shape_rules.h"
-
 namespace strato {
 namespace {
 
@@ -73,40 +71,57 @@ OpRule view(ShapeRule shape, GradientRule gradient_rule) {
 
 // ---- moves
 
-TensorTypes transposed_shape(const OpReader& op) {
+std::optional<AxisLetters> transposed_axes(const OpReader& op) {
+  AxisLetters result = all_mixed(op);
+  const std::string in = letters_of(op.in(0).size());
+  std::string out(in.rbegin(), in.rend());
   const auto permutation = op->integers("perm");
-  Shape shape(op.in(0).rbegin(), op.in(0).rend());
-  for (std::size_t i = 0; i < permutation.size() && i < shape.size(); ++i)
-    shape[i] = extent(op.in(0), permutation[i]);
-  return typed_like_first(op, shape);
+  for (std::size_t i = 0; i < std::min(permutation.size(), out.size()); ++i) {
+    const int from = wrap_axis(permutation[i], in.size());
+    const bool within = from >= 0 && from < static_cast<int>(in.size());
+    out[i] = within ? in[static_cast<std::size_t>(from)] : AxisLetters::kMixed;
+  }
+  if (op.has_input(0)) result.inputs[0] = in;
+  set_outputs(result, out);
+  return result;
 }
 
-BatchAnswer transposed_batch(BatchFlow& flow) {
-  const int axis = flow.axis(0), rank = static_cast<int>(flow.op.in(0).size());
-  if (axis < 0) return std::nullopt;
-  const auto permutation = flow.op->integers("perm");
-  if (permutation.empty()) return flow.on(rank - 1 - axis);
-  const auto found = std::ranges::find(permutation, axis);
-  return flow.on_if(found != permutation.end(), static_cast<int>(found - permutation.begin()));
+// Axes of another extent are cut or filled up.
+AxesRule same_extents(const MixesAxis& mixes = nullptr) {
+  return kept_axes([=](const OpReader& op, int axis) {
+    return extent(op.in(0), axis) != extent(op.out(), axis) || (mixes && mixes(op, axis));
+  });
 }
 
-TensorTypes concatenated_shape(const OpReader& op) {
-  Shape shape = op.in(0);
-  const int axis = op.axis("axis", 0, shape.size());
-  if (axis < 0 || axis >= static_cast<int>(shape.size())) return {};
-  for (std::size_t i = 1; i < op.input_count(); ++i)
-    shape[static_cast<std::size_t>(axis)] += extent(op.in(i), axis);
-  return typed_like_first(op, shape);
+std::optional<AxisLetters> padded_axes(const OpReader& op) {
+  const auto pads = op.list("pads", 1);
+  const std::size_t rank = op.in(0).size();
+  if (!pads || pads->size() != 2 * rank) return std::nullopt;
+  return same_extents([&](const OpReader&, int axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    return (*pads)[at] != 0 || (*pads)[at + rank] != 0;
+  })(op);
 }
 
-// All inputs carry the batch on the same axis, which is not the one that the op works along.
-BatchRule side_by_side(std::int64_t default_axis) {
-  return [default_axis](BatchFlow& flow) {
+// Slices that go backwards may keep an extent and turn the axis round.
+std::optional<AxisLetters> sliced_axes(const OpReader& op) {
+  const auto backwards = [](std::int64_t step) { return step < 1; };
+  const auto steps = op.constant(4);
+  if (op.has_input(4) && (!steps || std::ranges::any_of(*steps, backwards))) return std::nullopt;
+  return same_extents()(op);
+}
+
+// The inputs from `first` on, every `step`th one, carry the batch on the same axis, which is not
+// the one that the op works along.
+BatchRule side_by_side(std::int64_t default_axis, std::size_t first = 0, std::size_t step = 1) {
+  return [=](BatchFlow& flow) {
+    const OpReader& op = flow.op;
     int axis = -1;
-    for (std::size_t i = 0; i < flow.op.input_count() && axis < 0; ++i) axis = flow.axis(i);
-    bool follows = axis >= 0 && axis != flow.op.axis("axis", default_axis, flow.op.in(0).size());
-    for (std::size_t i = 0; i < flow.op.input_count(); ++i)
-      if (flow.op.has_input(i)) follows = flow.requires_batch(i, axis) && follows;
+    for (std::size_t i = first; i < op.input_count() && axis < 0; i += step) axis = flow.axis(i);
+    if (axis < 0) return BatchAnswer();
+    bool follows = axis != op.axis("axis", default_axis, op.in(first).size());
+    for (std::size_t i = first; i < op.input_count(); i += step)
+      if (op.has_input(i)) follows = flow.requires_batch(i, axis) && follows;
     return flow.on_if(follows, axis);
   };
 }
@@ -114,6 +129,15 @@ BatchRule side_by_side(std::int64_t default_axis) {
 TensorTypes expanded_shape(const OpReader& op) {
   const auto shape = op.list("shape", 1);
   return shape ? typed_like_first(op, broadcast_shape(op.in(0), *shape)) : TensorTypes{};
+}
+
+std::optional<AxisLetters> expanded_axes(const OpReader& op) {
+  AxisLetters result = all_mixed(op);
+  const std::size_t rank = op.in(0).size();
+  const std::string out = letters_of(std::max(op.out().size(), rank));
+  result.inputs[0] = out.substr(out.size() - rank);
+  set_outputs(result, out);
+  return result;
 }
 
 BatchAnswer expanded_batch(BatchFlow& flow) {
@@ -125,23 +149,43 @@ BatchAnswer expanded_batch(BatchFlow& flow) {
 
 // All gradients read the output's gradient only; what is not the first input says where elements
 // go.
-OpRule movement(BatchRule batch, ShapeRule shape = nullptr, InputSet differentiable = inputs({0})) {
+OpRule movement(BatchRule batch, AxesRule axes = nullptr, ShapeRule shape = nullptr,
+                InputSet differentiable = inputs({0})) {
   return {.family = OpFamily::DataMovement,
           .shape = std::move(shape),
+          .axes = std::move(axes),
           .batch = std::move(batch),
           .linear = Linearity::Joint,
           .gradient = gradient(),
           .differentiable = differentiable};
 }
 
-OpRule partial_read() {
-  OpRule rule = movement(batch_kept());
+// Of the inputs from `first` on, every `step`th one.
+OpRule concatenation(std::size_t first, std::size_t step) {
+  const AxesRule axes = kept_axes(mixes_along(0), SIZE_MAX);
+  const auto shape = [=](const OpReader& op) { return shape_concatenated(op, first, step); };
+  return movement(side_by_side(0, first, step), axes, shape, all_inputs);
+}
+
+// The result's scale and zero point, then (x, scale, zero point) for each operand.
+OpRule quantized_concatenation() {
+  OpRule rule = concatenation(2, 3);
+  rule.min_inputs = 3;
+  rule.axes = nullptr;
+  rule.linear = Linearity::None;
+  rule.gradient = nullptr;
+  return rule;
+}
+
+OpRule partial_read(AxesRule axes) {
+  OpRule rule = movement(batch_kept(), std::move(axes));
   rule.lookups = inputs({0});
   return rule;
 }
 
 OpRule interpolation() {
-  OpRule rule = movement(batch_kept());
+  OpRule rule =
+      movement(batch_kept(), same_extents([](const OpReader&, int axis) { return axis >= 2; }));
   rule.flops = per_element(8);  // a weighted mean of four
   return rule;
 }
@@ -149,22 +193,19 @@ OpRule interpolation() {
 // ---- indexing
 
 // out = data[:axis] + indices + data[axis + 1:]
-TensorTypes gathered_shape(const OpReader& op) {
-  Shape shape = op.in(0);
-  const int axis = op.axis("axis", 0, shape.size());
-  if (axis < 0 || axis >= static_cast<int>(shape.size())) return {};
-  shape.erase(shape.begin() + axis);
-  shape.insert(shape.begin() + axis, op.in(1).begin(), op.in(1).end());
-  return typed_like_first(op, shape);
-}
-
-BatchAnswer gathered_batch(BatchFlow& flow) {
-  const int data = flow.axis(0), indices = flow.axis(1);
-  const int axis = flow.op.axis("axis", 0, flow.op.in(0).size());
-  if (data >= 0 && indices >= 0) return std::nullopt;
-  if (indices >= 0) return flow.on(axis + indices);
-  const int behind = data - 1 + static_cast<int>(flow.op.in(1).size());
-  return flow.on_if(data != axis, data < axis ? data : behind);
+std::optional<AxisLetters> gathered_axes(const OpReader& op) {
+  const std::size_t rank = op.in(0).size(), indices = op.in(1).size();
+  const int axis = op.axis("axis", 0, rank);
+  if (axis < 0 || axis >= static_cast<int>(rank) || rank + indices > AxisLetters::kMostAxes)
+    return std::nullopt;
+  const std::string all = letters_of(rank + indices), data = all.substr(0, rank);
+  const auto at = static_cast<std::size_t>(axis);
+  AxisLetters result = all_mixed(op);
+  result.inputs[0] = data;
+  result.inputs[0][at] = AxisLetters::kMixed;
+  if (op.has_input(1)) result.inputs[1] = all.substr(rank);
+  set_outputs(result, data.substr(0, at) + all.substr(rank) + data.substr(at + 1));
+  return result;
 }
 
 BatchAnswer gathered_nd_batch(BatchFlow& flow) {
@@ -181,7 +222,7 @@ OpRule lookup(OpFamily family, ShapeRule shape, BatchRule batch) {
           .shape = std::move(shape),
           .batch = std::move(batch),
           .linear = Linearity::First,
-          .gradient = gradients({{"Grad", "grad", 0, {x(1)}}}),
+          .gradient = gradient({x(1)}),
           .lookups = inputs({0})};
 }
 
@@ -237,14 +278,17 @@ OpRules layout_rules() {
       {{"Unsqueeze"}, view(unsqueezed, gradient())},
       {{"Identity", "NoOp"}, view(nullptr, passed_gradient)},
 
-      {{"Concat"}, movement(side_by_side(0), concatenated_shape, all_inputs)},
+      {{"Concat"}, concatenation(0, 1)},
+      {{"QLinearConcat"}, quantized_concatenation()},
       {{"DepthToSpace", "SpaceToDepth"}, movement(batch_kept(mixes_all_but_first))},
-      {{"Expand"}, movement(expanded_batch, expanded_shape)},
-      {{"Pad", "Tile"}, movement(batch_kept())},
-      {{"Split"}, movement(batch_kept(mixes_along("axis", 0)))},
-      {{"Transpose"}, movement(transposed_batch, transposed_shape)},
-      {{"Trilu"}, movement(batch_kept(mixes_last_two))},
-      {{"CenterCropPad", "Slice"}, partial_read()},
+      {{"Expand"}, movement(expanded_batch, expanded_axes, expanded_shape)},
+      {{"Pad"}, movement(batch_kept(), padded_axes)},
+      {{"Tile"}, movement(batch_kept(), same_extents())},
+      {{"Split"}, keeping_axes(movement(nullptr), mixes_along(0))},
+      {{"Transpose"}, lettered(movement(nullptr), transposed_axes)},
+      {{"Trilu"}, keeping_axes(movement(nullptr), mixes_last_two)},
+      {{"CenterCropPad"}, partial_read(nullptr)},
+      {{"Slice"}, partial_read(sliced_axes)},
       {{"Resize", "Upsample"}, interpolation()},
       // Made from a shape or from nothing.
       {{"BlackmanWindow", "Constant", "ConstantOfShape", "EyeLike", "HammingWindow", "HannWindow",
@@ -252,7 +296,7 @@ OpRules layout_rules() {
         "RandomUniformLike", "Range", "Shape", "Size"},
        {.family = OpFamily::DataMovement, .min_inputs = 0, .unread = all_inputs}},
 
-      {{"Gather"}, lookup(OpFamily::Embedding, gathered_shape, gathered_batch)},
+      {{"Gather"}, lettered(lookup(OpFamily::Embedding, nullptr, nullptr), gathered_axes)},
       {{"GatherElements"},
        lookup(
            OpFamily::DataMovement,
@@ -265,7 +309,7 @@ OpRules layout_rules() {
       {{"NonZero"}, selection(1, nullptr, nullptr, non_zero_shape)},
       {{"OneHot"}, selection(3, one_hot_batch, nullptr, one_hot_shape)},
       {{"ReverseSequence"}, selection(2, side_by_side(-1), gradient({x(1)}))},
-      {{"TopK"}, selection(1, batch_kept(mixes_along("axis", -1)), gradient({y(1)}))},
+      {{"TopK"}, keeping_axes(selection(1, nullptr, gradient({y(1)})), mixes_along(-1))},
       {{"Unique"}, selection(1, nullptr, nullptr)},
   };
 }

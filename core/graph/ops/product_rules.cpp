@@ -2,113 +2,172 @@
 
 #include <algorithm>
 
-#include "core/graph/rules/shape_rules.h"
-
 namespace strato {
 namespace {
 
-// The extents of the first operand and of the result that are multiplied for each other.
-FlopsRule contracted_flops(std::int64_t axis, std::int64_t turned_axis) {
-  return [=](const OpReader& op) {
-    const std::int64_t along = op->integer("transA", 0) ? turned_axis : axis;
-    return 2 * op.elements() * static_cast<double>(extent(op.in(0), along));
+constexpr std::size_t kSecond = 3;  // the second operand, behind the first's scale and zero point
+
+// ---- products of matrices
+
+using ProductAxes = std::function<AxisLetters(const OpReader&)>;
+
+OpRule contraction(const ProductAxes& axes) {
+  const auto flops = [axes](const OpReader& op) {
+    const std::int64_t summed = letter_extent(op, axes(op), 'k');
+    return 2 * op.elements() * static_cast<double>(summed);
   };
+  return lettered({.family = OpFamily::MatMul,
+                   .min_inputs = 2,
+                   .flops = flops,
+                   .linear = Linearity::Each,
+                   .gradient = operand_gradients({x(1)}, {x(0)}),
+                   .differentiable = inputs({0, 1})},
+                  axes);
 }
 
-TensorTypes matmul_shape(const OpReader& op) {
-  const Shape &a = op.in(0), &b = op.in(1);
-  if (a.empty() || b.empty()) return {};
-  const auto outer = [](const Shape& shape) {
-    return Shape(shape.begin(), shape.end() - std::min<std::ptrdiff_t>(2, std::ssize(shape)));
+// "GradInput" reads the weights (input 1), "GradWeight" input 0, "GradBias" nothing.
+GradientRule layer_gradients() {
+  return gradients({{"GradInput", "grad_input", 0, {x(1)}},
+                    {"GradWeight", "grad_weight", 1, {x(0)}},
+                    {"GradBias", "grad_bias", 2, {}}});
+}
+
+OpRule gemm() {
+  OpRule rule = contraction(gemm_axes);
+  // A bias cannot be added to a sum over the batch.
+  rule.batch = [](BatchFlow& flow) {
+    const BatchAnswer answer = batch_by(gemm_axes)(flow);
+    const bool is_sum = answer && answer->kind == BatchKind::Partial;
+    return is_sum && flow.op.has_input(2) ? std::nullopt : answer;
   };
-  Shape shape = broadcast_shape(outer(a), outer(b));
-  if (a.size() >= 2) shape.push_back(a[a.size() - 2]);
-  if (b.size() >= 2) shape.push_back(b.back());
-  return typed_like_first(op, shape);
-}
-
-OpRule matmul() {
-  return {.family = OpFamily::MatMul,
-          .min_inputs = 2,
-          .shape = matmul_shape,
-          .flops = contracted_flops(-1, -2),
-          .batch = [](BatchFlow& flow) { return batch_contracted(flow, matmul_letters(flow.op)); },
-          .linear = Linearity::Each,
-          .gradient = operand_gradients({x(1)}, {x(0)}),
-          .differentiable = inputs({0, 1})};
-}
-
-TensorTypes gemm_shape(const OpReader& op) {
-  return typed_like_first(op, {extent(op.in(0), op->integer("transA", 0) ? 1 : 0),
-                               extent(op.in(1), op->integer("transB", 0) ? 0 : 1)});
-}
-
-// A bias cannot be added to a sum over the batch.
-BatchAnswer gemm_batch(BatchFlow& flow) {
-  const BatchAnswer answer = batch_contracted(flow, gemm_letters(flow.op));
-  const bool is_sum = answer && answer->kind == BatchKind::Partial;
-  return is_sum && flow.op.has_input(2) ? std::nullopt : answer;
-}
-
-OpRule layer(OpFamily family, ShapeRule shape, FlopsRule flops, BatchRule batch) {
-  return {.family = family,
-          .min_inputs = 2,
-          .shape = std::move(shape),
-          .flops = std::move(flops),
-          .batch = std::move(batch),
-          .gradient = layer_gradients(),
-          .differentiable = inputs({0, 1, 2})};
-}
-
-OpRule convolution(ShapeRule shape, FlopsRule flops) {
-  return layer(OpFamily::Convolution, std::move(shape), std::move(flops),
-               batch_kept(mixes_all_but_first));
-}
-
-// The extent that a letter stands for.
-std::int64_t letter_extent(const OpReader& op, const Letters& letters, char letter) {
-  std::int64_t largest = 1;
-  for (std::size_t i = 0; i < letters.operands.size(); ++i) {
-    const std::size_t at = letters.operands[i].find(letter);
-    if (at == std::string::npos) continue;
-    largest = std::max(largest, extent(op.in(i), static_cast<std::int64_t>(at)));
-  }
-  return largest;
+  rule.linear = Linearity::None;
+  rule.gradient = layer_gradients();
+  rule.differentiable = inputs({0, 1, 2});
+  return rule;
 }
 
 double einsum_flops(const OpReader& op) {
-  const Letters letters = einsum_letters(op);
-  std::string all;
-  for (const std::string& operand : letters.operands) all += operand;
-  std::ranges::sort(all);
-  all.erase(std::unique(all.begin(), all.end()), all.end());
+  const AxisLetters letters = einsum_axes(op);
+  std::string seen;
   double flops = 2;
-  for (const char letter : all) flops *= static_cast<double>(letter_extent(op, letters, letter));
+  for (const std::string& operand : letters.inputs) {
+    for (const char letter : operand) {
+      if (seen.find(letter) != std::string::npos) continue;
+      seen += letter;
+      flops *= static_cast<double>(letter_extent(op, letters, letter));
+    }
+  }
   return flops;
 }
 
-// An ellipsis is not read.
-bool is_whole(const Letters& letters) { return letters.result.find('.') == std::string::npos; }
-
-TensorTypes einsum_shape(const OpReader& op) {
-  const Letters letters = einsum_letters(op);
-  if (!is_whole(letters)) return {};
-  Shape shape;
-  for (const char letter : letters.result) shape.push_back(letter_extent(op, letters, letter));
-  return typed_like_first(op, shape);
-}
-
-BatchAnswer einsum_batch(BatchFlow& flow) {
-  const Letters letters = einsum_letters(flow.op);
-  return is_whole(letters) ? batch_contracted(flow, letters) : std::nullopt;
-}
-
 OpRule einsum() {
-  OpRule rule = matmul();
+  OpRule rule = contraction(einsum_axes);
   rule.min_inputs = 1;
-  rule.shape = einsum_shape;
   rule.flops = einsum_flops;
-  rule.batch = einsum_batch;
+  return rule;
+}
+
+// The samples stay where they are, on any axis but the last.
+BatchRule rows_kept() {
+  return batch_kept(
+      [](const OpReader& op, int axis) { return axis + 1 == static_cast<int>(op.in(0).size()); });
+}
+
+OpRule quantized_product(std::size_t second, bool floating) {
+  const auto axes = [second](const OpReader& op) { return matmul_axes(op, second); };
+  OpRule rule = contraction(axes);
+  rule.min_inputs = second + 1;
+  rule.axes = nullptr;
+  rule.shape = [=](const OpReader& op) {
+    TensorTypes types = shape_by(axes(op), op);
+    if (floating) types[0].type = DataType::F32;
+    return types;
+  };
+  rule.batch = rows_kept();
+  rule.linear = Linearity::None;
+  rule.gradient = nullptr;
+  return rule;
+}
+
+// x, packed weights, scales: the attributes K and N are the weights' extents.
+OpRule few_bits_product() {
+  return {.family = OpFamily::MatMul,
+          .min_inputs = 3,
+          .shape = [](const OpReader& op) -> TensorTypes {
+            Shape shape = op.in(0);
+            if (shape.empty()) return {};
+            shape.back() = std::max<std::int64_t>(1, op->integer("N", 1));
+            return typed_like_first(op, std::move(shape));
+          },
+          .flops =
+              [](const OpReader& op) {
+                return 2 * op.elements() * static_cast<double>(extent(op.in(0), -1));
+              },
+          .batch = rows_kept(),
+          .gradient = gradient({x(1), x(2)})};
+}
+
+// ---- convolutions
+
+// A part would have to hold whole groups of channels; only groups of one channel are simple.
+std::optional<AxisLetters> convolution_axes(const OpReader& op) {
+  const std::int64_t groups = op->integer("group", 1);
+  const bool transposed = op->type == "ConvTranspose";
+  const bool depthwise =
+      groups > 1 && groups == extent(op.in(0), 1) && groups == extent(op.out(), 1);
+  if ((groups > 1 && !depthwise) || op.in(0).size() < 2) return std::nullopt;
+  AxisLetters result = all_mixed(op);
+  const std::string window(op.in(0).size() - 2, AxisLetters::kMixed);
+  const std::string in = depthwise ? "o" : "c";
+  result.inputs[0] = "n" + in + window;
+  result.inputs[1] = (depthwise ? "o." : transposed ? "co" : "oc") + window;
+  if (op->type != "ConvInteger" && result.inputs.size() > 2) result.inputs[2] = "o";
+  result.outputs[0] = "no" + window;
+  return result;
+}
+
+OpRule convolution(std::size_t filter = 1) {
+  return {
+      .family = OpFamily::Convolution,
+      .min_inputs = filter + 1,
+      .shape = [=](const OpReader& op) { return shape_convolution(op, filter); },
+      .axes = convolution_axes,
+      .flops = [=](const OpReader& op) { return 2 * op.elements() * product(op.in(filter), 1); },
+      .batch = batch_kept(mixes_all_but_first),
+      .gradient = layer_gradients(),
+      .differentiable = inputs({0, 1, 2})};
+}
+
+OpRule transposed_convolution() {
+  OpRule rule = convolution();
+  rule.shape = shape_transposed_convolution;
+  rule.flops = [](const OpReader& op) { return 2 * product(op.in(0)) * product(op.in(1), 1); };
+  return rule;
+}
+
+OpRule quantized_convolution() {
+  OpRule rule = convolution(kSecond);
+  rule.axes = nullptr;
+  rule.gradient = nullptr;
+  return rule;
+}
+
+// x, filters, offsets, bias, mask
+OpRule deformable_convolution() {
+  OpRule rule = convolution();
+  rule.family = OpFamily::Other;
+  rule.axes = nullptr;
+  rule.min_inputs = 3;
+  rule.flops = [](const OpReader& op) {
+    return 2 * op.elements() * product(op.in(1), 1) + 10 * product(op.in(2));
+  };
+  rule.batch = samples_first(inputs({2, 4}));
+  rule.gradient = gradients({{"GradInput", "grad_input", 0, {x(1), x(2)}},
+                             {"GradWeight", "grad_weight", 1, {x(0), x(2)}},
+                             {"GradOffset", "grad_offset", 2, {x(0), x(1), x(2)}},
+                             {"GradBias", "grad_bias", 3, {}},
+                             {"GradMask", "grad_mask", 4, {x(0), x(1), x(2)}}});
+  rule.differentiable = inputs({0, 1, 2, 3, 4});
   return rule;
 }
 
@@ -116,17 +175,17 @@ OpRule einsum() {
 
 OpRules product_rules() {
   return {
-      {{"FusedMatMul", "MatMul", "MatMulInteger"}, matmul()},
-      {{"FusedGemm", "Gemm"},
-       layer(OpFamily::MatMul, gemm_shape, contracted_flops(1, 0), gemm_batch)},
+      {{"FusedMatMul", "MatMul", "MatMulInteger"},
+       contraction([](const OpReader& op) { return matmul_axes(op); })},
+      {{"FusedGemm", "Gemm"}, gemm()},
       {{"Einsum"}, einsum()},
-      {{"Conv", "ConvInteger", "FusedConv"},
-       convolution([](const OpReader& op) { return shape_convolution(op, 1); },
-                   [](const OpReader& op) { return 2 * op.elements() * product(op.in(1), 1); })},
-      {{"ConvTranspose"},
-       convolution(
-           shape_transposed_convolution,
-           [](const OpReader& op) { return 2 * product(op.in(0)) * product(op.in(1), 1); })},
+      {{"DynamicQuantizeMatMul", "MatMulIntegerToFloat"}, quantized_product(1, true)},
+      {{"QGemm", "QLinearMatMul"}, quantized_product(kSecond, false)},
+      {{"MatMulNBits"}, few_bits_product()},
+      {{"Conv", "ConvInteger", "FusedConv"}, convolution()},
+      {{"ConvTranspose"}, transposed_convolution()},
+      {{"QLinearConv"}, quantized_convolution()},
+      {{"DeformConv"}, deformable_convolution()},
   };
 }
 

@@ -3,23 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/graph/rules/shape_rules.h"
-
 namespace strato {
 namespace {
-
-// Samples first in every input that has as many of them.
-BatchRule samples_on_first(InputSet with_samples) {
-  return [with_samples](BatchFlow& flow) {
-    bool follows = flow.axis(0) == 0;
-    for (std::size_t i = 1; i < flow.op.input_count(); ++i) {
-      if (!flow.op.has_input(i)) continue;
-      follows =
-          (contains(with_samples, i) ? flow.requires_batch(i, 0) : flow.axis(i) < 0) && follows;
-    }
-    return flow.on_if(follows, 0);
-  };
-}
 
 // x [samples, channels, ...], places [samples, ..., dimensions]
 OpRule grid_sample() {
@@ -31,7 +16,7 @@ OpRule grid_sample() {
                 return typed_like_first(op, std::move(shape));
               },
           .flops = per_element(10),
-          .batch = samples_on_first(inputs({1})),
+          .batch = samples_first(inputs({1})),
           .gradient = gradient({x(0), x(1)}),
           .differentiable = inputs({0, 1})};
 }
@@ -50,39 +35,6 @@ OpRule affine_grid() {
           .flops = per_element(6),
           .batch = batch_kept(mixes_all_but_first),
           .gradient = gradient()};
-}
-
-// x, filters, offsets, bias, mask
-OpRule deformable_convolution() {
-  const auto flops = [](const OpReader& op) {
-    return 2 * op.elements() * product(op.in(1), 1) + 10 * product(op.in(2));
-  };
-  return {.min_inputs = 3,
-          .shape = [](const OpReader& op) { return shape_convolution(op, 1); },
-          .flops = flops,
-          .batch = samples_on_first(inputs({2, 4})),
-          .gradient = gradients({{"GradInput", "grad_input", 0, {x(1), x(2)}},
-                                 {"GradWeight", "grad_weight", 1, {x(0), x(2)}},
-                                 {"GradOffset", "grad_offset", 2, {x(0), x(1), x(2)}},
-                                 {"GradBias", "grad_bias", 3, {}},
-                                 {"GradMask", "grad_mask", 4, {x(0), x(1), x(2)}}}),
-          .differentiable = inputs({0, 1, 2, 3, 4})};
-}
-
-// x [samples, channels, height, width], regions [regions, 4], their samples
-OpRule region_pooling() {
-  return {.family = OpFamily::Pooling,
-          .min_inputs = 2,
-          .shape =
-              [](const OpReader& op) {
-                auto pooled = op->integers("pooled_shape");
-                if (pooled.size() != 2)
-                  pooled = {op->integer("output_height", 1), op->integer("output_width", 1)};
-                return typed_like_first(
-                    op, {extent(op.in(1), 0), extent(op.in(0), 1), pooled[0], pooled[1]});
-              },
-          .flops = per_element(32),
-          .gradient = gradient({x(1), x(2)})};
 }
 
 TensorTypes unpooled_shape(const OpReader& op) {
@@ -112,9 +64,10 @@ OpRule blocks_to_image() {
           .shape = [](const OpReader& op) -> TensorTypes {
             const auto image = op.constant(1), block = op.constant(2);
             if (!image || !block) return {};
-            const std::int64_t elements = as_extent(product(*block));
-            if (elements < 1) return {};
-            Shape shape = {extent(op.in(0), 0), extent(op.in(0), 1) / elements};
+            const double elements = product(*block);
+            if (elements < 1 || elements > 4e18) return {};
+            Shape shape = {extent(op.in(0), 0),
+                           extent(op.in(0), 1) / static_cast<std::int64_t>(elements)};
             shape.insert(shape.end(), image->begin(), image->end());
             return typed_like_first(op, std::move(shape));
           },
@@ -203,19 +156,15 @@ OpRule determinant() {
 OpRules sampling_rules() {
   return {
       {{"AffineGrid"}, affine_grid()},
-      {{"Bernoulli"},
-       {.family = OpFamily::Elementwise, .flops = per_element(2), .batch = batch_aligned}},
       {{"Col2Im"}, blocks_to_image()},
       {{"DFT"}, fourier_transform()},
-      {{"DeformConv"}, deformable_convolution()},
       {{"Det"}, determinant()},
       {{"GridSample"}, grid_sample()},
-      {{"MaxRoiPool", "RoiAlign"}, region_pooling()},
       {{"MaxUnpool"},
        {.family = OpFamily::DataMovement,
         .min_inputs = 2,
         .shape = unpooled_shape,
-        .batch = samples_on_first(inputs({1})),
+        .batch = samples_first(inputs({1})),
         .gradient = gradient({x(1)})}},
       {{"STFT"}, short_time_transform()},
   };

@@ -1,4 +1,4 @@
-// Sampling at places that other tensors give, signals, and small ops around them.
+// Sampling at places that other tensors give, signals and determinants.
 #pragma once
 
 #include "core/graph/rules/op_rule.h"

@@ -8,8 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
-
-#include "core/graph/query/op_query_tokens.h"
+#include <utility>
 
 namespace strato {
 namespace op_query {  // named: OpQuery::Node, which the header declares, is made of these
@@ -70,6 +69,13 @@ constexpr Operator kOperators[] = {
     {">", false, false, false, [](double a, double b) { return a > b; }},
     {">=", false, false, false, [](double a, double b) { return a >= b; }}};
 constexpr const Operator& kFinds = kOperators[2];
+
+// Of ASCII letters.
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool equal_without_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
 
 std::string lowered(std::string_view text) {
   std::string result(text);
@@ -160,39 +166,103 @@ struct OpQuery::Node {
 
 namespace {
 
+// ---- the words of a query
+
+enum class Word { And, Or, Not, Open, Close, Operator, Text, Quoted, End };
+
+struct Token {
+  Word kind = Word::End;
+  std::string text;                // without quotes and escapes
+  std::size_t at = 0, length = 0;  // in the query's bytes
+};
+
+constexpr std::pair<std::string_view, Word> kSymbols[] = {  // longer ones first
+    {"(", Word::Open},      {")", Word::Close},     {"&&", Word::And},      {"||", Word::Or},
+    {"==", Word::Operator}, {"!=", Word::Operator}, {"!~", Word::Operator}, {"<=", Word::Operator},
+    {">=", Word::Operator}, {"~", Word::Operator},  {"<", Word::Operator},  {">", Word::Operator},
+    {"=", Word::Operator},  {"!", Word::Not}};
+constexpr std::pair<std::string_view, Word> kWords[] = {
+    {"and", Word::And}, {"or", Word::Or}, {"not", Word::Not}};
+
+constexpr std::string_view kBlanks = " \t\r\n";
+// Names of ops and devices hold nearly everything; only what the language itself uses ends a word.
+constexpr std::string_view kEnds = " \t\r\n()!=<>~\"'&|";
+
+Token quoted(std::string_view text, std::size_t at) {
+  Token token{Word::Quoted, {}, at, 0};
+  std::size_t end = at + 1;
+  for (; end < text.size() && text[end] != text[at]; ++end) {
+    if (text[end] == '\\' && end + 1 < text.size()) ++end;
+    token.text += text[end];
+  }
+  if (end >= text.size())
+    throw QueryError(at, text.size() - at, "a text without its end",
+                     fmt::format("close it with {}", text[at]));
+  token.length = end + 1 - at;
+  return token;
+}
+
+Token token_at(std::string_view text, std::size_t at) {
+  const char c = text[at];
+  if (c == '"' || c == '\'') return quoted(text, at);
+  for (const auto& [symbol, kind] : kSymbols)
+    if (text.substr(at).starts_with(symbol)) return {kind, std::string(symbol), at, symbol.size()};
+  if (c == '&' || c == '|')
+    throw QueryError(at, 1, fmt::format("a single '{}'", c),
+                     fmt::format("write '{}{}' or put it into quotes", c, c));
+  const std::string_view word = text.substr(at, text.find_first_of(kEnds, at) - at);
+  Word kind = Word::Text;
+  for (const auto& [name, meaning] : kWords)
+    if (equal_without_case(word, name)) kind = meaning;
+  return {kind, std::string(word), at, word.size()};
+}
+
+// Ends with an End token.
+std::vector<Token> tokens_of(std::string_view text) {
+  std::vector<Token> tokens;
+  for (std::size_t at = 0; (at = text.find_first_not_of(kBlanks, at)) != text.npos;) {
+    tokens.push_back(token_at(text, at));
+    at += tokens.back().length;
+  }
+  tokens.push_back({Word::End, {}, text.size(), 0});
+  return tokens;
+}
+
+// ---- the parser
+
 using Node = OpQuery::Node;
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : tokens_(query_tokens(text)) {}
+  explicit Parser(std::string_view text) : tokens_(tokens_of(text)) {}
 
   Node parse() {
     Node root = any_of();
-    if (now().kind == QueryWord::Close) fail("')' without its '('", "remove it");
-    if (now().kind != QueryWord::End)
+    if (now().kind == Word::Close) fail("')' without its '('", "remove it");
+    if (now().kind != Word::End)
       fail(told(), "\"and\" or \"or\" is expected between two conditions");
     return root;
   }
 
  private:
-  const QueryToken& now() const { return tokens_[at_]; }
-  const QueryToken& take() { return tokens_[at_++]; }
+  const Token& now() const { return tokens_[at_]; }
+  const Token& take() { return tokens_[at_++]; }
   std::string told() const {
-    return now().kind == QueryWord::End ? "the query ends here" : fmt::format("'{}'", now().text);
+    return now().kind == Word::End ? "the query ends here" : fmt::format("'{}'", now().text);
   }
   [[noreturn]] void fail(std::string problem, std::string remedy) const {
     throw QueryError(now().at, now().length, std::move(problem), std::move(remedy));
   }
 
   Node any_of() {
-    return chain(QueryWord::Or, Node::Kind::Or, [this] { return all_of(); });
+    return chain(Word::Or, Node::Kind::Or, [this] { return all_of(); });
   }
   Node all_of() {
-    return chain(QueryWord::And, Node::Kind::And, [this] { return factor(); });
+    return chain(Word::And, Node::Kind::And, [this] { return factor(); });
   }
 
   template <class Part>
-  Node chain(QueryWord word, Node::Kind kind, Part part) {
+  Node chain(Word word, Node::Kind kind, Part part) {
     Node first = part();
     if (now().kind != word) return first;
     Node node{kind, {}, {}};
@@ -207,11 +277,11 @@ class Parser {
   Node factor() {
     if (++depth_ > kDeepest) fail(fmt::format("more than {} levels", kDeepest), "make it simpler");
     Node node;
-    if (now().kind == QueryWord::Not) {
+    if (now().kind == Word::Not) {
       ++at_;
       node.kind = Node::Kind::Not;
       node.parts.push_back(factor());
-    } else if (now().kind == QueryWord::Open) {
+    } else if (now().kind == Word::Open) {
       node = in_parentheses();
     } else {
       node.leaf = comparison();
@@ -221,23 +291,23 @@ class Parser {
   }
 
   Node in_parentheses() {
-    const QueryToken open = take();
+    const Token open = take();
     Node node = any_of();
-    if (now().kind == QueryWord::End)
+    if (now().kind == Word::End)
       throw QueryError(open.at, open.length, "'(' without its ')'", "close it");
-    if (now().kind != QueryWord::Close) fail(told(), "\"and\", \"or\" or ')' is expected");
+    if (now().kind != Word::Close) fail(told(), "\"and\", \"or\" or ')' is expected");
     ++at_;
     return node;
   }
 
-  bool at_text() const { return now().kind == QueryWord::Text || now().kind == QueryWord::Quoted; }
+  bool at_text() const { return now().kind == Word::Text || now().kind == Word::Quoted; }
 
   Comparison comparison() {
     if (!at_text())
       fail(told(), "a condition is expected, such as type == \"Conv\" or bytes > 4MB");
-    const QueryToken first = take();
+    const Token first = take();
     Comparison result;
-    if (now().kind != QueryWord::Operator) {
+    if (now().kind != Word::Operator) {
       result.text = first.text;
       result.wanted = lowered(first.text);
       return result;
@@ -250,10 +320,10 @@ class Parser {
     return result;
   }
 
-  static const Field* field_of(const QueryToken& token) {
+  static const Field* field_of(const Token& token) {
     const auto found = std::ranges::find_if(
         kFields, [&](const Field& f) { return equal_without_case(f.name, token.text); });
-    if (found != std::end(kFields) && token.kind == QueryWord::Text) return found;
+    if (found != std::end(kFields) && token.kind == Word::Text) return found;
     throw QueryError(token.at, token.length, fmt::format("'{}' is no field", token.text),
                      fmt::format("use one of {}", fmt::join(query_fields(), ", ")));
   }
@@ -281,8 +351,7 @@ class Parser {
            fmt::format("write one, such as {}", result.field->example));
     ++at_;
     // "4 MB": the unit may stand apart, when no operator makes it a field.
-    if (unit->empty() && now().kind == QueryWord::Text &&
-        tokens_[at_ + 1].kind != QueryWord::Operator) {
+    if (unit->empty() && now().kind == Word::Text && tokens_[at_ + 1].kind != Word::Operator) {
       unit = take().text;
       result.text += *unit;
     }
@@ -303,14 +372,14 @@ class Parser {
       if (equal_without_case(known.name, unit)) return known.factor;
       if (!known.name.empty()) names.push_back(known.name);
     }
-    const QueryToken& token = tokens_[at_ - 1];
+    const Token& token = tokens_[at_ - 1];
     throw QueryError(token.at, token.length,
                      unit.empty() ? fmt::format("{} needs a unit", field.name)
                                   : fmt::format("'{}' is no unit of {}", unit, field.name),
                      fmt::format("use one of {}", fmt::join(names, " ")));
   }
 
-  std::vector<QueryToken> tokens_;
+  std::vector<Token> tokens_;
   std::size_t at_ = 0, depth_ = 0;
 };
 
@@ -323,7 +392,7 @@ QueryError::QueryError(std::size_t at, std::size_t length, std::string problem, 
 
 OpQuery OpQuery::parse(std::string_view text) {
   OpQuery query;
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return query;
+  if (text.find_first_not_of(kBlanks) == std::string_view::npos) return query;
   if (text.size() > kLongest)
     throw QueryError(kLongest, 1, fmt::format("more than {} bytes", kLongest), "make it shorter");
   query.root_ = std::make_shared<const Node>(Parser(text).parse());

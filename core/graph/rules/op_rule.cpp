@@ -26,17 +26,6 @@ bool BatchFlow::requires_batch(std::size_t i, int wanted) {
   return false;
 }
 
-BatchAnswer batch_aligned(BatchFlow& flow) {
-  Letters letters;
-  std::size_t rank = 0;
-  for (std::size_t i = 0; i < flow.op.input_count(); ++i)
-    rank = std::max(rank, flow.op.in(i).size());
-  for (std::size_t axis = 0; axis < rank; ++axis) letters.result += static_cast<char>('a' + axis);
-  for (std::size_t i = 0; i < flow.op.input_count(); ++i)
-    letters.operands.push_back(letters.result.substr(rank - flow.op.in(i).size()));
-  return batch_contracted(flow, letters);
-}
-
 BatchRule batch_kept(MixesAxis mixes) {
   return [mixes = std::move(mixes)](BatchFlow& flow) -> BatchAnswer {
     const OpReader& op = flow.op;
@@ -54,87 +43,71 @@ bool mixes_last_two(const OpReader& op, int axis) {
   return axis + 2 >= static_cast<int>(op.in(0).size());
 }
 
-MixesAxis mixes_along(std::string_view attribute, std::int64_t fallback) {
+MixesAxis mixes_along(std::int64_t fallback) {
   return [=](const OpReader& op, int axis) {
-    return axis == op.axis(attribute, fallback, op.in(0).size());
+    return axis == op.axis("axis", fallback, op.in(0).size());
   };
 }
 
-MixesAxis mixes_from(std::string_view attribute, std::int64_t fallback) {
-  return [=](const OpReader& op, int axis) {
-    return axis >= op.axis(attribute, fallback, op.in(0).size());
+bool mixes_from_axis(const OpReader& op, int axis) {
+  return axis >= op.axis("axis", -1, op.in(0).size());
+}
+
+BatchRule samples_first(InputSet always, InputSet perhaps) {
+  return [=](BatchFlow& flow) {
+    const OpReader& op = flow.op;
+    bool follows = flow.axis(0) == 0;
+    for (std::size_t i = 1; i < op.input_count(); ++i) {
+      if (!op.has_input(i)) continue;
+      if (contains(always, i))
+        follows = flow.requires_batch(i, 0) && follows;
+      else
+        follows = flow.axis(i) < (contains(perhaps, i) ? 1 : 0) && follows;
+    }
+    for (std::size_t i = 1; follows && i < op.output_count(); ++i)
+      if (extent(op.out(i), 0) == extent(op.out(), 0)) flow.set(i, flow.on(0));
+    return flow.on_if(follows, 0);
   };
 }
 
-BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters) {
-  char batch_letter = 0;
-  for (std::size_t i = 0; i < letters.operands.size() && batch_letter == 0; ++i) {
-    if (flow.axis(i) < 0) continue;
-    const auto at = static_cast<std::size_t>(flow.axis(i));
-    if (at >= letters.operands[i].size()) return std::nullopt;
-    batch_letter = letters.operands[i][at];
-  }
-  bool follows = batch_letter != 0;
-  for (std::size_t i = 0; i < letters.operands.size(); ++i) {
-    const std::size_t at = letters.operands[i].find(batch_letter);
-    const bool has = at != std::string::npos;
-    follows = (has ? flow.requires_batch(i, static_cast<int>(at)) : flow.axis(i) < 0) && follows;
-  }
-  if (!follows) return std::nullopt;
-  const std::size_t at = letters.result.find(batch_letter);
-  return at == std::string::npos ? partial() : flow.on(static_cast<int>(at));
-}
-
-namespace {
-
-std::string swapped_if(bool swap, std::string letters) {
-  if (swap && letters.size() >= 2) std::swap(letters.back(), letters[letters.size() - 2]);
-  return letters;
-}
-
-}  // namespace
-
-Letters matmul_letters(const OpReader& op) {
-  const std::size_t rank_a = op.in(0).size(), rank_b = op.in(1).size();
-  const std::size_t outer = std::max<std::size_t>({rank_a, rank_b, 2}) - 2;
-  std::string axes;
-  for (std::size_t i = 0; i < outer; ++i) axes += static_cast<char>('A' + i);
-  const auto operand = [&](std::size_t rank, std::string_view inner, bool swap) {
-    if (rank < 2) return std::string(rank, 'k');
-    return swapped_if(swap, axes.substr(outer - (rank - 2)) + std::string(inner));
+BatchRule batch_by(AxesRule axes) {
+  return [axes = std::move(axes)](BatchFlow& flow) -> BatchAnswer {
+    const auto letters = axes(flow.op);
+    if (!letters || letters->outputs[0].find(AxisLetters::kMixed) != std::string::npos)
+      return std::nullopt;
+    char batch_letter = 0;
+    for (std::size_t i = 0; i < letters->inputs.size() && batch_letter == 0; ++i) {
+      if (flow.axis(i) < 0) continue;
+      const auto at = static_cast<std::size_t>(flow.axis(i));
+      if (at >= letters->inputs[i].size()) return std::nullopt;
+      batch_letter = letters->inputs[i][at];
+    }
+    if (batch_letter == AxisLetters::kMixed) return std::nullopt;
+    bool follows = batch_letter != 0;
+    for (std::size_t i = 0; i < letters->inputs.size(); ++i) {
+      const std::size_t at = letters->inputs[i].find(batch_letter);
+      const bool has = at != std::string::npos;
+      follows = (has ? flow.requires_batch(i, static_cast<int>(at)) : flow.axis(i) < 0) && follows;
+    }
+    if (!follows) return std::nullopt;
+    const std::size_t at = letters->outputs[0].find(batch_letter);
+    return at == std::string::npos ? partial() : flow.on(static_cast<int>(at));
   };
-  Letters letters = {{operand(rank_a, "mk", op->integer("transA", 0) != 0),
-                      operand(rank_b, "kn", op->integer("transB", 0) != 0)},
-                     axes};
-  if (rank_a >= 2) letters.result += 'm';
-  if (rank_b >= 2) letters.result += 'n';
-  return letters;
 }
 
-Letters gemm_letters(const OpReader& op) {
-  const std::string bias = std::string("mn").substr(2 - std::min<std::size_t>(2, op.in(2).size()));
-  return {{op->integer("transA", 0) ? "km" : "mk", op->integer("transB", 0) ? "nk" : "kn", bias},
-          "mn"};
+BatchAnswer batch_aligned(BatchFlow& flow) { return batch_by(aligned_axes)(flow); }
+
+OpRule lettered(OpRule rule, const AxesRule& axes) {
+  rule.shape = [axes](const OpReader& op) { return shape_by(axes(op), op); };
+  rule.axes = axes;
+  rule.batch = batch_by(axes);
+  return rule;
 }
 
-Letters einsum_letters(const OpReader& op) {
-  std::string equation = op->text("equation", "");
-  std::erase(equation, ' ');
-  const std::size_t arrow = equation.find("->");
-  const std::string left = equation.substr(0, arrow);
-  Letters letters = {{std::string()}, {}};
-  for (const char c : left)
-    if (c == ',')
-      letters.operands.emplace_back();
-    else
-      letters.operands.back() += c;
-  if (arrow != std::string::npos) {
-    letters.result = equation.substr(arrow + 2);
-  } else {
-    for (char c = 'A'; c <= 'z'; ++c)
-      if (std::count(left.begin(), left.end(), c) == 1) letters.result += c;
-  }
-  return letters;
+OpRule keeping_axes(OpRule rule, const MixesAxis& mixes) {
+  rule.axes = kept_axes(mixes);
+  rule.batch = batch_kept(mixes);
+  return rule;
 }
 
 BatchAnswer batch_reshaped(BatchFlow& flow) {
@@ -161,6 +134,7 @@ BatchAnswer batch_reshaped(BatchFlow& flow) {
 
 std::vector<int> reduced_axes(const OpReader& op) {
   const std::size_t rank = op.in(0).size();
+  if (op->type.starts_with("Arg")) return {op.axis("axis", 0, rank)};
   const auto given = op.list("axes", 1).value_or(std::vector<std::int64_t>{});
   const bool all = given.empty() && op->integer("noop_with_empty_axes", 0) == 0;
   std::vector<int> axes;
@@ -206,12 +180,6 @@ GradientRule gradients(std::vector<GradientPart> parts) {
 
 GradientRule operand_gradients(std::vector<Saved> a, std::vector<Saved> b) {
   return gradients({{"GradA", "grad_a", 0, std::move(a)}, {"GradB", "grad_b", 1, std::move(b)}});
-}
-
-GradientRule layer_gradients() {
-  return gradients({{"GradInput", "grad_input", 0, {x(1)}},
-                    {"GradWeight", "grad_weight", 1, {x(0)}},
-                    {"GradBias", "grad_bias", 2, {}}});
 }
 
 void passed_gradient(GradientWriter& writer) {

@@ -1,6 +1,6 @@
 // The op catalogue knows an op type by an OpRule, in a row of a family's table. A rule is a value
 // made of pure functions; this header has the types of these functions and those that many families
-// share (shapes: shape_rules.h). Thread-safe, no state.
+// share. Thread-safe, no state.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph/value/graph.h"
-#include "core/graph/value/op_reader.h"
+#include "core/graph/rules/axis_letters.h"
 
 namespace strato {
 
@@ -57,6 +56,7 @@ struct OpRule {
   OpFamily family = OpFamily::Other;
   std::size_t min_inputs = 1;
   ShapeRule shape = {};  // null: one output like the first input
+  AxesRule axes = {};    // null: not known, or never worth a split
   FlopsRule flops = {};  // null: none
   BatchRule batch = {};  // null: never splittable
   Linearity linear = Linearity::None;
@@ -84,6 +84,29 @@ inline FlopsRule per_element(double flops) {
 inline FlopsRule per_input_element(double flops) {
   return [flops](const OpReader& op) { return flops * product(op.in(0)); };
 }
+
+// ---- shape rules. They serve where ONNX shape inference has no answer, and graphs that are built
+// by hand.
+
+// One output of this shape, with the first input's type.
+TensorTypes typed_like_first(const OpReader& op, Shape shape);
+
+TensorTypes shape_broadcast(const OpReader& op);
+TensorTypes shape_by(const std::optional<AxisLetters>& letters, const OpReader& op);
+TensorTypes shape_convolution(const OpReader& op, std::size_t filter);  // which input it is
+TensorTypes shape_transposed_convolution(const OpReader& op);
+TensorTypes shape_pool(const OpReader& op);
+TensorTypes shape_global_pool(const OpReader& op);
+// The inputs from `first` on, every `step`th one, along the axis of attribute "axis".
+TensorTypes shape_concatenated(const OpReader& op, std::size_t first, std::size_t step);
+
+// The extents without these (ascending) axes, or with 1 in their place.
+Shape without(const Shape& shape, const std::vector<int>& axes, bool keep);
+
+// These compute extents from attributes that files give: -1, which is no extent, where 64 bits do
+// not hold them.
+std::int64_t added(std::int64_t a, std::int64_t b);
+std::int64_t multiplied(std::int64_t a, std::int64_t b);
 
 // ---- batch rules: how the axis that carries the samples goes through an op (BatchLayout).
 
@@ -125,33 +148,32 @@ inline BatchLayout partial() { return {BatchKind::Partial, -1}; }
 BatchAnswer batch_aligned(BatchFlow& flow);
 
 // The first input's axis stays where it is, unless the op mixes along it; other inputs are Whole.
-using MixesAxis = std::function<bool(const OpReader&, int axis)>;
 BatchRule batch_kept(MixesAxis mixes = nullptr);
 bool mixes_all_but_first(const OpReader& op, int axis);  // samples on axis 0, as in convolutions
 bool mixes_last_two(const OpReader& op, int axis);
-// Mixes along the axis that the attribute names, or from that axis on.
-MixesAxis mixes_along(std::string_view attribute, std::int64_t fallback);
-MixesAxis mixes_from(std::string_view attribute, std::int64_t fallback);
+// Along the axis of attribute "axis", or from it on (the last one where it is not given).
+MixesAxis mixes_along(std::int64_t fallback);
+bool mixes_from_axis(const OpReader& op, int axis);
 
-// Products of tensors in index notation, "mk,kn->mn" without the commas: a letter per axis; what is
-// not in the result is summed over. An operand that has the batch's letter carries the batch.
-struct Letters {
-  std::vector<std::string> operands;
-  std::string result;
-};
-BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters);
-// Outer axes align from the right: "ABmk,ABkn->ABmn". With the transA and transB of com.microsoft's
-// FusedMatMul.
-Letters matmul_letters(const OpReader& op);
-Letters gemm_letters(const OpReader& op);  // three operands: the bias is the last
-// "bij,bjk->bik"; an equation without "->" keeps the letters that occur once, ascending.
-Letters einsum_letters(const OpReader& op);
+// Samples first in the first input, in those that `always` carry them, and in those that carry any
+// of `perhaps`; also in the outputs that have as many. Other inputs are Whole.
+BatchRule samples_first(InputSet always, InputSet perhaps = 0);
+
+// By the letters of the axes: an input that has the batch's carries the batch; where the output
+// lacks it, that is a sum.
+BatchRule batch_by(AxesRule axes);
+
+// Ops whose outputs follow from the letters of the axes, batch and all.
+OpRule lettered(OpRule rule, const AxesRule& axes);
+// Ops whose output is like the first input, unless they mix along an axis: kept_axes(),
+// batch_kept().
+OpRule keeping_axes(OpRule rule, const MixesAxis& mixes);
 
 // Keeps row-major order of the elements: the samples stay a factor of some axis, or get lost.
 BatchAnswer batch_reshaped(BatchFlow& flow);
 
-// Reduction over axes (attribute or second input; none: all of them). Over the batch: a sum when
-// `sums`.
+// Reduction over axes (attribute or second input; none: all of them; ArgMax and ArgMin: one). Over
+// the batch: a sum when `sums`.
 BatchRule batch_reduced(bool sums);
 std::vector<int> reduced_axes(const OpReader& op);  // ascending, in range
 
@@ -197,8 +219,6 @@ GradientRule gradient(std::vector<Saved> reads = {});
 GradientRule gradients(std::vector<GradientPart> parts);
 // a (op) b: "GradA" and "GradB"; an operand that was broadcast has its gradient summed.
 GradientRule operand_gradients(std::vector<Saved> a, std::vector<Saved> b);
-// "GradInput" reads the weights (input 1), "GradWeight" input 0, "GradBias" nothing.
-GradientRule layer_gradients();
 // The output's gradient serves every input; summed for one that was broadcast.
 void passed_gradient(GradientWriter& writer);
 

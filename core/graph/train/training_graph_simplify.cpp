@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ranges>
 
 #include "core/graph/build/copy_graph.h"
 #include "core/graph/build/graph_builder.h"
@@ -34,8 +35,8 @@ class Simplifier {
     for (std::size_t i = 0; i < stands_for_.size(); ++i) stands_for_[TensorId(i)] = TensorId(i);
     for (const Op& op : graph_.ops()) {
       const bool mask_read =
-          std::any_of(op.outputs.begin() + std::min<long>(1, static_cast<long>(op.outputs.size())),
-                      op.outputs.end(), [&](TensorId id) { return !graph_.consumers(id).empty(); });
+          std::ranges::any_of(op.outputs | std::views::drop(1),
+                              [&](TensorId id) { return !graph_.consumers(id).empty(); });
       if (!is_pass_through(op, inference_) || mask_read) continue;
       stands_for_[op.outputs[0]] = stands_for_[op.inputs[0]];
     }
@@ -55,8 +56,8 @@ class Simplifier {
     for (std::size_t i = graph_.op_count(); i-- > 0;) {
       const Op& op = graph_.op(OpId(i));
       const bool bypassed = !op.outputs.empty() && stands_for_[op.outputs[0]] != op.outputs[0];
-      const bool read = std::any_of(op.outputs.begin(), op.outputs.end(),
-                                    [&](TensorId id) { return kept_[id.index()]; });
+      const bool read =
+          std::ranges::any_of(op.outputs, [&](TensorId id) { return kept_[id.index()]; });
       needed_[i] = op.phase == Phase::Update || (read && !bypassed);
       if (!needed_[i]) continue;
       for (const TensorId id : op.inputs) keep(id);

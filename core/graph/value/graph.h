@@ -3,7 +3,7 @@
 // Ops are stored in a topological order, so op ids ascend along every dependency; tensors are named
 // values with one producer (or none: inputs, parameters, constants, optimizer state). Everything
 // that planners and the simulator need about an op (work, batch behaviour) is computed once, when
-// the graph is built (see catalogue.h, annotate.h). Copying a Graph copies everything: share it
+// the graph is built (see graph_builder.h). Copying a Graph copies everything: share it
 // through std::shared_ptr<const Graph>. Safe to read from any thread.
 #pragma once
 

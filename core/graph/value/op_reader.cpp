@@ -10,13 +10,9 @@ const Tensor no_tensor;
 
 template <class T>
 std::vector<std::int64_t> decoded(const std::string& bytes) {
-  std::vector<std::int64_t> values(bytes.size() / sizeof(T));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    T value;
-    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    values[i] = static_cast<std::int64_t>(value);
-  }
-  return values;
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  return {values.begin(), values.end()};
 }
 
 }  // namespace

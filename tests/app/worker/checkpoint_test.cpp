@@ -9,7 +9,6 @@
 #include "core/base/error.h"
 #include "core/data/npy.h"
 #include "core/data/tensor_folder.h"
-#include "core/data/weights.h"
 #include "core/io/file.h"
 #include "tests/app/worker/fakes.h"
 #include "tests/app/worker/hand_program.h"

@@ -1,5 +1,3 @@
-#include "core/data/weights.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>

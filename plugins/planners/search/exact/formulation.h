@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "core/base/at.h"
-#include "core/linear/linear_program.h"
+#include "core/linear/solver.h"
 #include "plugins/planners/search/exact/list_schedules.h"
 
 namespace strato::exact {

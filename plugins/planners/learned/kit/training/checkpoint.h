@@ -1,5 +1,5 @@
 // A training as it stands between two steps, in one file: an archive of tensors
-// (core/data/tensor_archive.h) with the network, its optimizer and the learner's experience.
+// (core/data/safetensors.h) with the network, its optimizer and the learner's experience.
 // Include in .cpp files only.
 #pragma once
 

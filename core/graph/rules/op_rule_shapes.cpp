@@ -1,6 +1,6 @@
-#include "core/graph/rules/shape_rules.h"
-
 #include <algorithm>
+
+#include "core/graph/rules/op_rule.h"
 
 namespace strato {
 namespace {
@@ -53,6 +53,14 @@ TensorTypes shape_broadcast(const OpReader& op) {
   return typed_like_first(op, shape);
 }
 
+TensorTypes shape_by(const std::optional<AxisLetters>& letters, const OpReader& op) {
+  if (!letters || letters->outputs[0].find(AxisLetters::kMixed) != std::string::npos) return {};
+  Shape shape;
+  for (const char letter : letters->outputs[0])
+    shape.push_back(letter_extent(op, *letters, letter));
+  return typed_like_first(op, std::move(shape));
+}
+
 TensorTypes shape_convolution(const OpReader& op, std::size_t filter) {
   return spatial(op, extent(op.in(filter), 0), [&](std::size_t i, std::int64_t size) {
     return windowed(op, size, filter_window(op, filter, i));
@@ -82,6 +90,15 @@ TensorTypes shape_global_pool(const OpReader& op) {
   return spatial(op, extent(op.in(0), 1), [](std::size_t, std::int64_t) { return 1; });
 }
 
+TensorTypes shape_concatenated(const OpReader& op, std::size_t first, std::size_t step) {
+  Shape shape = op.in(first);
+  const int axis = op.axis("axis", 0, shape.size());
+  if (axis < 0 || axis >= static_cast<int>(shape.size())) return {};
+  for (std::size_t i = first + step; i < op.input_count(); i += step)
+    shape[static_cast<std::size_t>(axis)] += extent(op.in(i), axis);
+  return {{op.input(first).type, std::move(shape)}};
+}
+
 Shape without(const Shape& shape, const std::vector<int>& axes, bool keep) {
   Shape result;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -99,11 +116,6 @@ std::int64_t added(std::int64_t a, std::int64_t b) {
 std::int64_t multiplied(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   return __builtin_mul_overflow(a, b, &result) ? -1 : result;
-}
-
-std::int64_t as_extent(double whole_number) {
-  constexpr double kMost = 4e18;
-  return whole_number >= 0 && whole_number <= kMost ? static_cast<std::int64_t>(whole_number) : -1;
 }
 
 }  // namespace strato

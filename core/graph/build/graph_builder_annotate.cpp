@@ -1,7 +1,16 @@
-#include "core/graph/build/annotate.h"
-
+// Computes what the builder adds to ops that are in topological order: family, work, view,
+// estimated (from the catalogue), and batch layouts and splittability (from the batch-axis
+// analysis).
+//
+// The analysis follows the axis that carries the samples from the inputs through every op
+// (TAG 4.1.1 asks for splittability; a dataflow analysis answers it without a table of names).
+// Forward ops follow the catalogue's batch rules. Gradient ops follow one rule for all: the
+// gradient of a tensor that carries the batch carries it too; of one that does not, while the op's
+// result does, it is a sum over the batch; gradient ops are linear in the output's gradient, so
+// sums pass through.
 #include <algorithm>
 
+#include "core/graph/build/graph_builder.h"
 #include "core/graph/ops/catalogue.h"
 
 namespace strato {
@@ -198,12 +207,12 @@ class Analysis {
 
 }  // namespace
 
-void annotate(Ops& ops, Tensors& tensors, std::int64_t batch, const std::string& file) {
-  Analysis(ops, tensors, batch).run();
-  for (Op& op : ops) {
+void GraphBuilder::annotate() {
+  Analysis(ops_, tensors_, batch_).run();
+  for (Op& op : ops_) {
     if (op.phase == Phase::Forward && rule_of(op.type).family == OpFamily::Loss)
       op.phase = Phase::Loss;
-    describe(op, ops, tensors, file);
+    describe(op, ops_, tensors_, file_);
   }
 }
 
