@@ -7,7 +7,7 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/plugin/api/exporter_function.h"
+#include "core/plugin/api/plugin.h"
 #include "plugins/exporters/chrome_trace/trace_writer.h"
 
 namespace strato {

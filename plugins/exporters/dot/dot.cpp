@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/plugin/api/exporter_function.h"
+#include "core/plugin/api/plugin.h"
 
 namespace strato {
 namespace {
