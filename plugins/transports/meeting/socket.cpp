@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/io/byte_io.h"
 
 namespace strato::admission {
@@ -155,10 +156,13 @@ std::string packed(const std::vector<std::string>& texts) {
 }
 
 std::vector<std::string> unpacked(const std::string& all) {
-  const std::string nowhere;
-  ByteReader in(all, nowhere, {"what a rank sent", "start all ranks with the same program"});
   std::vector<std::string> texts;
-  while (!in.at_end()) texts.push_back(in.text());
+  const std::string nowhere;
+  try {
+    for (ByteReader in(all, nowhere); !in.at_end();) texts.push_back(in.text());
+  } catch (const InputError&) {
+    fail(EBADMSG);
+  }
   return texts;
 }
 

@@ -38,7 +38,8 @@ class Socket {
   Handle handle_;
 };
 
-// A list of texts as one, each after its size. unpacked() throws InputError when it ends early.
+// A list of texts as one, each after its size. unpacked() throws std::system_error when it
+// ends early.
 std::string packed(const std::vector<std::string>& texts);
 std::vector<std::string> unpacked(const std::string& all);
 
