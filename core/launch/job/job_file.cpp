@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <system_error>
 
 #include "core/base/error.h"
@@ -76,10 +75,9 @@ StagedPlan staged_plan_from(const JsonView& view) {
 
 // A word that is no path.
 bool is_plain(const std::string& name) {
-  return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == ':';
-  });
+  constexpr const char* kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:";
+  return !name.empty() && name.size() <= 64 && name.find_first_not_of(kPlain) == std::string::npos;
 }
 
 constexpr const char* kPlanFile = "job-plan.json";

@@ -124,10 +124,9 @@ void clear_run_files(const fs::path& folder) {
   for (const char* name : {kMeeting, kFailure}) {
     std::error_code error;
     fs::remove(folder / name, error);
-    if (error) {
+    if (error)
       throw InputError((folder / name).string(), "", "cannot be removed: " + error.message(),
                        "choose a job folder that you may write to");
-    }
   }
 }
 

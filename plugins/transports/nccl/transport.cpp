@@ -89,7 +89,7 @@ class NcclTransport final : public Transport {
   }
 
   void barrier() override {
-    std::vector<int> all(static_cast<std::size_t>(ranks()));
+    std::vector<int> all(static_cast<std::size_t>(connections_.meeting().ranks));
     std::iota(all.begin(), all.end(), 0);
     std::int32_t nothing = 0;
     all_reduce(all, 0, DataType::I32, {std::as_writable_bytes(std::span(&nothing, 1))})->wait();
@@ -113,7 +113,6 @@ class NcclTransport final : public Transport {
     std::sort(sorted.begin(), sorted.end());
     return sorted;
   }
-  int ranks() const { return connections_.meeting().ranks; }
   static std::size_t count(Bytes bytes, DataType type) {
     return bytes.size() / static_cast<std::size_t>(size_of(type));
   }
