@@ -22,7 +22,6 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 constexpr const char* kDiscovery = "discover.json";
-constexpr const char* kDiscovered = "result.json";
 constexpr const char* kDiscoveryFormat = "stratoscope-discovery";
 constexpr int kMostMachines = 1024;
 
@@ -166,7 +165,7 @@ std::optional<MachineReport> find_report(const fs::path& folder, int rank) {
 }
 
 void finish_discovery(const fs::path& folder, const DiscoveryJob& job) {
-  write_file(folder / kDiscovered, json_text(Json{{"machines", job.ranks}}) + "\n");
+  write_file(folder / "result.json", json_text(Json{{"machines", job.ranks}}) + "\n");
 }
 
 std::vector<MachineReport> read_reports(const fs::path& folder) {

@@ -30,8 +30,6 @@ constexpr auto kAsk = 1s;    // controllers serve many: no more often than this
 constexpr auto kGone = 60s;  // Slurm waits up to 30 s (KillWait) before it kills
 constexpr auto kLag = 10s;   // until files that another node wrote are seen here
 
-// ---- what Slurm says of a job
-
 // Slurm's record of a job comes from the controller (scontrol) while it remembers the job, and from
 // accounting (sacct) where there is any.
 struct JobRecord {
@@ -143,8 +141,6 @@ std::string cause_of(const std::filesystem::path& folder, const JobRecord& recor
   if (!record.reason.empty()) cause += " (" + record.reason + ")";
   return log.last.empty() ? cause : cause + ": " + log.last;
 }
-
-// ---- the job
 
 // Lines of a file that another process, perhaps on another machine, is still writing.
 class FileLines {

@@ -203,8 +203,7 @@ class GlooTransport final : public Transport {
   }
 
   void barrier() override {
-    if (ranks() < 2) return;
-    std::vector<int> all(static_cast<std::size_t>(ranks()));
+    std::vector<int> all(static_cast<std::size_t>(connections_.meeting().ranks));
     std::iota(all.begin(), all.end(), 0);
     queued(all, [this] {
       gloo::BarrierOptions options(connections_.context());
@@ -222,8 +221,6 @@ class GlooTransport final : public Transport {
   std::optional<LostRank> lost() const override { return connections_.lost(); }
 
  private:
-  int ranks() const { return connections_.meeting().ranks; }
-
   std::unique_ptr<Pending> queued(std::vector<int> members, std::function<void()> work) {
     return std::make_unique<Queued>(
         queue_.push([this, members = std::move(members), work = std::move(work)] {
