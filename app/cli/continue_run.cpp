@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/io/json.h"
 #include "core/search/tree/search_tree.h"
-#include "core/store/run_lock.h"
+#include "core/store/workspace.h"
 
 namespace strato::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "core/launch/process/end_signals.h"
+#include "core/launch/process/process.h"
 
 namespace strato::cli {
 

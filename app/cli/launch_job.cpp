@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/io/json.h"
-#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 
 namespace strato::cli {
 namespace {

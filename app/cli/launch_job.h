@@ -9,7 +9,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/output.h"
 #include "core/launch/job/job.h"
-#include "core/plugin/use/follow.h"
+#include "core/plugin/use/launching.h"
 
 namespace strato::cli {
 

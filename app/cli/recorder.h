@@ -13,7 +13,6 @@
 #include "app/cli/output.h"
 #include "core/search/api/planner.h"
 #include "core/search/tree/search_tree.h"
-#include "core/store/run_lock.h"
 #include "core/store/workspace.h"
 
 namespace strato::cli {

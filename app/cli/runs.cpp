@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/io/json.h"
-#include "core/store/run_lock.h"
+#include "core/store/workspace.h"
 #include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/strategy_file.h"
 

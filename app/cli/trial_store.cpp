@@ -6,7 +6,7 @@
 #include "app/cli/stored_launch.h"
 #include "app/cli/stored_run.h"
 #include "core/base/error.h"
-#include "core/store/run_lock.h"
+#include "core/store/workspace.h"
 
 namespace strato::cli {
 namespace {

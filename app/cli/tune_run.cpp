@@ -10,8 +10,8 @@
 #include "app/cli/stored_launch.h"
 #include "core/base/error.h"
 #include "core/launch/job/job_result.h"
-#include "core/launch/measured/learn.h"
 #include "core/launch/measured/make_job.h"
+#include "core/launch/measured/measured.h"
 
 namespace strato::cli {
 namespace {

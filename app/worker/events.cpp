@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <string_view>
 
-#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 
 namespace strato::worker {
 namespace {

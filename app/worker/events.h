@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 
 namespace strato::worker {
 

@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "app/worker/events.h"
-#include "core/launch/process/end_signals.h"
+#include "core/launch/process/process.h"
 #include "core/plugin/api/rank_engine.h"
 
 namespace strato::worker {

@@ -10,7 +10,7 @@
 #include "app/worker/report_system.h"
 #include "app/worker/session.h"
 #include "core/base/error.h"
-#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 #include "core/launch/measure/measure_result.h"
 
 namespace strato::worker {

@@ -10,8 +10,8 @@
 #include "app/worker/report_nvml.h"
 #include "app/worker/report_system.h"
 #include "core/base/error.h"
-#include "core/launch/job/job_event.h"
-#include "core/launch/measure/discovery_job.h"
+#include "core/launch/discover/discover.h"
+#include "core/launch/job/job_result.h"
 
 namespace strato::worker {
 namespace {

@@ -19,7 +19,7 @@ struct SystemPlaces {
 // Never throws for what the machine does not tell.
 MachineReport report_machine(const SystemPlaces& places = {});
 
-// One rank of a discovery (core/launch/measure/discovery_job.h). Rank 0 waits for the others.
+// One rank of a discovery (core/launch/discover/discover.h). Rank 0 waits for the others.
 // Throws InputError.
 void report_rank(const WorkerArguments& arguments, Events& events);
 

@@ -10,7 +10,6 @@
 #include "core/base/error.h"
 #include "core/io/json.h"
 #include "core/launch/job/job.h"
-#include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
 #include "core/program/rank/rank_agreement.h"
 

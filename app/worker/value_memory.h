@@ -4,7 +4,6 @@
 #include <cstring>
 #include <memory>
 
-#include "core/plugin/api/device_memory.h"
 #include "core/plugin/api/rank_engine.h"
 
 namespace strato::worker {

@@ -19,9 +19,9 @@
 #include "app/worker/session.h"
 #include "core/base/error.h"
 #include "core/graph/build/graph_builder.h"
+#include "core/launch/discover/discover.h"
 #include "core/launch/job/job.h"
 #include "core/launch/job/run_files.h"
-#include "core/launch/measure/discovery_job.h"
 #include "core/launch/measure/measure_job.h"
 #include "core/launch/measured/make_job.h"
 

@@ -17,7 +17,7 @@
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
-#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/project/ring_order.h"
 #include "core/program/rank/rank_program.h"

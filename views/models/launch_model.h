@@ -14,7 +14,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 #include "views/models/launch_run.h"
 #include "views/models/session.h"
 #include "views/models/worker.h"

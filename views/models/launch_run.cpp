@@ -6,7 +6,6 @@
 
 #include "core/base/error.h"
 #include "core/launch/job/job.h"
-#include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
 #include "core/launch/measured/make_job.h"
 

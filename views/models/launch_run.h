@@ -9,7 +9,6 @@
 #include <string>
 
 #include "core/cost/model/measured_cost_model.h"
-#include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
 #include "core/launch/measured/measured.h"
 #include "core/plugin/api/launcher.h"

@@ -1,6 +1,6 @@
 // The place of a search that waits, in its workspace: stored when it is added, given up when its
 // run has begun or a person no longer wants it, so that it is offered again after a restart or a
-// crash. Whoever holds its lock (core/store/run_lock.h) has it: no two windows do the same search.
+// crash. Whoever holds its lock (core/store/workspace.h) has it: no two windows do the same search.
 // Functions write and wait for disks, on any thread but the GUI's; each takes its turn.
 #pragma once
 
@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "core/store/run_lock.h"
 #include "core/store/workspace.h"
 
 namespace strato {

@@ -6,7 +6,7 @@
 #include "core/search/run/run_record.h"
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"
-#include "core/store/run_lock.h"
+#include "core/store/workspace.h"
 #include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/strategy_file.h"
 #include "views/models/recovery.h"

@@ -1,6 +1,6 @@
 // Writes what happens in a session into its workspace, on a thread of its own: problems, strategies
 // with their parents, runs with history and tree. Calls return at once and are done in order; what
-// is queued at the end is still written. A run is locked (core/store/run_lock.h) while it is
+// is queued at the end is still written. A run is locked (core/store/workspace.h) while it is
 // searched and whenever its tree is written. Without an open workspace everything is silently
 // dropped. One thread calls it.
 #pragma once
@@ -17,7 +17,6 @@
 #include "core/search/run/run_record.h"
 #include "core/search/tree/search_tree.h"
 #include "core/store/workspace.h"
-#include "core/store/workspace_lists.h"
 #include "views/models/problem_source.h"
 #include "views/models/recovery.h"
 #include "views/models/worker.h"

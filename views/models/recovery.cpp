@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/store/run_lock.h"
+#include "core/store/workspace.h"
 
 namespace strato {
 namespace {

@@ -5,7 +5,7 @@
 #include <QThread>
 
 #include "core/base/error.h"
-#include "core/store/run_lock.h"
+#include "core/store/workspace.h"
 #include "views/models/session_state.h"
 
 namespace strato {

@@ -23,7 +23,6 @@
 #include "core/search/evaluate/outcome.h"
 #include "core/search/tree/search_tree.h"
 #include "core/store/workspace.h"
-#include "core/store/workspace_lists.h"
 #include "core/strategy/file/named_strategy.h"
 #include "views/models/regroup.h"
 #include "views/models/selection.h"

@@ -8,7 +8,7 @@
 #include "core/cost/value/calibration.h"
 #include "core/cost/value/profile.h"
 #include "core/cost/value/profile_file.h"
-#include "core/plugin/api/unbound_dimension.h"
+#include "core/plugin/api/plugin.h"
 #include "core/plugin/use/import_note.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"

@@ -15,7 +15,6 @@
 #include "core/launch/measure/measure_job.h"
 #include "core/launch/measure/measure_result.h"
 #include "core/launch/measured/make_job.h"
-#include "core/launch/profiling/measure_on.h"
 #include "core/launch/profiling/op_times.h"
 
 namespace strato::cli {

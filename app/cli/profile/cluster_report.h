@@ -5,7 +5,6 @@
 #include <string>
 
 #include "core/launch/measure/measure_result.h"
-#include "core/launch/profiling/measure_on.h"
 
 namespace strato::cli {
 

@@ -3,51 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
-#include <numeric>
-#include <optional>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/read/discovered_cluster.h"
 #include "core/io/file.h"
-#include "core/launch/measure/discovery_job.h"
-#include "core/launch/measure/measure_job.h"
+#include "core/io/json.h"
+#include "core/launch/job/job_file.h"
 #include "core/launch/measure/measure_result.h"
-#include "core/launch/profiling/measure_on.h"
-#include "core/plugin/use/follow.h"
+#include "core/plugin/use/launching.h"
 
 namespace strato {
 namespace {
 
 using namespace std::chrono_literals;
+namespace fs = std::filesystem;
 
-int hosts_named(const std::string& file) {
-  std::set<std::string> hosts;
-  std::istringstream lines(read_file(file));
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line.substr(0, line.find('#')));
-    std::string host;
-    if (!(words >> host)) continue;
-    hosts.insert(host == "127.0.0.1" || host == "::1" ? "localhost" : host);
-  }
-  if (hosts.empty()) throw InputError(file, "", "names no host", "write one a line: node1 slots=4");
-  return static_cast<int>(hosts.size());
-}
+constexpr const char* kDiscovery = "discover.json";
+constexpr const char* kDiscoveryFormat = "stratoscope-discovery";
+constexpr int kMostMachines = 1024;
 
-LaunchRequest request_of(const DiscoverOptions& options, int machines) {
-  LaunchRequest request;
-  request.folder = options.folder;
-  request.worker = options.worker;
-  request.ranks = machines;
-  request.machines.resize(static_cast<std::size_t>(machines));
-  std::iota(request.machines.begin(), request.machines.end(), 0);
-  request.settings = options.settings;
-  return request;
+fs::path report_file(const fs::path& folder, int rank) {
+  return folder / fmt::format("machine-{}.json", rank);
 }
 
 // The reports of all machines, or nothing with the state and problem in `result`.
@@ -55,7 +34,9 @@ std::vector<MachineReport> gather_reports(Launcher& launcher, const DiscoverOpti
                                           int machines, const std::stop_token& stop,
                                           Discovered& result) {
   stage_discovery(options.folder, {machines, 60s});
-  const auto job = launcher.launch(request_of(options, machines));
+  LaunchRequest request{options.folder, options.worker, machines, {}, options.settings};
+  for (int machine = 0; machine < machines; ++machine) request.machines.push_back(machine);
+  const auto job = launcher.launch(request);
   JobEnd end = follow(*job, stop, [](const std::string&) {});
   result.state = end.state;
   result.problem = std::move(end.problem);
@@ -78,24 +59,6 @@ void remark_on(const std::vector<MachineReport>& reports, Discovered& result) {
       result.remarks.push_back(fmt::format("{} has no GPU: {}", report.host, report.gpu_problem));
   }
 }
-
-std::string interface_of(const DiscoverOptions& options) {
-  const auto found = options.settings.find("interface");
-  return found == options.settings.end() ? "" : found->second;
-}
-
-struct LinkRequest {
-  const Cluster& cluster;
-  std::filesystem::path folder, worker;
-  std::map<std::string, std::string> settings;  // the launcher's
-};
-
-struct LinkMeasurement {
-  JobState state = JobState::Failed;
-  std::string problem;
-  std::vector<MeasuredLink> links;
-  std::vector<std::string> notes;
-};
 
 // NCCL measures between GPUs, where every device is one; else messages go through the processes'
 // memory.
@@ -122,29 +85,18 @@ MeasuredLink link_of(const TransferProfile& transfer) {
           least.time};
 }
 
-// Bandwidth and latency between the devices of a cluster, measured by a job of their own.
-LinkMeasurement measure_links(Launcher& launcher, const LinkRequest& request,
-                              const std::stop_token& stop,
-                              const std::function<void(const std::string&)>& progress) {
-  const MeasureJob job = make_measure_job(request.cluster, request.cluster.name(), {},
-                                          measure_options(request.cluster));
-  MeasureRun run =
-      measure_on(launcher, job, request.folder, request.worker, request.settings, stop,
-                 [&](const MeasureEvent& event) { progress("measuring " + event.what); });
-  LinkMeasurement result{run.state, std::move(run.problem), {}, std::move(run.result.notes)};
-  for (const TransferProfile& transfer : run.result.profile.transfers)
-    if (transfer.measurements.size() >= 2) result.links.push_back(link_of(transfer));
-  return result;
-}
-
-// One that cannot even be started has failed, too.
-LinkMeasurement try_to_measure(Launcher& launcher, const LinkRequest& request,
-                               const std::stop_token& stop,
-                               const std::function<void(const std::string&)>& progress) {
+// Measures between the devices of a cluster by a job of their own. One that cannot even be started
+// has failed, too.
+MeasureRun measure_links(Launcher& launcher, const DiscoverOptions& options, const Cluster& cluster,
+                         const std::stop_token& stop,
+                         const std::function<void(const std::string&)>& progress) {
   try {
-    return measure_links(launcher, request, stop, progress);
+    const MeasureJob job = make_measure_job(cluster, cluster.name(), {}, measure_options(cluster));
+    return measure_on(launcher, job, options.folder / "measure", options.worker, options.settings,
+                      stop,
+                      [&](const MeasureEvent& event) { progress("measuring " + event.what); });
   } catch (const InputError& error) {
-    return {JobState::Failed, error.what(), {}, {}};
+    return {JobState::Failed, error.what(), {}};
   }
 }
 
@@ -157,15 +109,16 @@ void measure(Launcher& launcher, const DiscoverOptions& options, const GpuCatalo
     result.remarks.emplace_back("there is one device: nothing to measure between");
     return;
   }
-  const LinkMeasurement measured = try_to_measure(
-      launcher, {cluster, options.folder / "measure", options.worker, options.settings}, stop,
-      progress);
+  const MeasureRun measured = measure_links(launcher, options, cluster, stop, progress);
   if (measured.state == JobState::Cancelled) {
     result.state = JobState::Cancelled;
   } else if (measured.state == JobState::Finished) {
-    for (const std::string& note : measured.notes) result.remarks.push_back(note);
+    for (const std::string& note : measured.result.notes) result.remarks.push_back(note);
+    std::vector<MeasuredLink> links;
+    for (const TransferProfile& transfer : measured.result.profile.transfers)
+      if (transfer.measurements.size() >= 2) links.push_back(link_of(transfer));
     result.cluster =
-        with_measured_links(result.cluster, "the discovered cluster", measured.links, catalogue);
+        with_measured_links(result.cluster, "the discovered cluster", links, catalogue);
   } else {
     result.unmeasured = true;
     result.remarks.push_back("the links are not measured: " + measured.problem);
@@ -174,17 +127,64 @@ void measure(Launcher& launcher, const DiscoverOptions& options, const GpuCatalo
 
 }  // namespace
 
-int machines_named(const std::map<std::string, std::string>& settings) {
-  if (const auto file = settings.find("hostfile"); file != settings.end())
-    return hosts_named(file->second);
-  const auto nodes = settings.find("nodes");
-  if (nodes == settings.end()) return 1;
-  const std::string& text = nodes->second;
-  int count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 1)
-    throw InputError("", "--set nodes", "\"" + text + "\" is no positive number", "write nodes=2");
-  return count;
+void stage_discovery(const fs::path& folder, const DiscoveryJob& job) {
+  if (job.ranks < 1 || job.ranks > kMostMachines) {
+    throw InputError("", "", fmt::format("{} machines cannot be asked", job.ranks),
+                     fmt::format("ask 1 to {}", kMostMachines));
+  }
+  stage_folder(folder, [&](const fs::path& at) {
+    write_file(at / kDiscovery, json_text(Json{{"format", kDiscoveryFormat},
+                                               {"version", DiscoveryJob::kVersion},
+                                               {"ranks", job.ranks},
+                                               {"timeout_s", job.timeout.count()}}));
+  });
+}
+
+bool is_discovery(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / kDiscovery, ignored);
+}
+
+DiscoveryJob load_discovery(const fs::path& folder) {
+  const fs::path file = folder / kDiscovery;
+  const JsonView root = JsonView::parse(read_file(file), file.string());
+  root.expect_format(kDiscoveryFormat, DiscoveryJob::kVersion);
+  return {static_cast<int>(root.at("ranks").integer(1, kMostMachines)),
+          std::chrono::seconds(root.at("timeout_s").integer(1, 86'400))};
+}
+
+void write_report(const fs::path& folder, int rank, const MachineReport& report) {
+  write_file(report_file(folder, rank), to_json(report) + "\n");
+}
+
+std::optional<MachineReport> find_report(const fs::path& folder, int rank) {
+  const fs::path file = report_file(folder, rank);
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return std::nullopt;
+  return parse_machine_report(read_file(file), file.string());
+}
+
+void finish_discovery(const fs::path& folder, const DiscoveryJob& job) {
+  write_file(folder / "result.json", json_text(Json{{"machines", job.ranks}}) + "\n");
+}
+
+std::vector<MachineReport> read_reports(const fs::path& folder) {
+  std::vector<MachineReport> reports;
+  const int ranks = load_discovery(folder).ranks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    auto report = find_report(folder, rank);
+    if (!report) {
+      throw InputError(report_file(folder, rank).string(), "", "is not there",
+                       fmt::format("see the log of rank {}", rank));
+    }
+    reports.push_back(std::move(*report));
+  }
+  return reports;
+}
+
+int machines_named(const LaunchSettings& settings) {
+  const auto hosts = static_cast<int>(hosts_of(settings).size());
+  return hosts > 0 ? hosts : std::max(1, count_of(settings, "nodes", 2));
 }
 
 Discovered discover(Launcher& launcher, const DiscoverOptions& options,
@@ -196,9 +196,10 @@ Discovered discover(Launcher& launcher, const DiscoverOptions& options,
   const auto reports = gather_reports(launcher, options, machines, stop, result);
   if (reports.empty()) return result;
   remark_on(reports, result);
-  result.cluster = discovered_cluster(
-      reports, {options.name, options.source, options.cpu_devices, interface_of(options)},
-      catalogue);
+  result.cluster = discovered_cluster(reports,
+                                      {options.name, options.source, options.cpu_devices,
+                                       setting_of(options.settings, "interface")},
+                                      catalogue);
   if (options.measure) measure(launcher, options, catalogue, stop, progress, result);
   return result;
 }

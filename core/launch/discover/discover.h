@@ -1,27 +1,54 @@
 // A cluster file from the machines that a launcher reaches: one rank a machine tells what it has,
 // and where asked for, the bandwidth between their devices is measured. The one way that the
-// command line and the window share.
+// command line and the window share. Blocks; safe from any thread that calls it.
 //
-// Blocks; safe from any thread that calls it.
+// The ranks are started as those of any job, in a folder beside the jobs that run plans (job.h):
+//
+//   discover.json     how many ranks there are
+//   machine-<r>.json  what rank r's machine has (core/cluster/read/machine_report.h)
+//   result.json       written by rank 0 when all have told
+//
+// What reads it throws InputError for what is not such a folder, and is safe from any process.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
-#include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "core/cluster/read/machine_report.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/cluster/value/cluster.h"
 #include "core/plugin/api/launcher.h"
 
 namespace strato {
 
+struct DiscoveryJob {
+  static constexpr int kVersion = 1;
+  int ranks = 1;
+  std::chrono::seconds timeout{60};  // that rank 0 waits for the others
+};
+
+// The folder is a new one, or one of an earlier job, whose files go but for checkpoints.
+void stage_discovery(const std::filesystem::path& folder, const DiscoveryJob& job);
+bool is_discovery(const std::filesystem::path& folder);
+DiscoveryJob load_discovery(const std::filesystem::path& folder);
+
+void write_report(const std::filesystem::path& folder, int rank, const MachineReport& report);
+// Nothing: it is not there yet.
+std::optional<MachineReport> find_report(const std::filesystem::path& folder, int rank);
+// Rank 0's last word: launchers take it for the sign that the job has done its work.
+void finish_discovery(const std::filesystem::path& folder, const DiscoveryJob& job);
+// Reads the reports by rank. Throws InputError when one is missing.
+std::vector<MachineReport> read_reports(const std::filesystem::path& folder);
+
 struct DiscoverOptions {
   std::string launcher = "local";
   // The launcher's own. How many machines: "nodes", else the hosts of "hostfile", else one.
-  std::map<std::string, std::string> settings;
+  LaunchSettings settings;
   std::filesystem::path folder;  // of the jobs, on a path that all nodes see
   std::filesystem::path worker;  // stratoscope-worker
   std::string name = "Discovered cluster";
@@ -44,6 +71,6 @@ Discovered discover(Launcher& launcher, const DiscoverOptions& options,
                     const std::function<void(const std::string&)>& progress);
 
 // Throws InputError for "nodes" that is no number from 1 and for a host file that names none.
-int machines_named(const std::map<std::string, std::string>& settings);
+int machines_named(const LaunchSettings& settings);
 
 }  // namespace strato

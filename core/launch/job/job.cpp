@@ -5,7 +5,6 @@
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/launch/job/job_file.h"
-#include "core/launch/job/job_folder.h"
 #include "core/program/rank/rank_file.h"
 #include "core/program/rank/termination.h"
 
@@ -60,12 +59,8 @@ void write_contents(const fs::path& folder, const Job& job) {
 std::string job_digest(const Job& job) {
   JobFile file;
   file.graph.graph = job.graph->digest();
-  if (job.plan) {
-    file.plan.emplace();
-    file.plan->digest = job.plan->digest;
-    file.plan->priorities = job.plan->priorities;
-    file.plan->fair_links = job.plan->fair_links;
-  }
+  if (job.plan)
+    file.plan = {{}, {}, {}, job.plan->priorities, job.plan->fair_links, job.plan->digest};
   add_ranks(file, job, [](int, const std::string&) {});
   return file.programs.hex();
 }
@@ -75,20 +70,17 @@ void stage_job(const fs::path& folder, const Job& job) {
   stage_folder(folder, [&](const fs::path& at) { write_contents(at, job); });
 }
 
-namespace fs = std::filesystem;
-
 void expect_own_program(const RankJob& job, const std::string& name) {
   const auto& devices = job.device_of_rank;
   const auto is_rank = [&](DeviceId device) {
-    return std::find(devices.begin(), devices.end(), device) != devices.end();
+    return std::ranges::find(devices, device) != devices.end();
   };
   bool fits = job.program.rank == job.rank &&
               job.program.device == devices[static_cast<std::size_t>(job.rank)];
   for (std::size_t i = 0; i < job.program.instructions.size(); ++i) {
     const DeviceId peer = job.program.instructions[i].peer;
-    const auto members = job.program.members[i];
     fits = fits && (!peer.valid() || is_rank(peer)) &&
-           std::all_of(members.begin(), members.end(), is_rank);
+           std::ranges::all_of(job.program.members[i], is_rank);
   }
   if (!fits) throw InputError(name, "", "is the program of other ranks", "stage the job again");
 }
@@ -97,10 +89,7 @@ RankJob load_rank(const fs::path& folder, int rank) {
   const fs::path at = folder / "job.json";
   const JobFile job = parse_job(read_file(at), at.string());
   const auto ranks = static_cast<int>(job.ranks.size());
-  if (rank < 0 || rank >= ranks)
-    throw InputError(at.string(), "ranks",
-                     "there is no rank " + std::to_string(rank) + " of " + std::to_string(ranks),
-                     "start as many ranks as the job has");
+  check_rank(rank, ranks, at.string());
   RankJob result;
   result.options = job.options;
   result.name = job.name;

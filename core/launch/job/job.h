@@ -2,9 +2,9 @@
 //
 //   job.json      what runs, versions and digests; options; no code, no absolute paths
 //   graph.bin     the training graph (core/graph/build/graph_file.h)
-//   job-plan.json  the plan, of which every rank makes its own program (two-stage rewriting,
-//   AutoDist
-//                 2.3), with job-calibration.json and job-profile.json, where its costs need them
+//   job-plan.json the plan, of which every rank makes its own program (two-stage rewriting,
+//                 AutoDist 2.3), with job-calibration.json and job-profile.json, where its costs
+//                 need them
 //   rank-<r>.bin  in place of a plan: one rank's program (core/program/rank/rank_program.h)
 //   secret        random, readable by its owner only; every peer presents it
 //   log-<r>.txt   what the rank wrote to standard error
@@ -30,21 +30,25 @@
 
 namespace strato {
 
-struct JobOptions {
+// What the workers of every kind of job are told.
+struct WorkerOptions {
   std::string engine = "torch";    // a plugin: "torch" computes, "replay" takes the simulated times
   std::string transport = "gloo";  // a plugin: "gloo", "nccl"
   std::string device = "cpu";      // "cpu", "cuda"
+  std::uint64_t seed = 1;
+  int threads = 1;                   // of the CPU, for one op
+  std::chrono::seconds timeout{60};  // a rank without progress for so long is hung
+};
+
+struct JobOptions : WorkerOptions {
   int steps = 5;
   int warm_up = 1;  // of the steps: not in the mean step time
-  std::uint64_t seed = 1;
-  int threads = 1;
   std::optional<double> learning_rate;
-  std::chrono::seconds timeout{60};  // a rank without progress for so long is hung
-  int checkpoint_every = 0;          // steps; 0: none but what `keep_parameters` asks
-  bool keep_parameters = false;      // write a checkpoint after the last step
-  std::string resume;                // name of a checkpoint folder inside the job's; empty: fresh
-  bool weights = false;              // parameters are in the folder's weights/, else seeded
-  bool inputs = false;               // input batches are in the folder's inputs/, else synthetic
+  int checkpoint_every = 0;      // steps; 0: none but what `keep_parameters` asks
+  bool keep_parameters = false;  // write a checkpoint after the last step
+  std::string resume;            // name of a checkpoint folder inside the job's; empty: fresh
+  bool weights = false;          // parameters are in the folder's weights/, else seeded
+  bool inputs = false;           // input batches are in the folder's inputs/, else synthetic
 };
 
 // A rank makes its own program from this, beside the graph: texts, which are read the same

@@ -2,20 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
 #include <system_error>
 
 #include "core/base/error.h"
 #include "core/graph/build/graph_file.h"
 #include "core/io/file.h"
-#include "core/io/json.h"
 
 namespace strato {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::string_view kJobFormat = "stratoscope-job";
-constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 constexpr std::int64_t kMaxTimeout = 30 * 24 * 3600;  // a month, in seconds
 
 Json to_json(const JobOptions& options) {
@@ -36,26 +34,15 @@ Json to_json(const JobOptions& options) {
   return json;
 }
 
-int small(const JsonView& view, std::int64_t low) {
-  return static_cast<int>(view.integer(low, kMaxInt));
-}
-
 JobOptions read_options(const JsonView& view) {
   view.allow_only({"engine", "transport", "device", "steps", "warm_up", "seed", "threads",
                    "timeout_s", "checkpoint_every", "keep_parameters", "resume", "weights",
                    "inputs", "learning_rate"});
   JobOptions options;
-  options.engine = view.at("engine").string();
-  options.transport = view.at("transport").string();
-  options.device = view.at("device").string();
-  options.steps = small(view.at("steps"), 1);
-  options.warm_up = small(view.at("warm_up"), 0);
-  const JsonView seed = view.at("seed");
-  if (!seed.json().is_number_unsigned()) seed.fail("is not a number from 0", "stage the job again");
-  options.seed = seed.json().get<std::uint64_t>();
-  options.threads = small(view.at("threads"), 1);
-  options.timeout = std::chrono::seconds(view.at("timeout_s").integer(1, kMaxTimeout));
-  options.checkpoint_every = small(view.at("checkpoint_every"), 0);
+  read_worker_options(view, options);
+  options.steps = count_from(view.at("steps"), 1);
+  options.warm_up = count_from(view.at("warm_up"), 0);
+  options.checkpoint_every = count_from(view.at("checkpoint_every"), 0);
   options.keep_parameters = view.at("keep_parameters").boolean();
   options.resume = view.at("resume").string();
   options.weights = view.at("weights").boolean();
@@ -77,25 +64,21 @@ Json to_json(const StagedPlan& plan) {
 StagedPlan staged_plan_from(const JsonView& view) {
   view.allow_only(
       {"bytes", "digest", "calibration", "profile", "priorities", "fair_links", "plan"});
-  StagedPlan plan;
-  plan.plan = staged_file_from(view);
-  if (const auto file = view.find("calibration")) plan.calibration = staged_file_from(*file);
-  if (const auto file = view.find("profile")) plan.profile = staged_file_from(*file);
-  plan.priorities = view.at("priorities").boolean();
-  plan.fair_links = view.at("fair_links").boolean();
-  plan.digest = view.at("plan").digest();
-  return plan;
+  const auto file_of = [&](const char* key) {
+    const auto file = view.find(key);
+    return file ? std::optional(staged_file_from(*file)) : std::nullopt;
+  };
+  return {
+      staged_file_from(view),          file_of("calibration"),          file_of("profile"),
+      view.at("priorities").boolean(), view.at("fair_links").boolean(), view.at("plan").digest()};
 }
 
 // A word that is no path.
 bool is_plain(const std::string& name) {
-  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == ':';
-  });
+  constexpr const char* kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:";
+  return !name.empty() && name.size() <= 64 && name.find_first_not_of(kPlain) == std::string::npos;
 }
-
-namespace fs = std::filesystem;
 
 constexpr const char* kPlanFile = "job-plan.json";
 constexpr const char* kCalibrationFile = "job-calibration.json";
@@ -108,22 +91,47 @@ constexpr const char* kProfileFile = "job-profile.json";
 
 }  // namespace
 
-void check_options(const JobOptions& options, const std::string& file) {
-  const auto refuse = [&](const char* place, const char* problem, const char* remedy) {
-    throw InputError(file, std::string("options.") + place, problem, remedy);
-  };
+void read_worker_options(const JsonView& view, WorkerOptions& options) {
+  options.engine = view.at("engine").string();
+  options.transport = view.at("transport").string();
+  options.device = view.at("device").string();
+  const JsonView seed = view.at("seed");
+  if (!seed.json().is_number_unsigned()) seed.fail("is not a number from 0", "stage the job again");
+  options.seed = seed.json().get<std::uint64_t>();
+  options.threads = count_from(view.at("threads"), 1);
+  options.timeout = std::chrono::seconds(view.at("timeout_s").integer(1, kMaxTimeout));
+}
+
+void refuse_option(const std::string& file, const char* option, const char* problem,
+                   const char* remedy) {
+  throw InputError(file, fmt::format("options.{}", option), problem, remedy);
+}
+
+void check_worker_options(const WorkerOptions& options, const std::string& file) {
+  const auto refuse = std::bind_front(refuse_option, file);
   if (!is_plain(options.engine)) refuse("engine", "is no plugin's name", "name an engine");
   if (!is_plain(options.transport)) refuse("transport", "is no plugin's name", "name a transport");
   if (!is_plain(options.device)) refuse("device", "is no device", "give cpu or cuda");
-  if (options.steps < 1) refuse("steps", "is below 1", "give at least 1");
-  if (options.warm_up < 0) refuse("warm_up", "is below 0", "give 0 or more");
   if (options.threads < 1) refuse("threads", "is below 1", "give at least 1");
   if (options.timeout.count() < 1 || options.timeout.count() > kMaxTimeout)
     refuse("timeout", "is out of range", "give a second to a month");
+}
+
+void check_options(const JobOptions& options, const std::string& file) {
+  check_worker_options(options, file);
+  const auto refuse = std::bind_front(refuse_option, file);
+  if (options.steps < 1) refuse("steps", "is below 1", "give at least 1");
+  if (options.warm_up < 0) refuse("warm_up", "is below 0", "give 0 or more");
   if (options.checkpoint_every < 0) refuse("checkpoint_every", "is below 0", "give 0 or more");
   if (!options.resume.empty() && !is_plain(options.resume))
     refuse("resume", "is not the name of a checkpoint in the job's folder",
            "give a name such as checkpoint-5");
+}
+
+void check_rank(int rank, int ranks, const std::string& file) {
+  if (rank < 0 || rank >= ranks)
+    throw InputError(file, "ranks", fmt::format("there is no rank {} of {}", rank, ranks),
+                     "start as many ranks as the job has");
 }
 
 Digest digest_of_programs(const JobFile& job) {
@@ -174,8 +182,8 @@ JobFile parse_job(const std::string& json, const std::string& file) {
   job.programs = root.at("programs").digest();
   for (const JsonView& rank : root.at("ranks").items()) {
     job.ranks.push_back({rank.at("device").string(),
-                         DeviceId(static_cast<std::size_t>(rank.at("id").integer(0, kMaxInt))),
-                         small(rank.at("machine"), 0),
+                         DeviceId(static_cast<std::size_t>(count_from(rank.at("id"), 0))),
+                         count_from(rank.at("machine"), 0),
                          job.plan ? StagedFile() : staged_file_from(rank.at("program"))});
   }
   if (job.ranks.empty()) root.at("ranks").fail("is empty", "stage the job again");
@@ -226,26 +234,23 @@ StagedPlan stage_plan(const fs::path& folder, const JobPlan& plan) {
     write_file(folder / name, content);
     return staged(content);
   };
-  StagedPlan result;
-  result.plan = stage(kPlanFile, plan.plan);
+  StagedPlan result{
+      stage(kPlanFile, plan.plan), {}, {}, plan.priorities, plan.fair_links, plan.digest};
   if (!plan.calibration.empty()) result.calibration = stage(kCalibrationFile, plan.calibration);
   if (!plan.profile.empty()) result.profile = stage(kProfileFile, plan.profile);
-  result.priorities = plan.priorities;
-  result.fair_links = plan.fair_links;
-  result.digest = plan.digest;
   return result;
 }
 
 JobPlan read_staged(const fs::path& folder, const StagedPlan& expected) {
-  JobPlan plan;
-  plan.plan = read_staged(folder / kPlanFile, expected.plan);
-  if (expected.calibration)
-    plan.calibration = read_staged(folder / kCalibrationFile, *expected.calibration);
-  if (expected.profile) plan.profile = read_staged(folder / kProfileFile, *expected.profile);
-  plan.priorities = expected.priorities;
-  plan.fair_links = expected.fair_links;
-  plan.digest = expected.digest;
-  return plan;
+  const auto text_of = [&](const char* name, const std::optional<StagedFile>& file) {
+    return file ? read_staged(folder / name, *file) : "";
+  };
+  return {text_of(kPlanFile, expected.plan),
+          text_of(kCalibrationFile, expected.calibration),
+          text_of(kProfileFile, expected.profile),
+          expected.priorities,
+          expected.fair_links,
+          expected.digest};
 }
 
 Json to_json(const StagedGraph& graph) {

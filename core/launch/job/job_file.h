@@ -1,9 +1,11 @@
-// job.json and the files beside it (internal to core/launch): these are written down with size and
-// digest, and read only if they are the same.
+// A job's folder, whatever kind of job it holds; job.json, and the files beside it, which are
+// written down with size and digest and read only if they are the same (internal to core/launch).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +17,17 @@
 #include "core/launch/job/job.h"
 
 namespace strato {
+
+// Fills a new folder, which gets its name when `write` is done; or one that an earlier job left,
+// whose files are taken away first, but for checkpoints. Throws InputError for a folder of other
+// things, one that everybody may write to, or where nothing can be written.
+void stage_folder(const std::filesystem::path& folder,
+                  const std::function<void(const std::filesystem::path&)>& write);
+
+// A random one that nobody else can open at any time. Throws InputError; for reading also when
+// others may read the file or write to the folder.
+void write_secret(const std::filesystem::path& folder);
+std::string read_secret(const std::filesystem::path& folder);
 
 // A file beside job.json: its size is checked before it is read, its digest afterwards.
 struct StagedFile {
@@ -68,8 +81,18 @@ Digest digest_of_programs(const JobFile& job);
 std::string to_json(const JobFile& job);
 JobFile parse_job(const std::string& json, const std::string& file);
 
-// Throws InputError (place: the option) for what no worker can run, or a name that is not plain.
+// A number that an int holds, from `low` on. Throws InputError.
+inline int count_from(const JsonView& view, std::int64_t low) {
+  return static_cast<int>(view.integer(low, std::numeric_limits<int>::max()));
+}
+void read_worker_options(const JsonView& view, WorkerOptions& options);
+// Both throw InputError (place: the option) for what no worker can run, or a name that is not
+// plain.
+void check_worker_options(const WorkerOptions& options, const std::string& file);
 void check_options(const JobOptions& options, const std::string& file);
+
+// Throws InputError when `rank` is none of the job's.
+void check_rank(int rank, int ranks, const std::string& file);
 
 inline std::string rank_file(int rank) { return "rank-" + std::to_string(rank) + ".bin"; }
 

@@ -1,8 +1,12 @@
-// A job leaves its result in its folder (result.json, tasks.bin): step times, losses, memory, and
-// one step as it was measured. Throws InputError for files that are not whole.
+// A job reports events while it runs: rank 0 writes one JSON object a line to standard output, and
+// launchers forward it. In the end it leaves its result in its folder (result.json, tasks.bin):
+// step times, losses, memory, and one step as it was measured. Throws InputError for files that are
+// not whole.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +14,22 @@
 #include "core/program/value/program.h"
 
 namespace strato {
+
+struct JobEvent {
+  enum class Kind : std::uint8_t {
+    Started,  // all ranks have met
+    Step,     // one step ended everywhere
+    Failed,   // a rank failed; `rank` and `text` say which and why
+    Finished  // result.json and tasks.bin are written
+  } kind = Kind::Started;
+  int rank = 0;
+  std::int64_t step = 0;
+  Nanos step_time;
+  std::optional<double> loss;
+  std::string text;
+};
+std::string to_json_line(const JobEvent& event);               // without the newline
+std::optional<JobEvent> parse_event(const std::string& line);  // nothing: not an event
 
 // One task as it was executed, nanoseconds from the start of the measured step, on rank 0's clock.
 // A transfer or collective has one for each rank that took part.

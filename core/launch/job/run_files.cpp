@@ -1,6 +1,7 @@
 #include "core/launch/job/run_files.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/launch/process/process.h"
 
 namespace strato {
 namespace {
@@ -23,7 +25,7 @@ constexpr std::streamoff kLogTail = 4096;
 
 // A link fails when there is such a name: the first one stays.
 void write_first(const fs::path& folder, const std::string& name, const std::string& content) {
-  const fs::path own = folder / (name + "." + std::to_string(::getpid()));
+  const fs::path own = folder / fmt::format("{}.{}", name, ::getpid());
   write_file(own, content);
   std::error_code ignored;
   fs::create_hard_link(own, folder / name, ignored);
@@ -35,30 +37,25 @@ class Reserve {
  public:
   void take(const fs::path& folder) {
     const std::lock_guard lock(mutex_);
-    close();
-    file_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
-    if (file_ >= 0 && ::fallocate(file_, FALLOC_FL_KEEP_SIZE, 0, kBytes) != 0) close();
+    file_ = Handle(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644));
+    if (file_.open() && ::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0, kBytes) != 0)
+      file_.close();
   }
   // Its own process's first failure counts.
   void become(const fs::path& name, const std::string& content) {
     const std::lock_guard lock(mutex_);
-    if (file_ < 0 || content.size() > kBytes) return;
-    const std::string link = "/proc/self/fd/" + std::to_string(file_);
-    if (::write(file_, content.data(), content.size()) == static_cast<ssize_t>(content.size()))
+    if (!file_.open() || content.size() > kBytes) return;
+    const std::string link = fmt::format("/proc/self/fd/{}", file_.get());
+    if (::write(file_.get(), content.data(), content.size()) == std::ssize(content))
       (void)::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW);
-    close();
+    file_.close();
   }
 
  private:
   static constexpr std::size_t kBytes = 16384;
 
-  void close() {
-    if (file_ >= 0) ::close(file_);
-    file_ = -1;
-  }
-
   std::mutex mutex_;
-  int file_ = -1;
+  Handle file_;
 };
 
 Reserve& reserve() {
@@ -112,7 +109,7 @@ std::optional<RankFailure> find_failure(const fs::path& folder) {
 }
 
 std::string last_log_line(const fs::path& folder, int rank) {
-  std::ifstream log(folder / ("log-" + std::to_string(rank) + ".txt"), std::ios::binary);
+  std::ifstream log(folder / fmt::format("log-{}.txt", rank), std::ios::binary);
   log.seekg(0, std::ios::end);
   const std::streamoff size = log.tellg();
   if (size <= 0) return "";
@@ -127,10 +124,9 @@ void clear_run_files(const fs::path& folder) {
   for (const char* name : {kMeeting, kFailure}) {
     std::error_code error;
     fs::remove(folder / name, error);
-    if (error) {
+    if (error)
       throw InputError((folder / name).string(), "", "cannot be removed: " + error.message(),
                        "choose a job folder that you may write to");
-    }
   }
 }
 

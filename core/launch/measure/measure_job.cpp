@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -14,7 +13,6 @@
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/launch/job/job_file.h"
-#include "core/launch/job/job_folder.h"
 
 namespace strato {
 namespace {
@@ -24,16 +22,11 @@ namespace fs = std::filesystem;
 constexpr const char* kHeading = "measure.json";
 
 constexpr std::string_view kMeasureFormat = "stratoscope-measure-job";
-constexpr std::int64_t kMostCount = std::numeric_limits<int>::max();
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 constexpr std::int64_t kMostBudget = std::int64_t{30} * 24 * 3'600'000;  // a month, in ms
 constexpr std::array kCollectives = {Collective::AllReduce, Collective::AllGather,
                                      Collective::ReduceScatter};  // that transports offer
 constexpr const char* kTransfer = "transfer";
-
-int count_from(const JsonView& view, std::int64_t low) {
-  return static_cast<int>(view.integer(low, kMostCount));
-}
 
 Json options_json(const MeasureJobOptions& options) {
   return {{"engine", options.engine},
@@ -52,18 +45,11 @@ MeasureJobOptions options_from(const JsonView& view) {
   view.allow_only({"engine", "transport", "device", "threads", "seed", "repetitions", "budget_ms",
                    "smallest_bytes", "largest_bytes", "timeout_s"});
   MeasureJobOptions options;
-  options.engine = view.at("engine").string();
-  options.transport = view.at("transport").string();
-  options.device = view.at("device").string();
-  options.threads = count_from(view.at("threads"), 1);
-  const JsonView seed = view.at("seed");
-  if (!seed.json().is_number_unsigned()) seed.fail("is not a number from 0", "stage the job again");
-  options.seed = seed.json().get<std::uint64_t>();
+  read_worker_options(view, options);
   options.repetitions = count_from(view.at("repetitions"), 1);
   options.budget = std::chrono::milliseconds(view.at("budget_ms").integer(0, kMostBudget));
   options.smallest = Bytes(view.at("smallest_bytes").integer(0, kMostBytes));
   options.largest = Bytes(view.at("largest_bytes").integer(0, kMostBytes));
-  options.timeout = std::chrono::seconds(view.at("timeout_s").integer(0, kMostBudget / 1000));
   return options;
 }
 
@@ -87,27 +73,14 @@ Probe probe_from(const JsonView& view) {
 std::string problem_of(const Probe& probe, int ranks) {
   const std::vector<int>& members = probe.members;
   if (members.size() < 2) return "has fewer than two members";
-  const bool known = std::all_of(members.begin(), members.end(),
-                                 [&](int rank) { return rank >= 0 && rank < ranks; });
-  if (!known) return "names a rank that the job does not have";
+  if (!std::ranges::all_of(members, [&](int rank) { return rank >= 0 && rank < ranks; }))
+    return "names a rank that the job does not have";
   if (!probe.collective)
     return members.size() > 2 || members[0] == members[1] ? "is not between two ranks" : "";
-  const bool ascending =
-      std::adjacent_find(members.begin(), members.end(), std::greater_equal<>()) == members.end();
-  if (!ascending) return "does not name its members in order, each once";
-  const bool offered =
-      std::find(kCollectives.begin(), kCollectives.end(), *probe.collective) != kCollectives.end();
+  if (std::ranges::adjacent_find(members, std::greater_equal<>()) != members.end())
+    return "does not name its members in order, each once";
+  const bool offered = std::ranges::find(kCollectives, *probe.collective) != kCollectives.end();
   return offered ? "" : "is of a kind that transports do not offer";
-}
-
-JobOptions common_options(const MeasureJobOptions& options) {
-  JobOptions common;
-  common.engine = options.engine;
-  common.transport = options.transport;
-  common.device = options.device;
-  common.threads = options.threads;
-  common.timeout = options.timeout;
-  return common;
 }
 
 // The table of pairs grows with the square of the devices; cost models pool pairs of one kind.
@@ -161,10 +134,9 @@ std::vector<Members> sets_of(const Cluster& cluster) {
   for (const auto& [machine, members] : machines) sets.push_back(members);
   for (const auto& [type, members] : types) sets.push_back(members);
   std::vector<Members> distinct;
-  for (const Members& set : sets) {
-    const bool known = std::find(distinct.begin(), distinct.end(), set) != distinct.end();
-    if (set.size() >= 2 && !known) distinct.push_back(set);
-  }
+  for (const Members& set : sets)
+    if (set.size() >= 2 && std::ranges::find(distinct, set) == distinct.end())
+      distinct.push_back(set);
   return distinct;
 }
 
@@ -180,7 +152,7 @@ void check_measure_job(const MeasureJob& job, const std::string& file) {
   const MeasureJobOptions& options = job.options;
   const auto refuse = [&](const std::string& place, const std::string& problem,
                           const char* remedy) { throw InputError(file, place, problem, remedy); };
-  check_options(common_options(options), file);
+  check_worker_options(options, file);
   if (options.budget.count() < 1) refuse("options.budget", "is below a millisecond", "give time");
   if (options.budget.count() > kMostBudget)
     refuse("options.budget", "is more than a month", "give less time");
@@ -256,10 +228,7 @@ StagedMeasureJob load_measure_job(const fs::path& folder, int rank) {
   const fs::path at = folder / kHeading;
   const std::string text = read_file(at);
   MeasureFile file = parse_measure_job(text, at.string());
-  const auto ranks = static_cast<int>(file.job.ranks.size());
-  if (rank < 0 || rank >= ranks)
-    throw InputError(at.string(), "ranks", fmt::format("there is no rank {} of {}", rank, ranks),
-                     "start as many ranks as the job has");
+  check_rank(rank, static_cast<int>(file.job.ranks.size()), at.string());
   for (std::size_t i = 0; i < file.graphs.size(); ++i)
     file.job.graphs[i] = read_staged(folder / graph_file(i), file.graphs[i]);
   return {std::move(file.job), digest_of(text).hex(), read_secret(folder)};
@@ -283,9 +252,7 @@ MeasureJob make_measure_job(const Cluster& cluster, const std::string& name,
   };
   for (const Pair& pair : first_of_kinds(cluster, ranks)) add_pair(pair);
   for (const Members& set : sets_of(cluster))
-    for (const Collective kind :
-         {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter})
-      job.probes.push_back({kind, set});
+    for (const Collective kind : kCollectives) job.probes.push_back({kind, set});
   for (const Pair& pair : pairs_of(ranks)) add_pair(pair);
   return job;
 }

@@ -21,22 +21,18 @@
 
 #include "core/cost/value/cost_model.h"
 #include "core/graph/value/graph.h"
+#include "core/launch/job/job.h"
 
 namespace strato {
 
-struct MeasureJobOptions {
-  std::string engine = "torch";    // measures the ops; with a GPU, holds the memory that is sent
-  std::string transport = "gloo";  // "gloo", "nccl"
-  std::string device = "cpu";      // "cpu", "cuda"
-  int threads = 1;                 // of the CPU, for one op
-  std::uint64_t seed = 1;
+// The engine measures the ops; with a GPU, it holds the memory that is sent.
+struct MeasureJobOptions : WorkerOptions {
   int repetitions = 5;  // steps at each batch size; short ones are repeated for a second
   // The budget is for all measurements together, without the ranks' meeting. What does not fit is
   // left out: large messages first, then whole pairs and sets, from the end of `probes`.
   std::chrono::milliseconds budget{60'000};
   // Messages double from the one to the other, as far as the ranks' memory allows.
   Bytes smallest{1024}, largest{std::int64_t{1} << 30};
-  std::chrono::seconds timeout{60};  // a rank without progress for so long is hung
 };
 
 // One pair or set of devices whose communication is measured.

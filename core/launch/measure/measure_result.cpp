@@ -1,8 +1,12 @@
 #include "core/launch/measure/measure_result.h"
 
+#include <utility>
+
+#include "core/base/error.h"
 #include "core/cost/value/profile_file.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/plugin/use/launching.h"
 
 namespace strato {
 namespace {
@@ -23,20 +27,15 @@ std::string to_json_line(const MeasureEvent& event) {
 }
 
 std::optional<MeasureEvent> parse_measure_event(const std::string& line) {
-  const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object() || json.value("event", Json()) != kEvent) return std::nullopt;
-  const auto integer = [&](const char* key) -> std::int64_t {
-    const auto found = json.find(key);
-    return found != json.end() && found->is_number_integer() ? found->get<std::int64_t>() : -1;
-  };
-  const auto what = json.find("what");
-  MeasureEvent event{"", integer("done"), integer("of"),
-                     std::chrono::milliseconds(integer("left_ms"))};
-  if (what == json.end() || !what->is_string() || event.done < 0 || event.of < event.done ||
-      event.left.count() < 0)
+  try {
+    const JsonView json = JsonView::parse(line, "");
+    if (json.at("event").string() != kEvent) return std::nullopt;
+    const std::int64_t done = json.at("done").integer(0);
+    return MeasureEvent{json.at("what").string(), done, json.at("of").integer(done),
+                        std::chrono::milliseconds(json.at("left_ms").integer(0))};
+  } catch (const InputError&) {
     return std::nullopt;
-  event.what = what->get<std::string>();
-  return event;
+  }
 }
 
 void write_measure_result(const fs::path& folder, const MeasureResult& result) {
@@ -57,6 +56,28 @@ MeasureResult read_measure_result(const fs::path& folder) {
   for (const JsonView& note : root.at("notes").items()) result.notes.push_back(note.string());
   result.profile = read_profile(folder / "profile.json");
   return result;
+}
+
+MeasureRun follow_measuring(LaunchedJob& launched, const std::filesystem::path& folder,
+                            const std::stop_token& stop,
+                            const std::function<void(const MeasureEvent&)>& progress) {
+  JobEnd end = follow(launched, stop, [&](const std::string& line) {
+    if (const auto event = parse_measure_event(line)) progress(*event);
+  });
+  MeasureRun run{end.state, std::move(end.problem), {}};
+  if (run.state == JobState::Finished) run.result = read_measure_result(folder);
+  return run;
+}
+
+MeasureRun measure_on(Launcher& launcher, const MeasureJob& job,
+                      const std::filesystem::path& folder, const std::filesystem::path& worker,
+                      const LaunchSettings& settings, const std::stop_token& stop,
+                      const std::function<void(const MeasureEvent&)>& progress) {
+  stage_measure_job(folder, job);
+  LaunchRequest request{folder, worker, static_cast<int>(job.ranks.size()), {}, settings};
+  for (const MeasureJob::Rank& rank : job.ranks) request.machines.push_back(rank.machine);
+  const auto launched = launcher.launch(request);
+  return follow_measuring(*launched, folder, stop, progress);
 }
 
 }  // namespace strato

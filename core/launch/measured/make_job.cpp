@@ -48,13 +48,6 @@ Digest digest_of(const Planned& planned) {
   return Hasher().digest(planned.problem.digest()).digest(planned.strategy.digest()).finish();
 }
 
-// Complete, in the problem's groups.
-Planned in_own_groups(const PlannedBy& by) {
-  Planned planned{problem_for(by.problem, by.strategy), complete(by.strategy, *by.problem.cluster)};
-  planned.strategy.grouping = nullptr;
-  return planned;
-}
-
 PlanFile plan_file(const Planned& planned) {
   const Graph& graph = *planned.problem.graph;
   PlanFile file;
@@ -168,7 +161,8 @@ fs::path worker_program() {
 }
 
 std::optional<JobPlan> plan_of_job(const PlannedBy& by, const SimulateOptions& simulation) {
-  const Planned planned = in_own_groups(by);
+  Planned planned{problem_for(by.problem, by.strategy), complete(by.strategy, *by.problem.cluster)};
+  planned.strategy.grouping = nullptr;  // it is in the problem's groups
   JobPlan plan;
   plan.plan = plan_json(plan_file(planned));
   if (by.costs.calibration) plan.calibration = calibration_json(*by.costs.calibration);

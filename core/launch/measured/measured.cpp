@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <map>
 
 #include "core/base/error.h"
@@ -23,9 +24,10 @@ void place_tasks(Timeline& timeline, const JobResult& result) {
     times.start = first ? task.start : std::max(times.start, task.start);
     times.end = first ? task.end : std::max(times.end, task.end);
   }
+  timeline.step_time = Nanos(0);
   for (TaskTimes& times : timeline.tasks) {
-    times.start = std::min(times.start, times.end);
-    times.ready = times.start;
+    times.ready = times.start = std::min(times.start, times.end);
+    timeline.step_time = std::max(timeline.step_time, times.end);
   }
 }
 
@@ -62,9 +64,8 @@ std::string communication_name(const Program& program, std::size_t index) {
 std::vector<Difference> sorted(const std::map<std::string, Difference>& by_name) {
   std::vector<Difference> list;
   for (const auto& [name, difference] : by_name) list.push_back(difference);
-  std::stable_sort(list.begin(), list.end(), [](const Difference& a, const Difference& b) {
-    return std::abs(a.effect().value) > std::abs(b.effect().value);
-  });
+  std::ranges::stable_sort(list, std::greater<>(),
+                           [](const Difference& each) { return std::abs(each.effect().value); });
   return list;
 }
 
@@ -75,9 +76,6 @@ Timeline measured_timeline(const Timeline& predicted, const JobResult& result,
   Timeline timeline = predicted;
   place_tasks(timeline, result);
   sum_up(timeline);
-  timeline.step_time = Nanos(0);
-  for (const TaskTimes& times : timeline.tasks)
-    timeline.step_time = std::max(timeline.step_time, times.end);
   timeline.feasible = true;
   for (std::size_t rank = 0; rank < devices.size() && rank < result.peaks.size(); ++rank)
     timeline.devices[devices[rank]].peak = result.peaks[rank];

@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/search/constraints/constrained.h"
 #include "core/search/evaluate/baselines.h"
@@ -38,14 +37,10 @@ class TrialEvaluator final : public Evaluator {
 
  private:
   Score score_of(const CompleteStrategy& strategy) {
-    const auto [at, fresh] = index_.try_emplace(strategy.digest(), trials_.size());
-    if (!fresh) return trials_[at->second].score;
-    try {
-      trials_.push_back(trial_of(*strategy));
-    } catch (...) {
-      index_.erase(at);
-      throw;
-    }
+    if (const auto known = index_.find(strategy.digest()); known != index_.end())
+      return trials_[known->second].score;
+    trials_.push_back(trial_of(*strategy));
+    index_.emplace(strategy.digest(), trials_.size() - 1);
     if (!best_ || trials_.back().score.better_than(trials_[*best_].score))
       best_ = trials_.size() - 1;
     if (setting_.report) setting_.report(trials_.back());

@@ -5,9 +5,11 @@
 #include <set>
 #include <utility>
 
-#include "core/launch/measured/learn.h"
+#include "core/base/error.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/json.h"
 #include "core/launch/measured/measured.h"
-#include "core/launch/measured/smaller_memory.h"
 #include "core/search/constraints/bound_constraints.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/run/run_planner.h"
@@ -18,6 +20,17 @@ namespace {
 // A device whose memory did not suffice counts as having this part of what the strategy was thought
 // to need: less is there by an amount that nobody knows.
 constexpr double kHeld = 0.9;
+
+// A cluster whose GPUs of one type hold less than its description says: the same devices, groups
+// and links, under the same ids.
+std::shared_ptr<const Cluster> with_memory(const Cluster& cluster, GpuTypeId type, Bytes memory) {
+  CHECK(memory > Bytes(0), "a GPU has memory");
+  Json json = Json::parse(cluster.json());
+  for (Json& gpu : json.at("gpu_types"))
+    if (gpu.at("name") == cluster.gpu_types()[type].name) gpu["memory_bytes"] = memory.value;
+  return std::make_shared<const Cluster>(
+      parse_cluster(json.dump(), cluster.name(), GpuCatalogue()));
+}
 
 class Tuner {
  public:
@@ -38,7 +51,10 @@ class Tuner {
       std::optional<TunePlan> plan = next();
       if (!plan) break;
       PlanRun came = run(*plan);
-      if (came.state == PlanRun::State::Stopped) return ended(TuneResult::End::Stopped);
+      if (came.state == PlanRun::State::Stopped) {
+        result_.end = TuneResult::End::Stopped;
+        break;
+      }
       take(std::move(*plan), std::move(came));
       if (report) report(result_);
     }
@@ -46,11 +62,6 @@ class Tuner {
   }
 
  private:
-  TuneResult ended(TuneResult::End end) {
-    result_.end = end;
-    return std::move(result_);
-  }
-
   // --- what to run next
 
   // Nothing: the loop ends, and why is in the result.

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>

@@ -35,19 +35,12 @@ double quantile(const std::vector<double>& ascending, double share) {
 class SignatureTimes {
  public:
   explicit SignatureTimes(const Graph& graph) : row_of_(graph.op_count(), -1) {
-    std::map<std::string, int> rows;
+    std::map<std::string, std::vector<std::size_t>> equal_ops;
     for (std::size_t i = 0; i < graph.op_count(); ++i)
-      if (!graph.op(OpId(i)).view) rows.emplace(op_signature(graph, OpId(i)), 0);
-    for (auto& [signature, row] : rows) {
-      row = static_cast<int>(ops_.size());
-      ops_.push_back({signature, true, 0, {}});
-    }
-    for (std::size_t i = 0; i < graph.op_count(); ++i) {
-      if (graph.op(OpId(i)).view) continue;
-      row_of_[i] = rows.at(op_signature(graph, OpId(i)));
-      OpTime& op = ops_[static_cast<std::size_t>(row_of_[i])];
-      op.follows_batch = follows_batch(graph, OpId(i));
-      ++op.ops;
+      if (!graph.op(OpId(i)).view) equal_ops[op_signature(graph, OpId(i))].push_back(i);
+    for (const auto& [signature, ops] : equal_ops) {
+      for (const std::size_t op : ops) row_of_[op] = static_cast<int>(ops_.size());
+      ops_.push_back({signature, follows_batch(graph, OpId(ops.back())), std::ssize(ops), {}});
     }
     steps_.resize(ops_.size());
   }

@@ -4,6 +4,7 @@
 // Arguments reach other programs as argument vectors, never through a shell.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -16,17 +17,25 @@
 
 namespace strato {
 
+using LaunchSettings = std::map<std::string, std::string>;
+
 struct LaunchRequest {
   std::filesystem::path folder;  // of the staged job, on a path that all nodes see
   std::filesystem::path worker;  // the executable stratoscope-worker
   int ranks = 1;
-  std::vector<int> machines;                    // by rank: ranks of one machine go to one node
-  std::map<std::string, std::string> settings;  // the launcher's own ("partition", "hostfile", …)
+  std::vector<int> machines;  // by rank: ranks of one machine go to one node
+  LaunchSettings settings;    // the launcher's own ("partition", "hostfile", …)
 };
 
 enum class JobState { Waiting, Running, Finished, Failed, Cancelled };
-std::string_view name_of(JobState state);
-bool is_over(JobState state);
+inline std::string_view name_of(JobState state) {
+  constexpr std::array<std::string_view, 5> kNames = {"waiting", "running", "finished", "failed",
+                                                      "cancelled"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+inline bool is_over(JobState state) {
+  return state != JobState::Waiting && state != JobState::Running;
+}
 
 // A job on its way. Destroying it lets the job go on where the launcher can be attached again, and
 // ends it where it cannot (local). Not thread safe.

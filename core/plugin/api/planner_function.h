@@ -1,4 +1,5 @@
-// Planners that are one function of what they are asked and of their settings.
+// Planners that are one function of what they are asked and of their settings; and a planner with a
+// refiner behind it.
 #pragma once
 
 #include <functional>
@@ -60,5 +61,9 @@ std::unique_ptr<Planner> make_planner(std::string_view name,
                                       bool is_baseline = false) {
   return std::make_unique<PlannerFunction<Settings>>(name, plan, is_baseline);
 }
+
+// "PLANNER+REFINER" is one planner: the refiner goes over each of its results.
+std::unique_ptr<Planner> refined_planner(std::unique_ptr<Planner> planner,
+                                         std::unique_ptr<Refiner> refiner);
 
 }  // namespace strato

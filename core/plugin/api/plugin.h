@@ -5,16 +5,18 @@
 // exports one C function for its kind that makes an object by name (see the macros below).
 #pragma once
 
+#include <concepts>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/graph/value/graph.h"
 #include "core/plugin/api/engine.h"
 #include "core/plugin/api/launcher.h"
@@ -30,6 +32,28 @@ struct ImportOptions {
   // The axis of the data inputs that carries the samples, where the file does not name it: 1 for a
   // model exported sequence first.
   std::size_t batch_axis = 0;
+};
+
+// Importers throw this where a model has a dimension without an extent and nobody said one: it can
+// be asked for. As an InputError it is one line like all others.
+class UnboundDimension : public InputError {
+ public:
+  UnboundDimension(std::string file, std::string place, std::string input, int axis,
+                   const std::string& symbol)
+      : InputError(std::move(file), std::move(place),
+                   "the symbolic dimension \"" + symbol + "\" is not bound",
+                   "give it with --set-dim " + symbol + "=N"),
+        input_(std::move(input)),
+        symbol_(symbol),
+        axis_(axis) {}
+
+  const std::string& input() const { return input_; }
+  const std::string& symbol() const { return symbol_; }
+  int axis() const { return axis_; }  // of the input, counted from 0
+
+ private:
+  std::string input_, symbol_;
+  int axis_;
 };
 
 // Model file -> forward graph. Throws InputError.
@@ -56,8 +80,33 @@ class Exporter {
  public:
   virtual ~Exporter() = default;
   virtual bool makes_folder() const { return false; }
-  virtual std::string write(const ExportInput& input);
-  virtual std::vector<ExportedFile> write_folder(const ExportInput& input);
+  virtual std::string write(const ExportInput&) {
+    CHECK(false, "an exporter that makes no file was asked for one");
+  }
+  virtual std::vector<ExportedFile> write_folder(const ExportInput&) {
+    CHECK(false, "an exporter that makes no folder was asked for one");
+  }
+};
+
+// An exporter that is one function of a result.
+template <std::invocable<const ExportInput&> Write>
+class ExporterFunction final : public Exporter {
+ public:
+  explicit ExporterFunction(Write write) : write_(std::move(write)) {}
+  bool makes_folder() const override { return !kOneFile; }
+  std::string write(const ExportInput& input) override {
+    if constexpr (kOneFile) return write_(input);
+    return Exporter::write(input);
+  }
+  std::vector<ExportedFile> write_folder(const ExportInput& input) override {
+    if constexpr (!kOneFile) return write_(input);
+    return Exporter::write_folder(input);
+  }
+
+ private:
+  static constexpr bool kOneFile =
+      std::same_as<std::invoke_result_t<Write, const ExportInput&>, std::string>;
+  Write write_;
 };
 
 class PluginRegistry;  // core/plugin/load/plugin_registry.h
@@ -75,38 +124,30 @@ std::unique_ptr<Planner> make_planner_with(Make&& make, std::string_view name,
 
 // In one .cpp file of the plugin; the function takes the name asked for (a library may serve
 // several). That of a planner may take the registry behind the name (make_planner_with).
+#define STRATOSCOPE_MAKE(Interface, function, make)                                    \
+  extern "C" strato::Interface* function(const char* name) {                           \
+    return std::unique_ptr<strato::Interface>(make(std::string_view(name))).release(); \
+  }
 #define STRATOSCOPE_PLANNER(make)                                                                \
   extern "C" strato::Planner* stratoscope_make_planner(const char* name,                         \
                                                        const strato::PluginRegistry* registry) { \
     return strato::make_planner_with(make, std::string_view(name), *registry).release();         \
   }
-#define STRATOSCOPE_REFINER(make)                                                    \
-  extern "C" strato::Refiner* stratoscope_make_refiner(const char* name) {           \
-    return std::unique_ptr<strato::Refiner>(make(std::string_view(name))).release(); \
-  }
-#define STRATOSCOPE_IMPORTER(make)                                                    \
-  extern "C" strato::Importer* stratoscope_make_importer(const char* name) {          \
-    return std::unique_ptr<strato::Importer>(make(std::string_view(name))).release(); \
-  }
-#define STRATOSCOPE_EXPORTER(make)                                                    \
-  extern "C" strato::Exporter* stratoscope_make_exporter(const char* name) {          \
-    return std::unique_ptr<strato::Exporter>(make(std::string_view(name))).release(); \
-  }
-#define STRATOSCOPE_ENGINE(make)                                                    \
-  extern "C" strato::Engine* stratoscope_make_engine(const char* name) {            \
-    return std::unique_ptr<strato::Engine>(make(std::string_view(name))).release(); \
-  }
-#define STRATOSCOPE_RANK_ENGINE(make)                                                   \
-  extern "C" strato::RankEngine* stratoscope_make_rank_engine(const char* name) {       \
-    return std::unique_ptr<strato::RankEngine>(make(std::string_view(name))).release(); \
-  }
+#define STRATOSCOPE_REFINER(make) STRATOSCOPE_MAKE(Refiner, stratoscope_make_refiner, make)
+#define STRATOSCOPE_IMPORTER(make) STRATOSCOPE_MAKE(Importer, stratoscope_make_importer, make)
+#define STRATOSCOPE_EXPORTER(make) STRATOSCOPE_MAKE(Exporter, stratoscope_make_exporter, make)
+#define STRATOSCOPE_ENGINE(make) STRATOSCOPE_MAKE(Engine, stratoscope_make_engine, make)
+#define STRATOSCOPE_RANK_ENGINE(make) \
+  STRATOSCOPE_MAKE(RankEngine, stratoscope_make_rank_engine, make)
+#define STRATOSCOPE_LAUNCHER(make) STRATOSCOPE_MAKE(Launcher, stratoscope_make_launcher, make)
 // make(const Meeting&); throws InputError when the ranks do not meet.
 #define STRATOSCOPE_TRANSPORT(make)                                                       \
   extern "C" strato::Transport* stratoscope_make_transport(const char*,                   \
                                                            const strato::Meeting* meet) { \
     return std::unique_ptr<strato::Transport>(make(*meet)).release();                     \
   }
-#define STRATOSCOPE_LAUNCHER(make)                                                    \
-  extern "C" strato::Launcher* stratoscope_make_launcher(const char* name) {          \
-    return std::unique_ptr<strato::Launcher>(make(std::string_view(name))).release(); \
-  }
+// In place of STRATOSCOPE_EXPORTER, for a plugin of one exporter.
+#define STRATOSCOPE_EXPORTER_FUNCTION(write)                                     \
+  STRATOSCOPE_EXPORTER([](std::string_view) {                                    \
+    return std::make_unique<strato::ExporterFunction<decltype(&write)>>(&write); \
+  })

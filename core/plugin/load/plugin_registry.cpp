@@ -1,66 +1,110 @@
 #include "core/plugin/load/plugin_registry.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <map>
+#include <ranges>
 #include <set>
-#include <utility>
 
 #include "core/base/error.h"
 #include "core/io/file.h"
-#include "core/plugin/load/library.h"
-#include "core/plugin/load/manifest.h"
-#include "core/search/tree/search_tree.h"
+#include "core/io/json.h"
+#include "core/plugin/api/planner_function.h"
 
 namespace strato {
 namespace fs = std::filesystem;
 
 namespace {
 
-// "PLANNER+REFINER" is one planner.
-class RefinedPlanner final : public Planner {
- public:
-  RefinedPlanner(std::unique_ptr<Planner> planner, std::unique_ptr<Refiner> refiner)
-      : planner_(std::move(planner)), refiner_(std::move(refiner)) {}
+constexpr std::array<std::string_view, 7> kKinds = {"importer", "planner", "refiner",  "exporter",
+                                                    "launcher", "engine",  "transport"};
 
-  std::string name() const override { return planner_->name() + "+" + refiner_->name(); }
-  bool is_baseline() const override { return planner_->is_baseline(); }
-  bool wants_feedback() const override { return planner_->wants_feedback(); }
+// `text` in lower case (ASCII).
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
 
-  // The planner's and the refiner's; an option that both have is given to both.
-  std::vector<OptionHelp> options() const override {
-    std::vector<OptionHelp> all = planner_->options();
-    for (OptionHelp& option : refiner_->options()) {
-      const auto same = [&](const OptionHelp& other) { return other.name == option.name; };
-      if (std::ranges::none_of(all, same)) all.push_back(std::move(option));
-    }
-    return all;
+// Returns the version. Version 1 has names, described as all are; version 2 names with descriptions
+// of their own.
+std::int64_t checked_version(const JsonView& manifest, PluginKind kind) {
+  if (manifest.at("format").string() != "stratoscope-plugin") {
+    manifest.at("format").fail("is not \"stratoscope-plugin\"", "write \"stratoscope-plugin\"");
   }
-
-  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-                  Observer& observer, std::stop_token stop,
-                  std::shared_ptr<const SearchTree> resume) override {
-    PlanResult planned =
-        planner_->plan(problem, evaluator, options, observer, stop, std::move(resume));
-    return refiner_->refine(problem, evaluator, std::move(planned), options, observer, stop);
+  const std::int64_t version = manifest.at("version").integer();
+  if (version != 1 && version != 2)
+    manifest.at("version").fail("is a version that this Stratoscope does not read", "write 2");
+  if (manifest.at("kind").string() != name_of(kind)) {
+    manifest.at("kind").fail(fmt::format("does not fit its folder {}s", name_of(kind)),
+                             fmt::format("write \"{}\", or move the folder", name_of(kind)));
   }
+  return version;
+}
 
- private:
-  std::unique_ptr<Planner> planner_;
-  std::unique_ptr<Refiner> refiner_;
-};
+std::vector<std::string> extensions_of(const JsonView& manifest) {
+  std::vector<std::string> extensions;
+  const auto list = manifest.find("extensions");
+  if (!list) return extensions;
+  for (const JsonView& item : list->items()) {
+    std::string extension = lower_case(item.string());
+    if (extension.size() < 2 || extension[0] != '.')
+      item.fail("is not an extension", "write \".onnx\"");
+    extensions.push_back(std::move(extension));
+  }
+  return extensions;
+}
+
+void read_effort(const JsonView& entry, PluginInfo& plugin) {
+  const auto given = entry.find("effort");
+  if (!given) return;
+  if (plugin.kind != PluginKind::Planner) given->fail("is only for planners", "leave it out");
+  for (const Effort effort :
+       {Effort::Quick, Effort::Slow, Effort::Search, Effort::Learning, Effort::Portfolio}) {
+    plugin.effort = effort;
+    if (given->string() == name_of(effort)) return;
+  }
+  given->fail("is not an effort",
+              "write \"quick\", \"slow\", \"search\", \"learning\" or \"portfolio\"");
+}
+
+// A manifest's, or an entry's of its "names".
+void read_description(const JsonView& entry, PluginInfo& plugin) {
+  if (const auto summary = entry.find("summary")) plugin.summary = summary->string();
+  read_effort(entry, plugin);
+}
+
+// One entry for every name that the manifest `folder`/plugin.json serves. Throws InputError.
+std::vector<PluginInfo> read_manifest(const std::filesystem::path& folder, PluginKind kind) {
+  const std::filesystem::path file = folder / "plugin.json";
+  const JsonView manifest = JsonView::parse(read_file(file), file.string());
+  const std::int64_t version = checked_version(manifest, kind);
+  PluginInfo common{kind, "", "", extensions_of(manifest), folder / "plugin.so"};
+  if (version == 1) {
+    manifest.allow_only({"format", "version", "kind", "names", "summary", "extensions", "effort"});
+    read_description(manifest, common);
+  } else {
+    manifest.allow_only({"format", "version", "kind", "names", "extensions"});
+  }
+  std::vector<PluginInfo> plugins;
+  for (const JsonView& entry : manifest.at("names").items()) {
+    PluginInfo& plugin = plugins.emplace_back(common);
+    if (version > 1) entry.allow_only({"name", "summary", "effort"});
+    const JsonView name = version > 1 ? entry.at("name") : entry;
+    plugin.name = name.string();
+    if (plugin.name.empty()) name.fail("is empty", "give a name");
+    if (version > 1) read_description(entry, plugin);
+  }
+  if (plugins.empty()) manifest.at("names").fail("is empty", "name what the plugin serves");
+  return plugins;
+}
 
 }  // namespace
 
-std::string_view name_of(PluginKind kind) {
-  constexpr std::array<std::string_view, 7> kNames = {"importer", "planner", "refiner",  "exporter",
-                                                      "launcher", "engine",  "transport"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
+std::string_view name_of(PluginKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
 std::string_view name_of(Effort effort) {
   constexpr std::array<std::string_view, 5> kNames = {"quick", "slow", "search", "learning",
@@ -68,34 +112,31 @@ std::string_view name_of(Effort effort) {
   return kNames[static_cast<std::size_t>(effort)];
 }
 
-struct PluginRegistry::State {
-  std::map<std::pair<PluginKind, std::string>, PluginInfo> plugins;
-  std::vector<std::string> warnings;
+// Never closed: objects and type information of the plugin may outlive any one user. What is loaded
+// is not loaded again.
+void* function_in(const std::filesystem::path& library, const char* name) {
+  void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr && !std::filesystem::exists(library))
+    throw InputError(library.string(), "", "is not there, though its plugin.json is",
+                     "build or install the plugin again");
+  if (handle == nullptr)
+    throw InputError(library.string(), "", fmt::format("cannot be loaded: {}", ::dlerror()),
+                     "build the plugin against this Stratoscope");
+  void* address = ::dlsym(handle, name);
+  if (address == nullptr)
+    throw InputError(library.string(), "", fmt::format("has no function {}", name),
+                     "build the plugin with the macro of its kind (core/plugin/api/plugin.h)");
+  return address;
+}
 
-  void scan(const fs::path& folder, PluginKind kind);
-  std::vector<PluginInfo> list(PluginKind kind) const;
-  const PluginInfo& find(PluginKind kind, std::string_view name) const;
-
-  template <class T, class... Further>
-  std::unique_ptr<T> make(const PluginInfo& plugin, const char* function, Further... further) {
-    using Make = T* (*)(const char*, Further...);
-    const auto make_object = reinterpret_cast<Make>(function_in(plugin.library, function));
-    std::unique_ptr<T> object(make_object(plugin.name.c_str(), further...));
-    if (object == nullptr)
-      throw InputError(plugin.library.string(), "",
-                       fmt::format("does not make \"{}\"", plugin.name),
-                       "mend the names in its plugin.json");
-    return object;
-  }
-  template <class T, class... Further>
-  std::unique_ptr<T> make(PluginKind kind, std::string_view name, const char* function,
-                          Further... further) {
-    return make<T>(find(kind, name), function, further...);
-  }
-};
+PluginRegistry::PluginRegistry(const std::vector<fs::path>& folders) {
+  for (const fs::path& folder : folders)
+    for (std::size_t kind = 0; kind < kKinds.size(); ++kind)
+      scan(folder / fmt::format("{}s", kKinds[kind]), static_cast<PluginKind>(kind));
+}
 
 // Sorted: which of two manifests wins does not depend on the file system.
-void PluginRegistry::State::scan(const fs::path& folder, PluginKind kind) {
+void PluginRegistry::scan(const fs::path& folder, PluginKind kind) {
   std::error_code error;
   std::set<fs::path> folders;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
@@ -105,23 +146,23 @@ void PluginRegistry::State::scan(const fs::path& folder, PluginKind kind) {
     if (!fs::exists(each / "plugin.json", error)) continue;
     try {
       for (PluginInfo& plugin : read_manifest(each, kind))
-        plugins.try_emplace({kind, plugin.name}, std::move(plugin));
+        plugins_.try_emplace({kind, plugin.name}, std::move(plugin));
     } catch (const InputError& problem) {
-      warnings.emplace_back(problem.what());
+      warnings_.emplace_back(problem.what());
     }
   }
 }
 
-std::vector<PluginInfo> PluginRegistry::State::list(PluginKind kind) const {
+std::vector<PluginInfo> PluginRegistry::list(PluginKind kind) const {
   std::vector<PluginInfo> result;
-  for (const auto& [key, plugin] : plugins)
+  for (const auto& [key, plugin] : plugins_)
     if (key.first == kind) result.push_back(plugin);
   return result;
 }
 
-const PluginInfo& PluginRegistry::State::find(PluginKind kind, std::string_view name) const {
-  const auto found = plugins.find({kind, std::string(name)});
-  if (found != plugins.end()) return found->second;
+const PluginInfo& PluginRegistry::find(PluginKind kind, std::string_view name) const {
+  const auto found = plugins_.find({kind, std::string(name)});
+  if (found != plugins_.end()) return found->second;
   std::vector<std::string> known;
   for (const PluginInfo& plugin : list(kind)) known.push_back(plugin.name);
   throw InputError("", "", fmt::format("there is no {} \"{}\"", name_of(kind), name),
@@ -129,65 +170,61 @@ const PluginInfo& PluginRegistry::State::find(PluginKind kind, std::string_view 
                                  : fmt::format("choose one of: {}", fmt::join(known, ", ")));
 }
 
-PluginRegistry::PluginRegistry(std::vector<fs::path> folders) : state_(std::make_unique<State>()) {
-  for (const fs::path& folder : folders)
-    for (const PluginKind kind : kPluginKinds)
-      state_->scan(folder / fmt::format("{}s", name_of(kind)), kind);
+template <class T, class... Further>
+std::unique_ptr<T> PluginRegistry::make(const PluginInfo& plugin, const char* function,
+                                        Further... further) {
+  using Make = T* (*)(const char*, Further...);
+  const auto make_object = reinterpret_cast<Make>(function_in(plugin.library, function));
+  std::unique_ptr<T> object(make_object(plugin.name.c_str(), further...));
+  if (object == nullptr)
+    throw InputError(plugin.library.string(), "", fmt::format("does not make \"{}\"", plugin.name),
+                     "mend the names in its plugin.json");
+  return object;
 }
-PluginRegistry::~PluginRegistry() = default;
 
 std::vector<fs::path> PluginRegistry::default_folders() {
   std::vector<fs::path> folders;
   if (const char* variable = std::getenv("STRATOSCOPE_PLUGIN_PATH"); variable != nullptr) {
-    std::string_view rest = variable;
-    while (!rest.empty()) {
-      const std::size_t colon = std::min(rest.find(':'), rest.size());
-      if (colon > 0) folders.emplace_back(rest.substr(0, colon));
-      rest.remove_prefix(std::min(colon + 1, rest.size()));
-    }
+    for (const auto folder : std::views::split(std::string_view(variable), ':'))
+      if (!folder.empty()) folders.emplace_back(folder.begin(), folder.end());
   }
   folders.push_back(home_directory() / "plugins");
   return folders;
 }
 
-std::vector<PluginInfo> PluginRegistry::list(PluginKind kind) const { return state_->list(kind); }
-
-const std::vector<std::string>& PluginRegistry::warnings() const { return state_->warnings; }
-
 std::unique_ptr<Planner> PluginRegistry::planner(std::string_view name) const {
   const std::size_t plus = name.rfind('+');
   if (plus == std::string_view::npos)
-    return state_->make<Planner>(PluginKind::Planner, name, "stratoscope_make_planner", this);
+    return make<Planner>(find(PluginKind::Planner, name), "stratoscope_make_planner", this);
   auto planned = planner(name.substr(0, plus));
-  return std::make_unique<RefinedPlanner>(
-      std::move(planned), state_->make<Refiner>(PluginKind::Refiner, name.substr(plus + 1),
-                                                "stratoscope_make_refiner"));
+  return refined_planner(
+      std::move(planned),
+      make<Refiner>(find(PluginKind::Refiner, name.substr(plus + 1)), "stratoscope_make_refiner"));
 }
 
 std::unique_ptr<Exporter> PluginRegistry::exporter(std::string_view name) const {
-  return state_->make<Exporter>(PluginKind::Exporter, name, "stratoscope_make_exporter");
+  return make<Exporter>(find(PluginKind::Exporter, name), "stratoscope_make_exporter");
 }
 
 std::unique_ptr<Engine> PluginRegistry::engine(std::string_view name) const {
-  return state_->make<Engine>(PluginKind::Engine, name, "stratoscope_make_engine");
+  return make<Engine>(find(PluginKind::Engine, name), "stratoscope_make_engine");
 }
 
 std::unique_ptr<RankEngine> PluginRegistry::rank_engine(std::string_view name) const {
-  return state_->make<RankEngine>(PluginKind::Engine, name, "stratoscope_make_rank_engine");
+  return make<RankEngine>(find(PluginKind::Engine, name), "stratoscope_make_rank_engine");
 }
 
 std::unique_ptr<Transport> PluginRegistry::transport(std::string_view name,
                                                      const Meeting& meeting) const {
-  return state_->make<Transport>(PluginKind::Transport, name, "stratoscope_make_transport",
-                                 &meeting);
+  return make<Transport>(find(PluginKind::Transport, name), "stratoscope_make_transport", &meeting);
 }
 
 std::unique_ptr<Launcher> PluginRegistry::launcher(std::string_view name) const {
-  return state_->make<Launcher>(PluginKind::Launcher, name, "stratoscope_make_launcher");
+  return make<Launcher>(find(PluginKind::Launcher, name), "stratoscope_make_launcher");
 }
 
 std::unique_ptr<Importer> PluginRegistry::importer_for(const fs::path& file) const {
-  return state_->make<Importer>(importer_info_for(file), "stratoscope_make_importer");
+  return make<Importer>(importer_info_for(file), "stratoscope_make_importer");
 }
 
 PluginInfo PluginRegistry::importer_info_for(const fs::path& file) const {

@@ -8,9 +8,11 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/plugin/api/plugin.h"
@@ -40,18 +42,23 @@ struct PluginInfo {
   Effort effort = Effort::Quick;  // of planners
 };
 
+// The address of a C function in a plugin's library, which is loaded on first use and stays until
+// the program ends. Throws InputError when either is not there. Thread-safe.
+void* function_in(const std::filesystem::path& library, const char* name);
+
 // Scans manifests only; a library is loaded when an object of it is made, and stays loaded.
 // Thread-safe.
 class PluginRegistry {
  public:
   // Folders to search, first wins; default: $STRATOSCOPE_PLUGIN_PATH, then
   // home_directory()/plugins.
-  explicit PluginRegistry(std::vector<std::filesystem::path> folders = default_folders());
-  ~PluginRegistry();
+  explicit PluginRegistry(const std::vector<std::filesystem::path>& folders = default_folders());
+  PluginRegistry(const PluginRegistry&) = delete;
+  PluginRegistry& operator=(const PluginRegistry&) = delete;
   static std::vector<std::filesystem::path> default_folders();
 
-  std::vector<PluginInfo> list(PluginKind kind) const;  // ascending by name
-  const std::vector<std::string>& warnings() const;     // manifests that could not be read
+  std::vector<PluginInfo> list(PluginKind kind) const;                    // ascending by name
+  const std::vector<std::string>& warnings() const { return warnings_; }  // unreadable manifests
 
   // Unknown name: InputError that lists what there is. A planner's name may carry refiners:
   // "dp-allreduce+sfb" plans as dp-allreduce does, and the refiner "sfb" goes over the result. A
@@ -66,8 +73,14 @@ class PluginRegistry {
   std::unique_ptr<Launcher> launcher(std::string_view name) const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  void scan(const std::filesystem::path& folder, PluginKind kind);
+  const PluginInfo& find(PluginKind kind, std::string_view name) const;
+  template <class T, class... Further>
+  static std::unique_ptr<T> make(const PluginInfo& plugin, const char* function,
+                                 Further... further);
+
+  std::map<std::pair<PluginKind, std::string>, PluginInfo> plugins_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace strato

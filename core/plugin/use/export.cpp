@@ -16,19 +16,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Owns a folder of a temporary name until it is renamed to its final one.
+// A folder of a temporary name beside `target`, which goes unless it gets that name.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(fs::path target)
       : target_(std::move(target)), name_(target_.string() + ".tmp-XXXXXX") {
-    if (::mkdtemp(name_.data()) == nullptr) {
+    if (::mkdtemp(name_.data()) == nullptr)
       fail("cannot be written", errno, "choose a folder that you may write to");
-    }
     ::chmod(name_.c_str(), 0755);
   }
   ~TemporaryFolder() {
     std::error_code ignored;
-    if (!renamed_) fs::remove_all(name_, ignored);
+    fs::remove_all(name_, ignored);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -46,10 +45,8 @@ class TemporaryFolder {
   }
 
   void rename() {  // over an empty folder, if there is one
-    if (::rename(name_.c_str(), target_.c_str()) != 0) {
+    if (::rename(name_.c_str(), target_.c_str()) != 0)
       fail("cannot be replaced", errno, "choose another folder");
-    }
-    renamed_ = true;
   }
 
  private:
@@ -59,7 +56,6 @@ class TemporaryFolder {
 
   fs::path target_;
   std::string name_;
-  bool renamed_ = false;
 };
 
 // "out/" is "out".

@@ -8,9 +8,22 @@
 namespace strato {
 
 // Adds "dimensions" and "batch_axis" where they are not the default.
-void note_import(const ImportOptions& import, Json& json);
+inline void note_import(const ImportOptions& import, Json& json) {
+  if (!import.dimensions.empty()) json["dimensions"] = import.dimensions;
+  if (import.batch_axis != 0) json["batch_axis"] = import.batch_axis;
+}
 
 // Throws InputError for numbers that no import could have.
-ImportOptions noted_import(const JsonView& noted, std::int64_t batch);
+inline ImportOptions noted_import(const JsonView& noted, std::int64_t batch) {
+  ImportOptions import;
+  import.batch = batch;
+  if (const auto axis = noted.find("batch_axis"))
+    import.batch_axis = static_cast<std::size_t>(axis->integer(0, 7));
+  if (const auto dimensions = noted.find("dimensions")) {
+    for (const auto& [name, value] : dimensions->members())
+      import.dimensions[name] = value.integer(0);
+  }
+  return import;
+}
 
 }  // namespace strato

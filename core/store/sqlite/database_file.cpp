@@ -17,70 +17,28 @@ namespace {
 
 constexpr int kBusyMilliseconds = 10'000;
 
-struct Complaint {
-  std::string problem, remedy;
-};
-
-Complaint complaint_about(int code, const std::string& text) {
-  switch (code & 0xff) {
-    case SQLITE_NOTADB:
-      return {"is not a workspace (not an SQLite file)", "give a .strata file, or a new name"};
-    case SQLITE_CORRUPT:
-      return {"is damaged", "restore a copy, or choose a new workspace"};
-    case SQLITE_FULL:
-      return {"cannot be written: the disk is full", "free some space and try again"};
-    case SQLITE_IOERR:
-      return {"cannot be read or written (" + text + ")",
-              "check the free space and the permissions of its folder"};
-    case SQLITE_READONLY:
-      return {"is read-only", "change its permissions, or choose another workspace"};
-    case SQLITE_CANTOPEN:
-    case SQLITE_PERM:
-      return {"cannot be opened", "check that its folder exists and that you may write to it"};
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return {"is locked by another program", "wait until it is done, or close it"};
-    case SQLITE_CONSTRAINT:
-      return {"does not have the row that this refers to (" + text + ")",
-              "it may have been deleted by another program: load the list again"};
-    default:
-      return {"cannot be used: " + text, "check the file, or choose another workspace"};
-  }
-}
-
-struct Header {
-  int application = 0, version = 0;
-  bool empty = true;
-};
-
-// One statement, hence one moment: another program may be creating the file right now.
-Header header_of(SQLite::Database& database) {
+// The schema version, after checking that the file is ours or brand new (0).
+int checked_version(SQLite::Database& database, const fs::path& file, int newest) {
+  // One statement, hence one moment: another program may be creating the file right now.
   SQLite::Statement row(database,
                         "SELECT (SELECT application_id FROM pragma_application_id), "
                         "(SELECT user_version FROM pragma_user_version), "
                         "(SELECT count(*) = 0 FROM sqlite_schema)");
   row.executeStep();
-  return {row.getColumn(0).getInt(), row.getColumn(1).getInt(), row.getColumn(2).getInt() != 0};
-}
-
-[[noreturn]] void fail_foreign(const fs::path& file) {
-  throw InputError(file.string(), "", "is an SQLite file of another program, not a workspace",
-                   "give a .strata file, or a new name");
-}
-
-// The schema version, after checking that the file is ours or brand new (0).
-int checked_version(SQLite::Database& database, const fs::path& file, int newest) {
-  const Header header = header_of(database);
-  if (header.application == 0 && header.version == 0 && header.empty) return 0;
-  if (header.application != kApplicationId) fail_foreign(file);
-  if (header.version > newest) {
+  const int application = row.getColumn(0), version = row.getColumn(1);
+  const bool empty = row.getColumn(2).getInt() != 0;
+  if (application == 0 && version == 0 && empty) return 0;
+  if (application != kApplicationId)
+    throw InputError(file.string(), "", "is an SQLite file of another program, not a workspace",
+                     "give a .strata file, or a new name");
+  if (version > newest) {
     throw InputError(
         file.string(), "",
-        fmt::format("was made by a newer Stratoscope: schema {}, this one reads up to {}",
-                    header.version, newest),
+        fmt::format("was made by a newer Stratoscope: schema {}, this one reads up to {}", version,
+                    newest),
         "update Stratoscope, or choose another workspace");
   }
-  return header.version;
+  return version;
 }
 
 // Runs the missing steps in one transaction; of two programs that open a new file at once, one
@@ -102,14 +60,14 @@ void migrate(SQLite::Database& database, const fs::path& file, std::span<const M
 void use_write_ahead_log(SQLite::Database& database) {
   const auto give_up =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(kBusyMilliseconds);
-  for (;;) {
+  for (bool changed = false; !changed;) {
     try {
       database.exec("PRAGMA journal_mode = WAL");
-      break;
+      changed = true;
     } catch (const SQLite::Exception& error) {
       const int code = error.getErrorCode() & 0xff;
-      if (code != SQLITE_BUSY && code != SQLITE_LOCKED) throw;
-      if (std::chrono::steady_clock::now() > give_up) throw;
+      const bool busy = code == SQLITE_BUSY || code == SQLITE_LOCKED;
+      if (!busy || std::chrono::steady_clock::now() > give_up) throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
@@ -135,18 +93,6 @@ void check_kind(const fs::path& file) {
   }
 }
 
-std::unique_ptr<SQLite::Database> open_or_create(const fs::path& file,
-                                                 std::span<const Migration> steps) {
-  auto database = std::make_unique<SQLite::Database>(
-      file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyMilliseconds);
-  // Look before the first write: a foreign file, or one from a newer version, is left untouched.
-  checked_version(*database, file, steps.back().to);
-  database->exec("PRAGMA foreign_keys = ON");
-  use_write_ahead_log(*database);
-  migrate(*database, file, steps);
-  return database;
-}
-
 // The bare header of a new file that a failing disk cut short. What is longer stays: another
 // program may have made it meanwhile.
 void remove_stub(const fs::path& file) {
@@ -160,7 +106,14 @@ std::unique_ptr<SQLite::Database> open_to_write(const fs::path& file,
                                                 std::span<const Migration> steps) {
   const bool is_new = !fs::exists(file);
   try {
-    return open_or_create(file, steps);
+    auto database = std::make_unique<SQLite::Database>(
+        file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyMilliseconds);
+    // Look before the first write: a foreign file, or one from a newer version, is left untouched.
+    checked_version(*database, file, steps.back().to);
+    database->exec("PRAGMA foreign_keys = ON");
+    use_write_ahead_log(*database);
+    migrate(*database, file, steps);
+    return database;
   } catch (const SQLite::Exception& error) {
     const int code = error.getErrorCode() & 0xff;
     if (is_new && (code == SQLITE_FULL || code == SQLITE_IOERR)) remove_stub(file);
@@ -171,11 +124,8 @@ std::unique_ptr<SQLite::Database> open_to_write(const fs::path& file,
 std::string immutable_uri(const fs::path& file) {
   std::string uri = "file:";
   for (const char c : fs::absolute(file).string()) {
-    if (c == '%' || c == '?' || c == '#') {
-      uri += fmt::format("%{:02x}", static_cast<unsigned>(c));
-    } else {
-      uri += c;
-    }
+    const bool special = c == '%' || c == '?' || c == '#';
+    uri += special ? fmt::format("%{:02x}", static_cast<unsigned>(c)) : std::string(1, c);
   }
   return uri + "?immutable=1";
 }
@@ -219,8 +169,36 @@ std::unique_ptr<SQLite::Database> open_to_read(const fs::path& file,
 }  // namespace
 
 void fail(const fs::path& file, const SQLite::Exception& error) {
-  const Complaint complaint = complaint_about(error.getErrorCode(), error.what());
-  throw InputError(file.string(), "", complaint.problem, complaint.remedy);
+  const std::string text = error.what();
+  const auto refused = [&](const std::string& problem, const char* remedy) {
+    return InputError(file.string(), "", problem, remedy);
+  };
+  switch (error.getErrorCode() & 0xff) {
+    case SQLITE_NOTADB:
+      throw refused("is not a workspace (not an SQLite file)",
+                    "give a .strata file, or a new name");
+    case SQLITE_CORRUPT:
+      throw refused("is damaged", "restore a copy, or choose a new workspace");
+    case SQLITE_FULL:
+      throw refused("cannot be written: the disk is full", "free some space and try again");
+    case SQLITE_IOERR:
+      throw refused("cannot be read or written (" + text + ")",
+                    "check the free space and the permissions of its folder");
+    case SQLITE_READONLY:
+      throw refused("is read-only", "change its permissions, or choose another workspace");
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+      throw refused("cannot be opened",
+                    "check that its folder exists and that you may write to it");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      throw refused("is locked by another program", "wait until it is done, or close it");
+    case SQLITE_CONSTRAINT:
+      throw refused("does not have the row that this refers to (" + text + ")",
+                    "it may have been deleted by another program: load the list again");
+    default:
+      throw refused("cannot be used: " + text, "check the file, or choose another workspace");
+  }
 }
 
 std::unique_ptr<SQLite::Database> open_database(const fs::path& file, bool read_only,

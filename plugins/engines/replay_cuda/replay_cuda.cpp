@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/plugin/api/device_memory.h"
 #include "core/plugin/api/plugin.h"
 #include "plugins/engines/replay_buffers/replay_execution.h"
 #include "plugins/engines/replay_cuda/gpu.h"

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "core/io/json.h"
-#include "core/plugin/api/exporter_function.h"
+#include "core/plugin/api/plugin.h"
 #include "core/program/value/collective.h"
 #include "core/sim/timeline/execution_order.h"
 #include "trace.pb.h"

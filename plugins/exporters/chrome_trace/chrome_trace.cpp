@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/io/json.h"
-#include "core/plugin/api/exporter_function.h"
-#include "core/sim/timeline/lifetimes.h"
+#include "core/plugin/api/plugin.h"
+#include "core/sim/timeline/timeline.h"
 
 namespace strato {
 namespace {

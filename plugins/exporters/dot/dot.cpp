@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/quantity_text.h"
-#include "core/plugin/api/exporter_function.h"
+#include "core/plugin/api/plugin.h"
 
 namespace strato {
 namespace {

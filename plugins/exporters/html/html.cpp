@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/quantity_text.h"
-#include "core/plugin/api/exporter_function.h"
+#include "core/plugin/api/plugin.h"
 #include "core/report/markup.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/lower_bound.h"

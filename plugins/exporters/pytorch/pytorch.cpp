@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/plugin/api/exporter_function.h"
+#include "core/plugin/api/plugin.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_program.h"
 #include "core/program/rank/termination.h"

@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "core/io/json.h"
-#include "core/plugin/api/exporter_function.h"
+#include "core/plugin/api/plugin.h"
 
 namespace strato {
 namespace {

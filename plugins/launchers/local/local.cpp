@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <chrono>
+#include <ranges>
 
 #include "core/base/error.h"
-#include "core/launch/job/job_event.h"
 #include "core/launch/job/run_files.h"
-#include "core/launch/process/handle.h"
+#include "core/launch/process/process.h"
 #include "core/plugin/api/plugin.h"
-#include "core/plugin/use/launch_request.h"
-#include "plugins/launchers/local/rank_process.h"
+#include "core/plugin/use/launching.h"
 
 namespace strato {
 namespace {
@@ -26,7 +24,6 @@ namespace fs = std::filesystem;
 constexpr auto kGrace = 2s;
 // A rank that was stopped (SIGSTOP) and does not go on within this time fails the job.
 constexpr auto kStopped = 4s;
-constexpr auto kTick = 20ms;
 
 const std::vector<std::pair<std::string, std::string>> kSettings = {
     {"address", "where ranks listen, by rank, separated by commas (127.0.0.1)"},
@@ -36,63 +33,58 @@ const std::vector<std::pair<std::string, std::string>> kSettings = {
 
 // The rank's entry of a list that starts again when it is too short; empty: not given.
 std::string entry_of(const LaunchRequest& request, const std::string& setting, int rank) {
-  std::vector<std::string> entries(1);
-  for (const char c : setting_of(request, setting)) {
-    if (c == ',') {
-      entries.emplace_back();
-    } else {
-      entries.back() += c;
-    }
-  }
-  return entries[static_cast<std::size_t>(rank) % entries.size()];
+  const std::string list = setting_of(request.settings, setting);
+  std::vector<std::string> entries;
+  for (const auto entry : std::views::split(list, ','))
+    entries.emplace_back(entry.begin(), entry.end());
+  return entries.empty() ? "" : entries[static_cast<std::size_t>(rank) % entries.size()];
 }
 
 std::vector<std::string> arguments_of(const LaunchRequest& request, int rank) {
   std::vector<std::string> result;
-  const auto add = [&](std::initializer_list<std::string> more) {
-    result.insert(result.end(), more.begin(), more.end());
-  };
   if (const std::string name = entry_of(request, "namespace", rank); !name.empty())
-    add({"ip", "netns", "exec", name});
+    append(result, {"ip", "netns", "exec", name});
   if (const std::string core = entry_of(request, "cores", rank); !core.empty())
-    add({"taskset", "-c", core});
+    append(result, {"taskset", "-c", core});
   const std::string address = entry_of(request, "address", rank);
-  add({request.worker.string(), "--job", request.folder.string(), "--rank", std::to_string(rank),
-       "--interface", address.empty() ? "127.0.0.1" : address, "--leash"});
+  append(result,
+         {request.worker.string(), "--job", request.folder.string(), "--rank", fmt::to_string(rank),
+          "--interface", address.empty() ? "127.0.0.1" : address, "--leash"});
   return result;
 }
 
-class LocalJob final : public LaunchedJob {
+// One worker process on a leash: its standard input is a pipe that ends when this process does.
+struct RankProcess {
+  ChildProcess process;
+  Handle leash;
+  std::optional<Clock::time_point> stopped_at;
+};
+
+// `output`: where its standard output goes; -1: into the log. Throws InputError.
+RankProcess start_rank(const LaunchRequest& request, int rank, int output) {
+  const Handle log = open_log(request.folder / fmt::format("log-{}.txt", rank));
+  Pipe leash = Pipe::make();
+  return {ChildProcess(arguments_of(request, rank),
+                       {leash.read.get(), output >= 0 ? output : log.get(), log.get()}),
+          std::move(leash.write),
+          {}};
+}
+
+class LocalJob final : public PolledJob {
  public:
   explicit LocalJob(const LaunchRequest& request) : folder_(request.folder) {
     Pipe output = Pipe::make();
-    for (int rank = 0; rank < request.ranks; ++rank) {
-      ranks_.push_back(start_rank(arguments_of(request, rank),
-                                  folder_ / fmt::format("log-{}.txt", rank),
-                                  rank == 0 ? output.write.get() : -1));
-    }
+    for (int rank = 0; rank < request.ranks; ++rank)
+      ranks_.push_back(start_rank(request, rank, rank == 0 ? output.write.get() : -1));
     output_ = LineReader(std::move(output.read));
   }
   ~LocalJob() override { cancel(); }
 
   std::string id() const override { return fmt::format("local:{}", ranks_.front().process.pid()); }
 
-  std::optional<std::string> next_line(std::chrono::milliseconds wait) override {
-    const auto until = Clock::now() + wait;
-    for (;;) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-      const auto now = std::clamp<std::chrono::milliseconds>(left, 0ms, kTick);
-      look();
-      if (auto line = take_line()) return line;
-      wait_for_output(now);
-      if (auto line = take_line()) return line;
-      if (left <= 0ms || (!output_.open() && !any_running())) return std::nullopt;
-    }
-  }
-
   JobState state() override {
     look();
-    if (any_running()) return JobState::Running;
+    if (any_running() != nullptr) return JobState::Running;
     if (cancelled_) return JobState::Cancelled;
     return problem().empty() ? JobState::Finished : JobState::Failed;
   }
@@ -103,33 +95,32 @@ class LocalJob final : public LaunchedJob {
   }
 
   void cancel() override {
-    if (!any_running()) return;
+    if (any_running() == nullptr) return;
     cancelled_ = true;
     end_all();
   }
 
  private:
-  std::vector<ChildProcess*> ranks_running() {
-    std::vector<ChildProcess*> running;
-    for (RankProcess& rank : ranks_) {
-      if (rank.process.running()) running.push_back(&rank.process);
-    }
-    return running;
+  ChildProcess* any_running() {  // null: all have ended
+    for (RankProcess& rank : ranks_)
+      if (rank.process.running()) return &rank.process;
+    return nullptr;
   }
-  bool any_running() { return !ranks_running().empty(); }
 
-  void wait_for_output(std::chrono::milliseconds wait) {
-    if (output_.open()) return output_.read_more(wait);
-    const auto running = ranks_running();
-    if (!running.empty()) running.front()->wait(wait);
+  bool wait_for_lines(std::chrono::milliseconds most) override {
+    if (output_.open()) {
+      output_.read_more(most);
+    } else if (ChildProcess* running = any_running()) {
+      running->wait(most);
+    }
+    return output_.open() || any_running() != nullptr;
   }
 
   // A rank that could not write its failure down (a full disk) has told it to rank 0, or is rank 0.
-  std::optional<std::string> take_line() {
+  std::optional<std::string> take_line() override {
+    look();
     auto line = output_.take();
-    const auto event = line ? parse_event(*line) : std::nullopt;
-    if (event && event->kind == JobEvent::Kind::Failed && told_.empty())
-      told_ = fmt::format("rank {}: {}", event->rank, event->text);
+    if (line && told_.empty()) told_ = failure_in(*line);
     if (unexplained_ && !told_.empty()) note(told_);
     return line;
   }

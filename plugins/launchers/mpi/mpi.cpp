@@ -3,19 +3,18 @@
 // be attached to again.
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <regex>
 
 #include "core/base/error.h"
+#include "core/io/file.h"
 #include "core/launch/job/run_files.h"
-#include "core/launch/process/child_process.h"
-#include "core/launch/process/handle.h"
+#include "core/launch/process/process.h"
 #include "core/plugin/api/plugin.h"
-#include "core/plugin/use/launch_request.h"
-#include "plugins/launchers/mpi/command.h"
+#include "core/plugin/use/launching.h"
 
 namespace strato::mpi {
 namespace {
@@ -24,23 +23,40 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
-constexpr const char* kLog = "mpi-log.txt";  // what mpirun itself says
-constexpr auto kTick = 20ms;
+constexpr const char* kHosts = "mpi-hosts.txt";  // one line a rank
+constexpr const char* kLog = "mpi-log.txt";      // what mpirun itself says
 constexpr auto kGrace = 8s;  // mpirun itself waits 5 s between SIGTERM and SIGKILL
 
-// mpirun gives its standard input to rank 0 alone: rank 0's leash.
-struct Started {
-  LineReader output;
-  Handle leash;
-  ChildProcess mpirun;
+const std::vector<std::pair<std::string, std::string>> kSettings = {
+    {"hostfile", "hosts, one a line, in the order of the plan's machines; else this machine"},
+    {"plm_rsh_agent", "how hosts are reached: ssh -p 2222 -i key"},
+    {"interface", "network that ranks use: ib0, eth0, or an address"},
 };
 
-Started start(const LaunchRequest& request) {
-  const std::vector<std::string> arguments = prepare(request);
-  const Handle log = open_log(request.folder / kLog);
-  Pipe output = Pipe::make(), leash = Pipe::make();
-  ChildProcess mpirun(arguments, {leash.read.get(), output.write.get(), log.get()});
-  return {LineReader(std::move(output.read)), std::move(leash.write), std::move(mpirun)};
+// For mpirun's sequential mapping, which knows this machine only by its own name.
+std::string host_of_each_rank(const LaunchRequest& request, std::vector<std::string> hosts) {
+  if (hosts.empty()) hosts = {this_machine()};
+  std::string text;
+  for (const int node : nodes_of(request, static_cast<int>(hosts.size())))
+    text += hosts[static_cast<std::size_t>(node)] + "\n";
+  return text;
+}
+
+// Writes kHosts into the job's folder, and returns the command line of mpirun.
+std::vector<std::string> prepare(const LaunchRequest& request) {
+  const std::vector<std::string> hosts = hosts_of(request.settings);
+  write_file(request.folder / kHosts, host_of_each_rank(request, hosts));
+  std::vector<std::string> result = {"mpirun",   "-np",        fmt::to_string(request.ranks),
+                                     "--map-by", "seq",        "--bind-to",
+                                     "none",     "--hostfile", (request.folder / kHosts).string()};
+  if (::geteuid() == 0) append(result, {"--allow-run-as-root"});
+  if (const std::string agent = setting_of(request.settings, "plm_rsh_agent"); !agent.empty())
+    append(result, {"--mca", "plm_rsh_agent", agent});
+  append(result, {request.worker.string(), "--job", request.folder.string(), "--leash"});
+  std::string interface = setting_of(request.settings, "interface");
+  if (interface.empty() && hosts.empty()) interface = "127.0.0.1";
+  if (!interface.empty()) append(result, {"--interface", interface});
+  return result;
 }
 
 // "mpirun noticed that process rank 1 with PID 7 on node n2 exited on signal 9 (Killed)."
@@ -70,30 +86,17 @@ MpiLog read_log(const fs::path& folder) {
   return log;
 }
 
-class MpiJob final : public LaunchedJob {
+class MpiJob final : public PolledJob {
  public:
-  explicit MpiJob(const LaunchRequest& request)
-      : folder_(request.folder), started_(start(request)) {}
+  explicit MpiJob(const LaunchRequest& request) : MpiJob(request, Pipe::make(), Pipe::make()) {}
   ~MpiJob() override { cancel(); }
 
-  std::string id() const override { return fmt::format("mpi:{}", started_.mpirun.pid()); }
-
-  std::optional<std::string> next_line(std::chrono::milliseconds wait) override {
-    const auto until = Clock::now() + wait;
-    for (;;) {
-      if (auto line = started_.output.take()) return line;
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-      wait_for_output(std::clamp<std::chrono::milliseconds>(left, 0ms, kTick));
-      if (auto line = started_.output.take()) return line;
-      if (left <= 0ms || (!started_.output.open() && !started_.mpirun.running()))
-        return std::nullopt;
-    }
-  }
+  std::string id() const override { return fmt::format("mpi:{}", mpirun_.pid()); }
 
   JobState state() override {
-    if (started_.mpirun.running()) return JobState::Running;
+    if (mpirun_.running()) return JobState::Running;
     if (cancelled_) return JobState::Cancelled;
-    return started_.mpirun.problem().empty() ? JobState::Finished : JobState::Failed;
+    return mpirun_.problem().empty() ? JobState::Finished : JobState::Failed;
   }
 
   std::string problem() override {
@@ -102,40 +105,49 @@ class MpiJob final : public LaunchedJob {
     if (!log.killed.empty()) return log.killed;
     if (const auto failure = find_failure(folder_))
       return fmt::format("rank {}: {}", failure->rank, failure->text);
-    return "mpirun " + started_.mpirun.problem() + (log.first.empty() ? "" : ": " + log.first);
+    return "mpirun " + mpirun_.problem() + (log.first.empty() ? "" : ": " + log.first);
   }
 
   void cancel() override {
-    if (!started_.mpirun.running()) return;
+    if (!mpirun_.running()) return;
     cancelled_ = true;
-    started_.mpirun.signal(SIGTERM);
-    if (started_.mpirun.wait(kGrace)) return;
-    started_.mpirun.signal(SIGKILL);
-    started_.mpirun.wait(kGrace);
+    mpirun_.signal(SIGTERM);
+    if (mpirun_.wait(kGrace)) return;
+    mpirun_.signal(SIGKILL);
+    mpirun_.wait(kGrace);
   }
 
  private:
-  void wait_for_output(std::chrono::milliseconds wait) {
-    if (started_.output.open()) {
-      started_.output.read_more(wait);
+  MpiJob(const LaunchRequest& request, Pipe output, Pipe leash)
+      : folder_(request.folder),
+        output_(std::move(output.read)),
+        leash_(std::move(leash.write)),
+        mpirun_(prepare(request),
+                {leash.read.get(), output.write.get(), open_log(folder_ / kLog).get()}) {}
+
+  std::optional<std::string> take_line() override { return output_.take(); }
+  bool wait_for_lines(std::chrono::milliseconds most) override {
+    if (output_.open()) {
+      output_.read_more(most);
     } else {
-      started_.mpirun.wait(wait);
+      mpirun_.wait(most);
     }
+    return output_.open() || mpirun_.running();
   }
 
   fs::path folder_;
-  Started started_;
+  LineReader output_;
+  Handle leash_;  // rank 0's: mpirun gives its own standard input to rank 0 alone
+  ChildProcess mpirun_;
   bool cancelled_ = false;
 };
 
 class MpiLauncher final : public Launcher {
  public:
-  std::vector<std::pair<std::string, std::string>> settings() const override {
-    return mpi::settings();
-  }
+  std::vector<std::pair<std::string, std::string>> settings() const override { return kSettings; }
 
   std::unique_ptr<LaunchedJob> launch(const LaunchRequest& request) override {
-    check_request(request, "mpi", mpi::settings());
+    check_request(request, "mpi", kSettings);
     clear_run_files(request.folder);
     std::error_code ignored;
     for (int rank = 0; rank < request.ranks; ++rank)

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/launch/job/run_files.h"
-#include "core/launch/process/child_process.h"
-#include "core/plugin/use/launch_request.h"
+#include "core/launch/process/process.h"
+#include "core/plugin/use/launching.h"
 
 namespace strato::slurm {
 namespace {
@@ -35,19 +34,6 @@ exec srun --mpi=none --distribution=arbitrary --kill-on-bad-exit=1 \
   --output=0 --error=log-%t.txt --open-mode=append "$@"
 )";
 
-// Returns a count from 1 on; 0: it is not given.
-int count_of(const LaunchRequest& request, const std::string& name) {
-  const std::string text = setting_of(request, name);
-  if (text.empty()) return 0;
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
-    throw InputError("", "--set " + name, "\"" + text + "\" is no positive number",
-                     "write " + name + "=1");
-  }
-  return value;
-}
-
 struct Layout {
   std::vector<int> nodes;  // by rank
   int node_count = 0;
@@ -56,11 +42,11 @@ struct Layout {
 
 Layout layout_of(const LaunchRequest& request) {
   Layout layout;
-  layout.nodes = nodes_of(request, count_of(request, "nodes"));
+  layout.nodes = nodes_of(request, count_of(request.settings, "nodes"));
   std::map<int, int> ranks;
   for (const int node : layout.nodes) layout.most = std::max(layout.most, ++ranks[node]);
   layout.node_count = static_cast<int>(ranks.size());
-  if (count_of(request, "nodes") > layout.node_count) {
+  if (count_of(request.settings, "nodes") > layout.node_count) {
     throw InputError("", "--set nodes", fmt::format("the plan has {} machines", layout.node_count),
                      "give at most so many nodes");
   }
@@ -84,14 +70,14 @@ void write_files(const LaunchRequest& request, const Layout& layout) {
 std::vector<std::string> of_each_task(const LaunchRequest& request) {
   std::vector<std::string> result;
   for (const char* name : {"gpus-per-task", "cpus-per-task"}) {
-    if (const int count = count_of(request, name))
+    if (const int count = count_of(request.settings, name))
       result.push_back(fmt::format("--{}={}", name, count));
   }
   return result;
 }
 
 bool exclusive(const LaunchRequest& request) {
-  const std::string text = setting_of(request, "exclusive");
+  const std::string text = setting_of(request.settings, "exclusive");
   if (!text.empty() && text != "yes" && text != "no")
     throw InputError("", "--set exclusive", "\"" + text + "\" is neither yes nor no", "write yes");
   return text == "yes";
@@ -110,26 +96,21 @@ std::vector<std::string> sbatch_arguments(const LaunchRequest& request, const La
                                      fmt::format("--ntasks={}", layout.node_count * layout.most),
                                      fmt::format("--ntasks-per-node={}", layout.most)};
   for (const char* name : {"partition", "account", "time"}) {
-    if (const std::string value = setting_of(request, name); !value.empty())
+    if (const std::string value = setting_of(request.settings, name); !value.empty())
       result.push_back(fmt::format("--{}={}", name, value));
   }
   if (exclusive(request)) result.push_back("--exclusive");
-  for (const std::string& each : of_each_task(request)) result.push_back(each);
+  append(result, of_each_task(request));
   return result;
 }
 
 std::vector<std::string> srun_arguments(const LaunchRequest& request, const Layout& layout) {
   std::vector<std::string> result = {fmt::format("--ntasks={}", request.ranks)};
-  for (const std::string& each : of_each_task(request)) result.push_back(each);
-  for (const std::string& each :
-       {request.worker.string(), std::string("--job"), request.folder.string()})
-    result.push_back(each);
-  std::string interface = setting_of(request, "interface");
+  append(result, of_each_task(request));
+  append(result, {request.worker.string(), "--job", request.folder.string()});
+  std::string interface = setting_of(request.settings, "interface");
   if (interface.empty() && layout.node_count == 1) interface = "127.0.0.1";
-  if (!interface.empty()) {
-    result.push_back("--interface");
-    result.push_back(interface);
-  }
+  if (!interface.empty()) append(result, {"--interface", interface});
   return result;
 }
 
@@ -158,7 +139,7 @@ std::string submit(const LaunchRequest& request) {
   const Layout layout = layout_of(request);
   std::vector<std::string> arguments = sbatch_arguments(request, layout);
   arguments.push_back((request.folder / kScript).string());
-  for (const std::string& each : srun_arguments(request, layout)) arguments.push_back(each);
+  append(arguments, srun_arguments(request, layout));
   write_files(request, layout);
   const ProgramResult said = run_program(arguments, kMost);
   const std::string id = said.output.substr(0, said.output.find_first_not_of("0123456789"));

@@ -31,7 +31,10 @@ class Mesh final : public gloo::Context {
     transportContext_->setTimeout(std::max(most / 5, std::chrono::milliseconds(1)));
     const std::vector<std::string> ports = exchange(meeting, roster, packed(own_ports()));
     for (int peer = 0; peer < size; ++peer) {
-      if (peer != rank) connect(peer, unpacked(ports.at(static_cast<std::size_t>(peer))));
+      if (peer == rank) continue;
+      const auto theirs = unpacked(ports.at(static_cast<std::size_t>(peer)));
+      const std::string& port = theirs.at(static_cast<std::size_t>(rank));
+      transportContext_->getPair(peer)->connect({port.begin(), port.end()});
     }
     transportContext_->setTimeout(meeting.patience());
     setTimeout(meeting.patience());
@@ -47,11 +50,6 @@ class Mesh final : public gloo::Context {
       ports[static_cast<std::size_t>(peer)].assign(bytes.begin(), bytes.end());
     }
     return ports;
-  }
-
-  void connect(int peer, const std::vector<std::string>& theirs) {
-    const std::string& port = theirs.at(static_cast<std::size_t>(rank));
-    transportContext_->getPair(peer)->connect({port.begin(), port.end()});
   }
 };
 
@@ -111,14 +109,10 @@ class GroupBuffer final : public UnboundBuffer {
       : UnboundBuffer(buffer->ptr, buffer->size), members_(members), buffer_(std::move(buffer)) {}
 
   bool waitRecv(int* rank, std::chrono::milliseconds timeout) override {
-    const bool done = buffer_->waitRecv(rank, timeout);
-    if (done && rank != nullptr) *rank = place_in(members_, *rank);
-    return done;
+    return in_group(buffer_->waitRecv(rank, timeout), rank);
   }
   bool waitSend(int* rank, std::chrono::milliseconds timeout) override {
-    const bool done = buffer_->waitSend(rank, timeout);
-    if (done && rank != nullptr) *rank = place_in(members_, *rank);
-    return done;
+    return in_group(buffer_->waitSend(rank, timeout), rank);
   }
   void abortWaitRecv() override { buffer_->abortWaitRecv(); }
   void abortWaitSend() override { buffer_->abortWaitSend(); }
@@ -135,6 +129,10 @@ class GroupBuffer final : public UnboundBuffer {
   }
 
  private:
+  bool in_group(bool done, int* rank) const {
+    if (done && rank != nullptr) *rank = place_in(members_, *rank);
+    return done;
+  }
   int global(int place) const { return members_[static_cast<std::size_t>(place)]; }
 
   const std::vector<int>& members_;  // the group's, which outlives its buffers

@@ -6,15 +6,19 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <future>
 #include <map>
+#include <mutex>
 #include <numeric>
+#include <stop_token>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
 #include "plugins/transports/gloo/mesh.h"
-#include "plugins/transports/gloo/ring.h"
-#include "plugins/transports/gloo/task_queue.h"
 #include "plugins/transports/meeting/admission.h"
 #include "plugins/transports/meeting/parts.h"
 #include "plugins/transports/meeting/watch.h"
@@ -59,16 +63,12 @@ class Connections {
     } catch (const InputError&) {
       throw;
     } catch (const gloo::Exception&) {
-      fail(others);
+      failed_ = true;
+      admission::throw_failure(meeting_, *watch_, others);
     }
   }
 
  private:
-  [[noreturn]] void fail(std::span<const int> others) {
-    failed_ = true;
-    admission::throw_failure(meeting_, *watch_, others);
-  }
-
   Meeting meeting_;
   std::shared_ptr<gloo::Context> context_, downwards_;
   std::unique_ptr<Watch> watch_;
@@ -84,44 +84,63 @@ class Queued final : public Pending {
   std::future<void> done_;
 };
 
-// Messages under way.
-class Messages final : public Pending {
+// One thread that runs tasks in the order in which they came. What is queued is done before it
+// ends.
+class TaskQueue {
  public:
-  Messages(Connections& connections, Lane lane, std::uint32_t tag)
-      : connections_(connections), slot_(slot_of(lane, tag)) {}
+  std::future<void> push(std::function<void()> task) {
+    const std::lock_guard lock(mutex_);
+    std::future<void> done = tasks_.emplace_back(std::move(task)).get_future();
+    news_.notify_one();
+    return done;
+  }
 
-  // Sends to the peer, or receives from it.
-  void start(int peer, Bytes bytes, bool sends) {
+ private:
+  void run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (news_.wait(lock, stop, [this] { return !tasks_.empty(); })) {
+      std::packaged_task<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any news_;
+  std::deque<std::packaged_task<void()>> tasks_;
+  std::jthread thread_{[this](const std::stop_token& stop) { run(stop); }};
+};
+
+// A message under way to a peer, or from it; of no bytes, none is.
+class Message final : public Pending {
+ public:
+  Message(Connections& connections, Lane lane, std::uint32_t tag, int peer, Bytes bytes, bool sends)
+      : connections_(connections), peer_(peer), sends_(sends) {
     if (bytes.empty()) return;
-    connections_.guarded({&peer, 1}, [&] {
+    connections_.guarded({&peer_, 1}, [&] {
       const int own = connections_.meeting().rank;
       gloo::Context& context = connections_.context(sends ? own : peer, sends ? peer : own);
-      auto buffer = context.createUnboundBuffer(bytes.data(), bytes.size());
-      sends ? buffer->send(peer, slot_) : buffer->recv(peer, slot_);
-      messages_.push_back({std::move(buffer), peer, sends});
+      buffer_ = context.createUnboundBuffer(bytes.data(), bytes.size());
+      const std::uint64_t slot = slot_of(lane, tag);
+      sends ? buffer_->send(peer, slot) : buffer_->recv(peer, slot);
     });
   }
 
   void wait() override {
+    if (buffer_ == nullptr) return;
     const auto timeout = connections_.meeting().patience();
-    for (const Message& each : messages_) {
-      connections_.guarded({&each.peer, 1}, [&] {
-        each.sends ? each.buffer->waitSend(timeout) : each.buffer->waitRecv(timeout);
-      });
-    }
-    messages_.clear();
+    connections_.guarded({&peer_, 1},
+                         [&] { sends_ ? buffer_->waitSend(timeout) : buffer_->waitRecv(timeout); });
+    buffer_.reset();
   }
 
  private:
-  struct Message {
-    std::unique_ptr<UnboundBuffer> buffer;
-    int peer;
-    bool sends;
-  };
-
   Connections& connections_;
-  std::uint64_t slot_;
-  std::vector<Message> messages_;
+  int peer_;
+  bool sends_;
+  std::unique_ptr<UnboundBuffer> buffer_;
 };
 
 void set_output(gloo::AllreduceOptions& options, Bytes bytes, DataType type) {
@@ -158,19 +177,16 @@ class GlooTransport final : public Transport {
     return queued(ranks,
                   [this, ranks, tag, type, sum = std::move(sum), values = std::move(values)] {
                     if (values.size() == 1) return reduce(ranks, tag, type, sum, values[0]);
-                    join(values);
-                    reduce(ranks, tag, type, sum, together_);
-                    hand_back(values);
+                    reduce_together(ranks, tag, type, sum, values);
                   });
   }
 
   std::unique_ptr<Pending> all_gather(std::span<const int> members, std::uint32_t tag,
                                       std::vector<Bytes> pieces) override {
     std::vector<int> ranks(members.begin(), members.end());
-    const std::size_t own = place_in(members);
     CHECK(pieces.size() == members.size(), "one piece a member");
-    return queued(ranks, [this, ranks, own, tag, pieces = std::move(pieces)] {
-      ring_all_gather(ring(ranks, own, slot_of(Lane::Gather, tag)), pieces);
+    return queued(ranks, [this, ranks, tag, pieces = std::move(pieces)] {
+      ring_all_gather(ring(ranks, Lane::Gather, tag), pieces);
     });
   }
 
@@ -178,18 +194,16 @@ class GlooTransport final : public Transport {
                                           DataType type, std::vector<Bytes> pieces) override {
     SumFunction sum = sum_of(type);
     std::vector<int> ranks(members.begin(), members.end());
-    const std::size_t own = place_in(members);
     CHECK(pieces.size() == members.size(), "one piece a member");
     return queued(ranks,
-                  [this, ranks, own, tag, type, sum = std::move(sum), pieces = std::move(pieces)] {
-                    ring_reduce_scatter(ring(ranks, own, slot_of(Lane::Scatter, tag)), pieces, sum,
+                  [this, ranks, tag, type, sum = std::move(sum), pieces = std::move(pieces)] {
+                    ring_reduce_scatter(ring(ranks, Lane::Scatter, tag), pieces, sum,
                                         static_cast<std::size_t>(size_of(type)));
                   });
   }
 
   void barrier() override {
-    if (ranks() < 2) return;
-    std::vector<int> all(static_cast<std::size_t>(ranks()));
+    std::vector<int> all(static_cast<std::size_t>(connections_.meeting().ranks));
     std::iota(all.begin(), all.end(), 0);
     queued(all, [this] {
       gloo::BarrierOptions options(connections_.context());
@@ -199,22 +213,14 @@ class GlooTransport final : public Transport {
   }
 
   std::vector<std::string> gather(const std::string& text) override {
-    return admission::gather_texts(
-        connections_.meeting(), text,
-        [this](int peer, Bytes bytes) { transfer(Lane::Text, peer, 0, bytes, true)->wait(); },
-        [this](int peer, Bytes bytes) { transfer(Lane::Text, peer, 0, bytes, false)->wait(); });
+    return admission::gather_texts(connections_.meeting(), text,
+                                   [this](int peer, Bytes bytes, bool sends) {
+                                     transfer(Lane::Text, peer, 0, bytes, sends)->wait();
+                                   });
   }
   std::optional<LostRank> lost() const override { return connections_.lost(); }
 
  private:
-  int ranks() const { return connections_.meeting().ranks; }
-
-  std::size_t place_in(std::span<const int> members) const {
-    const auto found = std::find(members.begin(), members.end(), connections_.meeting().rank);
-    CHECK(found != members.end(), "a collective without this rank");
-    return static_cast<std::size_t>(found - members.begin());
-  }
-
   std::unique_ptr<Pending> queued(std::vector<int> members, std::function<void()> work) {
     return std::make_unique<Queued>(
         queue_.push([this, members = std::move(members), work = std::move(work)] {
@@ -222,8 +228,11 @@ class GlooTransport final : public Transport {
         }));
   }
 
-  Ring ring(const std::vector<int>& members, std::size_t own, std::uint64_t slot) const {
-    return {*connections_.context(), members, own, slot, connections_.meeting().patience()};
+  Ring ring(const std::vector<int>& members, Lane lane, std::uint32_t tag) const {
+    const auto own = std::ranges::find(members, connections_.meeting().rank);
+    CHECK(own != members.end(), "a collective without this rank");
+    return {*connections_.context(), members, static_cast<std::size_t>(own - members.begin()),
+            slot_of(lane, tag), connections_.meeting().patience()};
   }
 
   void reduce(const std::vector<int>& members, std::uint32_t tag, DataType type,
@@ -254,36 +263,27 @@ class GlooTransport final : public Transport {
       const std::size_t begin = elements * i / count, end = elements * (i + 1) / count;
       pieces.push_back(bytes.subspan(begin * element, (end - begin) * element));
     }
-    const std::size_t own = place_in(members);
-    ring_reduce_scatter(ring(members, own, slot_of(Lane::Scatter, tag)), pieces, sum, element);
-    ring_all_gather(ring(members, own, slot_of(Lane::Gather, tag)), pieces);
+    ring_reduce_scatter(ring(members, Lane::Scatter, tag), pieces, sum, element);
+    ring_all_gather(ring(members, Lane::Gather, tag), pieces);
   }
 
   // Fused tensors lie one after the other in memory that is kept: new pages for each sum cost about
   // as much as the sum.
-  void join(const std::vector<Bytes>& values) {
-    std::size_t size = 0;
-    for (const Bytes each : values) size += each.size();
-    together_.resize(size);
-    std::size_t at = 0;
+  void reduce_together(const std::vector<int>& members, std::uint32_t tag, DataType type,
+                       const SumFunction& sum, const std::vector<Bytes>& values) {
+    together_.clear();
+    for (const Bytes each : values) together_.insert(together_.end(), each.begin(), each.end());
+    reduce(members, tag, type, sum, together_);
+    auto from = together_.cbegin();
     for (const Bytes each : values) {
-      std::memcpy(together_.data() + at, each.data(), each.size());
-      at += each.size();
-    }
-  }
-  void hand_back(const std::vector<Bytes>& values) const {
-    std::size_t at = 0;
-    for (const Bytes each : values) {
-      std::memcpy(each.data(), together_.data() + at, each.size());
-      at += each.size();
+      std::copy_n(from, each.size(), each.begin());
+      from += std::ssize(each);
     }
   }
 
   std::unique_ptr<Pending> transfer(Lane lane, int peer, std::uint32_t tag, Bytes bytes,
                                     bool sends) {
-    auto message = std::make_unique<Messages>(connections_, lane, tag);
-    message->start(peer, bytes, sends);
-    return message;
+    return std::make_unique<Message>(connections_, lane, tag, peer, bytes, sends);
   }
 
   Connections connections_;
@@ -292,12 +292,7 @@ class GlooTransport final : public Transport {
   TaskQueue queue_;
 };
 
-std::unique_ptr<Transport> make(const Meeting& meeting) {
-  if (meeting.ranks == 1) return std::make_unique<admission::AloneTransport>();
-  return std::make_unique<GlooTransport>(meeting);
-}
-
 }  // namespace
 }  // namespace strato::gloo_transport
 
-STRATOSCOPE_TRANSPORT(strato::gloo_transport::make)
+STRATOSCOPE_TRANSPORT(strato::admission::make_transport<strato::gloo_transport::GlooTransport>)

@@ -5,7 +5,6 @@
 #include <sys/random.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <list>
 #include <system_error>
@@ -152,11 +151,10 @@ class Reception {
 
   Roster hand_out() {
     const std::size_t ranks = admitted_.size();
-    std::vector<std::vector<std::string>> tokens(ranks, std::vector<std::string>(ranks));
-    for (std::size_t a = 0; a < ranks; ++a) {
+    const std::vector<std::string> none(ranks, std::string(kTokenSize, '\0'));
+    std::vector<std::vector<std::string>> tokens(ranks, none);
+    for (std::size_t a = 0; a < ranks; ++a)
       for (std::size_t b = a + 1; b < ranks; ++b) tokens[a][b] = tokens[b][a] = random_token();
-      tokens[a][a] = std::string(kTokenSize, '\0');
-    }
     for (std::size_t i = 1; i < ranks; ++i) {
       try {
         admitted_[i].send_text(fmt::format("{}", fmt::join(tokens[i], "")), deadline_);

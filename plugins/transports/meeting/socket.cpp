@@ -8,7 +8,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,7 +16,9 @@
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
+
+#include "core/base/error.h"
+#include "core/io/byte_io.h"
 
 namespace strato::admission {
 namespace {
@@ -45,10 +46,7 @@ void wait_for(int descriptor, short events, Deadline deadline) {
   if (!wait_for_any({&wanted, 1}, deadline)) fail(ETIMEDOUT);
 }
 
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
-};
-using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
 Addresses resolve(const std::string& host, std::uint16_t port, int flags) {
   addrinfo wanted{};
@@ -57,7 +55,7 @@ Addresses resolve(const std::string& host, std::uint16_t port, int flags) {
   addrinfo* found = nullptr;
   const std::string service = fmt::to_string(port);
   if (::getaddrinfo(host.c_str(), service.c_str(), &wanted, &found) != 0) fail(EADDRNOTAVAIL);
-  return Addresses(found);
+  return Addresses(found, ::freeaddrinfo);
 }
 
 Socket make_socket(const addrinfo& address) {
@@ -95,20 +93,11 @@ Socket try_connect(const addrinfo& address, const std::string& from, Deadline de
 
 }  // namespace
 
-Socket::Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-Socket& Socket::operator=(Socket&& other) noexcept {
-  Socket old(std::exchange(descriptor_, std::exchange(other.descriptor_, -1)));
-  return *this;
-}
-Socket::~Socket() {
-  if (is_open()) ::close(descriptor_);
-}
-
 std::string Socket::local_address() const {
   sockaddr_storage storage{};
   auto* address = reinterpret_cast<sockaddr*>(&storage);
   socklen_t size = sizeof storage;
-  if (::getsockname(descriptor_, address, &size) != 0) fail(errno);
+  if (::getsockname(descriptor(), address, &size) != 0) fail(errno);
   char text[NI_MAXHOST] = "";
   const int error =
       ::getnameinfo(address, sizeof storage, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
@@ -118,11 +107,11 @@ std::string Socket::local_address() const {
 
 void Socket::send(std::span<const char> bytes, Deadline deadline) const {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::send(descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent >= 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(sent));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      wait_for(descriptor_, POLLOUT, deadline);
+      wait_for(descriptor(), POLLOUT, deadline);
     } else if (errno != EINTR) {
       fail(errno);
     }
@@ -130,7 +119,7 @@ void Socket::send(std::span<const char> bytes, Deadline deadline) const {
 }
 
 std::size_t Socket::receive_some(std::span<char> bytes) const {
-  const ssize_t got = ::recv(descriptor_, bytes.data(), bytes.size(), 0);
+  const ssize_t got = ::recv(descriptor(), bytes.data(), bytes.size(), 0);
   if (got > 0) return static_cast<std::size_t>(got);
   if (got == 0) fail(ECONNRESET);
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
@@ -141,12 +130,12 @@ void Socket::receive(std::span<char> bytes, Deadline deadline) const {
   while (!bytes.empty()) {
     const std::size_t got = receive_some(bytes);
     bytes = bytes.subspan(got);
-    if (got == 0) wait_for(descriptor_, POLLIN, deadline);
+    if (got == 0) wait_for(descriptor(), POLLIN, deadline);
   }
 }
 
 void Socket::send_text(const std::string& text, Deadline deadline) const {
-  send(packed({text}), deadline);
+  send(std::move(ByteWriter().number(std::uint64_t{text.size()})).take() + text, deadline);
 }
 
 std::string Socket::receive_text(std::size_t most, Deadline deadline) const {
@@ -161,27 +150,18 @@ std::string Socket::receive_text(std::size_t most, Deadline deadline) const {
 }
 
 std::string packed(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) {
-    const std::uint64_t size = text.size();
-    all.append(reinterpret_cast<const char*>(&size), sizeof size).append(text);
-  }
-  return all;
+  ByteWriter all;
+  for (const std::string& text : texts) all.text(text);
+  return std::move(all).take();
 }
 
 std::vector<std::string> unpacked(const std::string& all) {
-  const auto take_size = [](std::size_t size, std::size_t left) {
-    if (size > left) fail(EBADMSG);
-    return size;
-  };
   std::vector<std::string> texts;
-  for (std::size_t at = 0; at < all.size();) {
-    std::uint64_t size = 0;
-    take_size(sizeof size, all.size() - at);
-    std::memcpy(&size, all.data() + at, sizeof size);
-    at += sizeof size;
-    texts.push_back(all.substr(at, take_size(size, all.size() - at)));
-    at += size;
+  const std::string nowhere;
+  try {
+    for (ByteReader in(all, nowhere); !in.at_end();) texts.push_back(in.text());
+  } catch (const InputError&) {
+    fail(EBADMSG);
   }
   return texts;
 }

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/launch/process/process.h"
+
 namespace strato::admission {
 
 using Clock = std::chrono::steady_clock;
@@ -17,13 +19,10 @@ using Deadline = Clock::time_point;
 class Socket {
  public:
   Socket() = default;
-  explicit Socket(int descriptor) : descriptor_(descriptor) {}
-  Socket(Socket&& other) noexcept;
-  Socket& operator=(Socket&& other) noexcept;
-  ~Socket();
+  explicit Socket(int descriptor) : handle_(descriptor) {}
 
-  bool is_open() const { return descriptor_ >= 0; }
-  int descriptor() const { return descriptor_; }
+  bool is_open() const { return handle_.open(); }
+  int descriptor() const { return handle_.get(); }
   std::string local_address() const;  // "192.0.2.1"
 
   void send(std::span<const char> bytes, Deadline deadline) const;
@@ -36,11 +35,11 @@ class Socket {
   std::string receive_text(std::size_t most, Deadline deadline) const;
 
  private:
-  int descriptor_ = -1;
+  Handle handle_;
 };
 
-// A list of texts as one, each after its size. unpacked() throws std::system_error when it ends
-// early.
+// A list of texts as one, each after its size. unpacked() throws std::system_error when it
+// ends early.
 std::string packed(const std::vector<std::string>& texts);
 std::vector<std::string> unpacked(const std::string& all);
 

@@ -1,9 +1,7 @@
 #include "plugins/transports/meeting/watch.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +9,6 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/error.h"
 #include "plugins/transports/meeting/admission.h"
 
 namespace strato::admission {
@@ -42,16 +39,12 @@ Watch::Watch(const Meeting& meeting, std::vector<Socket> connections)
     if (!connections[i].is_open()) continue;
     peers_.push_back({rank_ == 0 ? static_cast<int>(i) : 0, std::move(connections[i]), begun});
   }
-  int ends[2];
-  CHECK(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0, "the system has no more descriptors");
-  wake_ = Socket(ends[0]);
-  waker_ = Socket(ends[1]);
   thread_ = std::thread([this] { run(); });
 }
 
 Watch::~Watch() {
   stop_ = true;
-  waker_ = Socket();  // the other end becomes readable
+  wake_.write.close();  // the other end becomes readable
   thread_.join();
 }
 
@@ -76,7 +69,7 @@ bool Watch::all_left() const {
 void Watch::run() {
   beat();
   while (!stop_) {
-    std::vector<int> watched = {wake_.descriptor()};
+    std::vector<int> watched = {wake_.read.get()};
     for (const Peer& peer : peers_) {
       if (!peer.gone) watched.push_back(peer.socket.descriptor());
     }

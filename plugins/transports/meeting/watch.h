@@ -52,7 +52,7 @@ class Watch {
   std::chrono::milliseconds silence_;
   Clock::time_point beaten_;  // when this one last gave a sign
   std::vector<Peer> peers_;
-  Socket wake_, waker_;  // a pipe; closing the second ends the thread's waiting
+  Pipe wake_ = Pipe::make();  // closing its end to write ends the thread's waiting
   mutable std::mutex mutex_;
   mutable std::condition_variable news_;
   std::optional<LostRank> lost_;

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "core/base/error.h"
-#include "plugins/transports/nccl/message.h"
 #include "plugins/transports/nccl/schedule.h"
 
 namespace strato::nccl_transport {
@@ -29,6 +29,15 @@ ncclConfig_t in_background() {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   return config;
+}
+
+bool on_host(const std::byte* data) {
+  cudaPointerAttributes attributes{};
+  if (cudaPointerGetAttributes(&attributes, data) != cudaSuccess) {
+    cudaGetLastError();
+    return true;
+  }
+  return attributes.type == cudaMemoryTypeUnregistered;
 }
 
 }  // namespace
@@ -109,7 +118,7 @@ void Connections::use_once(int partner, bool upwards) {
   std::byte byte{};
   const bool sends = upwards == (meeting_.rank < partner);
   Message message(*this, sends ? to(partner) : from(partner));
-  sends ? message.send(partner, {&byte, 1}) : message.receive(partner, {&byte, 1});
+  message.transfer(partner, {&byte, 1}, sends);
   message.wait();
 }
 
@@ -130,14 +139,14 @@ ncclUniqueId Connections::id_of_group(std::span<const int> members) {
   const auto bytes = std::as_writable_bytes(std::span(id.internal));
   if (members[0] != meeting_.rank) {
     Message message(*this, from(members[0]));
-    message.receive(members[0], bytes);
+    message.transfer(members[0], bytes, false);
     message.wait();
     return id;
   }
   id = fresh_id();
   for (const int other : members.subspan(1)) {
     Message message(*this, to(other));
-    message.send(other, bytes);
+    message.transfer(other, bytes, true);
     message.wait();
   }
   return id;
@@ -255,6 +264,48 @@ void Connections::abort_all() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(aborted_, true)) return;
   for (const ncclComm_t each : communicators_) ncclCommAbort(each);
+}
+
+Message::Message(Connections& connections, const Channel& channel)
+    : connections_(connections), channel_(channel) {
+  connections_.on_gpu();
+  if (cudaEventCreateWithFlags(&done_, cudaEventDisableTiming) != cudaSuccess)
+    throw std::bad_alloc();
+}
+Message::~Message() { cudaEventDestroy(done_); }
+
+void Message::transfer(int peer, Bytes bytes, bool sends) {
+  std::byte* data = reachable(bytes, !sends);
+  const int place = place_of(peer);
+  start([&](ncclComm_t communicator, cudaStream_t stream) {
+    return sends ? ncclSend(data, bytes.size(), ncclInt8, place, communicator, stream)
+                 : ncclRecv(data, bytes.size(), ncclInt8, place, communicator, stream);
+  });
+}
+
+std::byte* Message::reachable(Bytes bytes, bool filled) {
+  if (bytes.empty() || !on_host(bytes.data())) return bytes.data();
+  std::byte* copy = nullptr;
+  if (cudaMallocHost(&copy, bytes.size()) != cudaSuccess) throw std::bad_alloc();
+  pinned_.push_back({std::unique_ptr<std::byte, FreePinned>(copy), bytes, filled});
+  std::memcpy(copy, bytes.data(), bytes.size());
+  return copy;
+}
+
+void Message::start(const Connections::Calls& calls) { connections_.start(channel_, calls, done_); }
+
+void Message::wait() {
+  connections_.on_gpu();
+  connections_.wait(channel_, done_);
+  for (const Pinned& each : pinned_) {
+    if (each.filled) std::memcpy(each.original.data(), each.copy.get(), each.original.size());
+  }
+}
+
+int Message::place_of(int rank) const {
+  const auto found = std::find(channel_.members.begin(), channel_.members.end(), rank);
+  CHECK(found != channel_.members.end(), "a transfer to a rank that the channel does not reach");
+  return static_cast<int>(found - channel_.members.begin());
 }
 
 }  // namespace strato::nccl_transport

@@ -15,7 +15,6 @@
 #include "core/plugin/api/plugin.h"
 #include "plugins/transports/meeting/parts.h"
 #include "plugins/transports/nccl/connections.h"
-#include "plugins/transports/nccl/message.h"
 #include "plugins/transports/nccl/schedule.h"
 
 namespace strato::nccl_transport {
@@ -35,54 +34,44 @@ ncclResult_t each_of(const std::vector<Bytes>& pieces, Call call) {
   return ncclSuccess;
 }
 
-bool all_empty(const std::vector<Bytes>& values) {
-  return std::ranges::all_of(values, [](Bytes each) { return each.empty(); });
-}
-
 class NcclTransport final : public Transport {
  public:
   explicit NcclTransport(const Meeting& meeting) : connections_(meeting) {}
 
   std::unique_ptr<Pending> send(int to, std::uint32_t, Bytes bytes) override {
-    if (bytes.empty()) return std::make_unique<Done>();
-    auto message = std::make_unique<Message>(connections_, connections_.to(to));
-    message->send(to, bytes);
-    return message;
+    return transfer(connections_.to(to), to, bytes, true);
   }
   std::unique_ptr<Pending> receive(int from, std::uint32_t, Bytes bytes) override {
-    if (bytes.empty()) return std::make_unique<Done>();
-    auto message = std::make_unique<Message>(connections_, connections_.from(from));
-    message->receive(from, bytes);
-    return message;
+    return transfer(connections_.from(from), from, bytes, false);
   }
 
   std::unique_ptr<Pending> all_reduce(std::span<const int> members, std::uint32_t, DataType type,
                                       std::vector<Bytes> values) override {
     const ncclDataType_t element = sum_type_of(type);
-    if (members.size() < 2 || all_empty(values)) return std::make_unique<Done>();
-    return collective(ascending(members), values, [=](const Pieces& data, Call call) {
-      return each_of(values, [&](std::size_t i) {
-        return ncclAllReduce(data[i], data[i], count(values[i], type), element, ncclSum,
-                             call.communicator, call.stream);
-      });
-    });
+    return collective(ascending(members), values,
+                      [=](const Pieces& data, ncclComm_t communicator, cudaStream_t stream) {
+                        return each_of(values, [&](std::size_t i) {
+                          return ncclAllReduce(data[i], data[i], count(values[i], type), element,
+                                               ncclSum, communicator, stream);
+                        });
+                      });
   }
 
   // Pieces may differ in size, which NCCL's own all-gather does not know: each is broadcast.
   std::unique_ptr<Pending> all_gather(std::span<const int> members, std::uint32_t,
                                       std::vector<Bytes> pieces) override {
     CHECK(pieces.size() == members.size(), "one piece a member");
-    if (members.size() < 2 || all_empty(pieces)) return std::make_unique<Done>();
     const std::vector<int> sorted = ascending(members);
     std::vector<int> place;
     for (const int member : members)
       place.push_back(static_cast<int>(std::ranges::lower_bound(sorted, member) - sorted.begin()));
-    return collective(sorted, pieces, [=](const Pieces& data, Call call) {
-      return each_of(pieces, [&](std::size_t i) {
-        return ncclBroadcast(data[i], data[i], pieces[i].size(), ncclInt8, place[i],
-                             call.communicator, call.stream);
-      });
-    });
+    return collective(sorted, pieces,
+                      [=](const Pieces& data, ncclComm_t communicator, cudaStream_t stream) {
+                        return each_of(pieces, [&](std::size_t i) {
+                          return ncclBroadcast(data[i], data[i], pieces[i].size(), ncclInt8,
+                                               place[i], communicator, stream);
+                        });
+                      });
   }
 
   // Reduces each piece to its member, in the same way as above. The others' terms stay as they are.
@@ -90,17 +79,17 @@ class NcclTransport final : public Transport {
                                           DataType type, std::vector<Bytes> pieces) override {
     CHECK(pieces.size() == members.size(), "one piece a member");
     const ncclDataType_t element = sum_type_of(type);
-    if (members.size() < 2 || all_empty(pieces)) return std::make_unique<Done>();
-    return collective(members, pieces, [=](const Pieces& data, Call call) {
-      return each_of(pieces, [&](std::size_t i) {
-        return ncclReduce(data[i], data[i], count(pieces[i], type), element, ncclSum,
-                          static_cast<int>(i), call.communicator, call.stream);
-      });
-    });
+    return collective(members, pieces,
+                      [=](const Pieces& data, ncclComm_t communicator, cudaStream_t stream) {
+                        return each_of(pieces, [&](std::size_t i) {
+                          return ncclReduce(data[i], data[i], count(pieces[i], type), element,
+                                            ncclSum, static_cast<int>(i), communicator, stream);
+                        });
+                      });
   }
 
   void barrier() override {
-    std::vector<int> all(static_cast<std::size_t>(ranks()));
+    std::vector<int> all(static_cast<std::size_t>(connections_.meeting().ranks));
     std::iota(all.begin(), all.end(), 0);
     std::int32_t nothing = 0;
     all_reduce(all, 0, DataType::I32, {std::as_writable_bytes(std::span(&nothing, 1))})->wait();
@@ -109,17 +98,13 @@ class NcclTransport final : public Transport {
   std::optional<LostRank> lost() const override { return connections_.lost(); }
   std::vector<std::string> gather(const std::string& text) override {
     return admission::gather_texts(
-        connections_.meeting(), text,
-        [this](int peer, Bytes bytes) { send(peer, 0, bytes)->wait(); },
-        [this](int peer, Bytes bytes) { receive(peer, 0, bytes)->wait(); });
+        connections_.meeting(), text, [this](int peer, Bytes bytes, bool sends) {
+          (sends ? send(peer, 0, bytes) : receive(peer, 0, bytes))->wait();
+        });
   }
 
  private:
   using Pieces = std::vector<std::byte*>;
-  struct Call {
-    ncclComm_t communicator;
-    cudaStream_t stream;
-  };
 
   // NCCL chooses its rings by what it knows of the network: an order of the members that was asked
   // for is not followed, and the sums are the same.
@@ -128,19 +113,27 @@ class NcclTransport final : public Transport {
     std::sort(sorted.begin(), sorted.end());
     return sorted;
   }
-  int ranks() const { return connections_.meeting().ranks; }
   static std::size_t count(Bytes bytes, DataType type) {
     return bytes.size() / static_cast<std::size_t>(size_of(type));
+  }
+
+  std::unique_ptr<Pending> transfer(const Channel& channel, int peer, Bytes bytes, bool sends) {
+    if (bytes.empty()) return std::make_unique<Done>();
+    auto message = std::make_unique<Message>(connections_, channel);
+    message->transfer(peer, bytes, sends);
+    return message;
   }
 
   template <class Body>
   std::unique_ptr<Pending> collective(std::span<const int> members, const std::vector<Bytes>& spans,
                                       const Body& body) {
+    const bool nothing = std::ranges::all_of(spans, [](Bytes each) { return each.empty(); });
+    if (members.size() < 2 || nothing) return std::make_unique<Done>();
     auto message = std::make_unique<Message>(connections_, connections_.group(members));
     Pieces data;
     for (const Bytes each : spans) data.push_back(message->reachable(each, true));
     message->start([&](ncclComm_t communicator, cudaStream_t stream) {
-      return body(data, Call{communicator, stream});
+      return body(data, communicator, stream);
     });
     return message;
   }
@@ -148,12 +141,7 @@ class NcclTransport final : public Transport {
   Connections connections_;
 };
 
-std::unique_ptr<Transport> make(const Meeting& meeting) {
-  if (meeting.ranks == 1) return std::make_unique<admission::AloneTransport>();
-  return std::make_unique<NcclTransport>(meeting);
-}
-
 }  // namespace
 }  // namespace strato::nccl_transport
 
-STRATOSCOPE_TRANSPORT(strato::nccl_transport::make)
+STRATOSCOPE_TRANSPORT(strato::admission::make_transport<strato::nccl_transport::NcclTransport>)

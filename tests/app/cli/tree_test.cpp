@@ -7,7 +7,6 @@
 
 #include "core/io/file.h"
 #include "core/io/json.h"
-#include "core/store/run_lock.h"
 #include "core/store/workspace.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"

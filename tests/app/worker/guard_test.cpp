@@ -10,7 +10,7 @@
 #include <future>
 
 #include "core/io/file.h"
-#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 #include "core/launch/job/run_files.h"
 #include "tests/core/store/temporary_folder.h"
 

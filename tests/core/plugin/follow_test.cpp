@@ -1,11 +1,10 @@
 // Following a job to its end.
-#include "core/plugin/use/follow.h"
-
 #include <gtest/gtest.h>
 
 #include <deque>
 
-#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
+#include "core/plugin/use/launching.h"
 
 namespace strato {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/store/sqlite/database_file.h"
-#include "core/store/stored.h"
+#include "core/store/tables.h"
 #include "core/store/workspace.h"
 #include "tests/core/store/temporary_folder.h"
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/store/sqlite/database_file.h"
-#include "core/store/workspace_lists.h"
+#include "core/store/workspace.h"
 #include "tests/core/store/temporary_folder.h"
 
 namespace strato {

@@ -4,7 +4,6 @@
 #include "core/base/error.h"
 #include "core/store/sqlite/database_file.h"
 #include "core/store/workspace.h"
-#include "core/store/workspace_lists.h"
 #include "tests/core/store/temporary_folder.h"
 
 namespace strato {

@@ -1,5 +1,3 @@
-#include "core/store/run_lock.h"
-
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/store/workspace.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/message_of.h"
 

@@ -1,5 +1,5 @@
 // A rank whose process is there and does nothing: it is named long before the timeout of 60 s.
-#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 #include "tests/faults/fault_kit.h"
 
 namespace strato {

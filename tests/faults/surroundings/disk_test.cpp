@@ -4,7 +4,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 #include "tests/faults/fault_kit.h"
 
 namespace strato {

@@ -1,8 +1,8 @@
 // A node that cannot be reached, from the start on or any more.
 #include <unistd.h>
 
-#include "core/launch/job/job_event.h"
-#include "core/launch/process/child_process.h"
+#include "core/launch/job/job_result.h"
+#include "core/launch/process/process.h"
 #include "tests/faults/fault_kit.h"
 
 namespace strato {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/launch/job/job.h"
-#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 #include "core/plugin/load/plugin_registry.h"
 #include "tests/core/launch/job/staged_job.h"
 #include "tests/core/store/temporary_folder.h"

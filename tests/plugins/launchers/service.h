@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/launch/process/child_process.h"
-#include "core/launch/process/handle.h"
+#include "core/launch/process/process.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/free_port.h"
 #include "tests/paths.h"

@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "core/base/error.h"
-#include "core/store/run_lock.h"
+#include "core/store/workspace.h"
 #include "tests/views/models/fixture.h"
 #include "views/models/recovery.h"
 #include "views/models/strategy_edits.h"

@@ -9,7 +9,6 @@
 #include <mutex>
 
 #include "core/base/error.h"
-#include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
 #include "views/models/launch_run.h"
 

@@ -5,7 +5,6 @@
 #include <QFileInfo>
 #include <QSignalSpy>
 
-#include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
 #include "core/store/workspace.h"
 #include "tests/views/models/fake_launcher.h"

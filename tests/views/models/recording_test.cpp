@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/search/tree/search_tree.h"
-#include "core/store/run_lock.h"
+#include "core/store/workspace.h"
 #include "tests/paths.h"
 #include "tests/views/models/fixture.h"
 #include "views/models/recorder.h"

@@ -2,7 +2,7 @@
 // after the workspace is opened again.
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"
-#include "core/store/run_lock.h"
+#include "core/store/workspace.h"
 #include "tests/views/models/fixture.h"
 
 namespace strato {

@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
-#include "core/plugin/api/unbound_dimension.h"
+#include "core/plugin/api/plugin.h"
 #include "plugins/importers/onnx/read/node_view.h"
 #include "plugins/importers/onnx/read/value.h"
 

@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/load/plugin_registry.h"
-#include "core/search/api/attention.h"
+#include "core/search/api/planner.h"
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "plugins/planners/learned/gdp/planners/hdp.h"
 #include "plugins/planners/learned/gdp/planners/placement_search.h"

@@ -10,7 +10,6 @@
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/io/file.h"
-#include "core/launch/measure/discovery_job.h"
 #include "core/launch/measure/measure_job.h"
 #include "core/plugin/load/plugin_registry.h"
 #include "tests/message_of.h"

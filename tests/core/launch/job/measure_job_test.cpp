@@ -9,9 +9,9 @@
 
 #include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/launch/discover/discover.h"
 #include "core/launch/job/job.h"
-#include "core/launch/job/job_event.h"
-#include "core/launch/measure/discovery_job.h"
+#include "core/launch/job/job_result.h"
 #include "core/launch/measure/measure_result.h"
 #include "tests/core/launch/job/staged_job.h"
 #include "tests/core/store/temporary_folder.h"

@@ -6,7 +6,6 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
-#include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/message_of.h"

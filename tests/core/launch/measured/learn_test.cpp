@@ -1,11 +1,10 @@
 // Measured times become a profile, and a strategy a job.
-#include "core/launch/measured/learn.h"
-
 #include <gtest/gtest.h>
 
 #include "core/cost/value/profile.h"
 #include "core/cost/value/profile_file.h"
 #include "core/launch/measured/make_job.h"
+#include "core/launch/measured/measured.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

@@ -12,7 +12,7 @@
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/cost/analytic/analytic_cost_model.h"
 #include "core/io/json.h"
-#include "core/launch/measured/learn.h"
+#include "core/launch/measured/measured.h"
 #include "core/launch/measured/tune.h"
 #include "core/search/tree/search_tree.h"
 

@@ -8,7 +8,6 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
-#include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
 #include "core/launch/job/run_files.h"
 #include "tests/message_of.h"

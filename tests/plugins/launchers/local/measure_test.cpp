@@ -5,7 +5,6 @@
 
 #include "core/launch/measure/measure_job.h"
 #include "core/launch/measure/measure_result.h"
-#include "core/launch/profiling/measure_on.h"
 #include "tests/message_of.h"
 #include "tests/paths.h"
 #include "tests/plugins/launchers/launcher_test.h"

@@ -3,10 +3,9 @@
 #include <signal.h>
 
 #include "core/io/file.h"
-#include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
 #include "core/launch/job/run_files.h"
-#include "core/launch/process/child_process.h"
+#include "core/launch/process/process.h"
 #include "tests/free_port.h"
 #include "tests/message_of.h"
 #include "tests/plugins/launchers/launcher_test.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "core/io/file.h"
-#include "core/launch/job/job_event.h"
 #include "core/launch/job/job_result.h"
 #include "core/launch/job/run_files.h"
 #include "tests/free_port.h"

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
-#include "core/data/tensor_archive.h"
+#include "core/data/safetensors.h"
 #include "core/io/file.h"
 #include "plugins/planners/learned/kit/network/trainable.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/data/tensor_archive.h"
+#include "core/data/safetensors.h"
 #include "plugins/planners/learned/kit/network/trained_network.h"
 
 namespace strato::learned {

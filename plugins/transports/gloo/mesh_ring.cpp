@@ -1,4 +1,4 @@
-#include "plugins/transports/gloo/ring.h"
+#include "plugins/transports/gloo/mesh.h"
 
 #include <fmt/format.h>
 #include <gloo/transport/context.h>
@@ -6,7 +6,6 @@
 #include <gloo/types.h>
 
 #include <bit>
-#include <memory>
 
 #include "core/base/error.h"
 

@@ -1,23 +1,23 @@
-#include "core/launch/process/child_process.h"
+#include "core/launch/process/process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <thread>
-#include <utility>
 
 #include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/launch/process/handle.h"
 
 namespace strato {
 namespace {
@@ -90,7 +90,60 @@ bool read_all(Handle& output, Handle& error, ProgramResult& result, Clock::time_
   return true;
 }
 
+const sigset_t kSignals = [] {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  return signals;
+}();
+
 }  // namespace
+
+void Handle::close() {
+  if (value_ >= 0) ::close(value_);
+  value_ = -1;
+}
+
+void Handle::read_some(std::string& into) {
+  std::array<char, 4096> bytes;
+  const ssize_t size = ::read(value_, bytes.data(), bytes.size());
+  if (size > 0)
+    into.append(bytes.data(), static_cast<std::size_t>(size));
+  else if (size == 0 || errno != EINTR)
+    close();
+}
+
+Pipe Pipe::make() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    throw InputError("", "", fmt::format("cannot make a pipe: {}", ::strerror(errno)),
+                     "raise the limit of open files");
+  return {Handle(ends[0]), Handle(ends[1])};
+}
+
+Handle open_log(const std::filesystem::path& file) {
+  Handle log(
+      ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!log.open())
+    throw InputError(file.string(), "", fmt::format("cannot be written: {}", ::strerror(errno)),
+                     "choose a job folder that you may write to");
+  return log;
+}
+
+std::optional<std::string> take_line(std::string& pending) {
+  const std::size_t end = pending.find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  std::string line = pending.substr(0, end);
+  pending.erase(0, end + 1);
+  return line;
+}
+
+void LineReader::read_more(std::chrono::milliseconds wait) {
+  if (!open()) return;
+  pollfd input{input_.get(), POLLIN, 0};
+  if (::poll(&input, 1, static_cast<int>(wait.count())) > 0) input_.read_some(pending_);
+}
 
 ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Streams& streams)
     : pid_(SpawnSettings(streams).spawn(arguments)) {}
@@ -160,6 +213,16 @@ ProgramResult run_program(const std::vector<std::string>& arguments, std::chrono
     result.problem = fmt::format("has not ended after {} s", most.count());
   }
   return result;
+}
+
+EndSignals::EndSignals() { ::pthread_sigmask(SIG_BLOCK, &kSignals, nullptr); }
+
+EndSignals::~EndSignals() { ::pthread_sigmask(SIG_UNBLOCK, &kSignals, nullptr); }
+
+int EndSignals::wait(std::chrono::milliseconds time) {
+  const auto milliseconds = time.count();
+  const timespec wait{milliseconds / 1000, milliseconds % 1000 * 1'000'000};
+  return std::max(0, ::sigtimedwait(&kSignals, nullptr, &wait));
 }
 
 }  // namespace strato

@@ -1,4 +1,4 @@
-#include "core/launch/measured/learn.h"
+#include "core/launch/measured/measured.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -84,9 +84,8 @@ class Learner {
   // A line needs two points.
   void add_sized() {
     const auto two_sizes = [](const std::vector<SizedMeasurement>& points) {
-      for (const SizedMeasurement& point : points)
-        if (point.bytes != points.front().bytes) return true;
-      return false;
+      return std::ranges::any_of(
+          points, [&](const auto& point) { return point.bytes != points.front().bytes; });
     };
     for (const auto& [pair, moved] : transfers_) {
       const auto points = one_by_one(moved);
@@ -177,30 +176,20 @@ std::vector<Entry> with_learned(std::vector<Entry> known, const std::vector<Entr
   return known;
 }
 
-class CostOf {
- public:
-  CostOf(const Program& program, const CostModel& cost) : program_(program), cost_(cost) {}
-
-  Nanos time(TaskId id) const {
-    const Task& task = program_.tasks[id];
-    const GpuTypeId gpu = program_.cluster->device(task.device).type;
-    if (task.kind == TaskKind::Transfer)
-      return at_least_one(
-          cost_.transfer(program_.cluster->path(task.device, task.target), task.bytes));
-    if (const auto kind = collective_of(task.kind))
-      return cost_.collective(*kind, members_of(program_, id), task.bytes).duration;
-    if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update) {
-      const std::int64_t samples = program_.samples_of(task);
-      return at_least_one(cost_.compute(task.op, gpu, std::max<std::int64_t>(samples, 1)));
-    }
-    return at_least_one(cost_.local_move(gpu, task.bytes));
+Nanos time_of(const Program& program, TaskId id, const CostModel& cost) {
+  const auto at_least_one = [](Nanos time) { return std::max(Nanos(1), time); };
+  const Task& task = program.tasks[id];
+  const GpuTypeId gpu = program.cluster->device(task.device).type;
+  if (task.kind == TaskKind::Transfer)
+    return at_least_one(cost.transfer(program.cluster->path(task.device, task.target), task.bytes));
+  if (const auto kind = collective_of(task.kind))
+    return cost.collective(*kind, members_of(program, id), task.bytes).duration;
+  if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update) {
+    const std::int64_t samples = program.samples_of(task);
+    return at_least_one(cost.compute(task.op, gpu, std::max<std::int64_t>(samples, 1)));
   }
-
- private:
-  static Nanos at_least_one(Nanos time) { return std::max(Nanos(1), time); }
-  const Program& program_;
-  const CostModel& cost_;
-};
+  return at_least_one(cost.local_move(gpu, task.bytes));
+}
 
 // Parts of a split op take a share of what the cost model says, which is kept.
 Nanos scaled(Nanos duration, Nanos from, Nanos to) {
@@ -224,12 +213,11 @@ Profile learned_profile(const Timeline& measured) { return Learner(measured).lea
 std::shared_ptr<const Program> retimed(const Program& program, const CostModel& from,
                                        const CostModel& to) {
   auto result = std::make_shared<Program>(program);
-  const CostOf before(program, from), after(program, to);
   for (std::size_t i = 0; i < program.tasks.size(); ++i) {
     Task& task = result->tasks[TaskId(i)];
-    const Nanos old = before.time(TaskId(i));
+    const Nanos old = time_of(program, TaskId(i), from);
     if (old.value <= 0) continue;
-    task.duration = scaled(task.duration, old, after.time(TaskId(i)));
+    task.duration = scaled(task.duration, old, time_of(program, TaskId(i), to));
     task.latency = std::min(task.latency, task.duration);
   }
   return result;
