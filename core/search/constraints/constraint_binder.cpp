@@ -9,8 +9,6 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
-#include "core/cluster/value/device_names.h"
-#include "core/strategy/value/share_weights.h"
 
 namespace strato {
 namespace {
@@ -128,7 +126,7 @@ void ConstraintBinder::unknown_device(const std::string& name, const std::string
 
 std::vector<DeviceId> ConstraintBinder::devices_of(const std::string& name,
                                                    const std::string& line) const {
-  std::vector<DeviceId> devices = devices_named(name, *problem_.cluster);
+  std::vector<DeviceId> devices = problem_.cluster->devices_named(name);
   if (devices.empty()) unknown_device(name, line);
   return devices;
 }
@@ -137,7 +135,7 @@ std::vector<DeviceId> ConstraintBinder::devices_of(const std::string& name,
 std::pair<std::vector<DeviceId>, std::int32_t> ConstraintBinder::share_of(
     const std::pair<std::string, std::int32_t>& named, const std::string& line) const {
   const auto& [name, weight] = named;
-  std::vector<DeviceId> devices = devices_named(name, *problem_.cluster);
+  std::vector<DeviceId> devices = problem_.cluster->devices_named(name);
   if (!devices.empty()) return {std::move(devices), weight};
   const std::size_t cross = name.rfind('x');
   if (cross == std::string::npos || cross == 0) unknown_device(name, line);
@@ -146,7 +144,7 @@ std::pair<std::vector<DeviceId>, std::int32_t> ConstraintBinder::share_of(
   std::int32_t times = 0;
   const char* last = name.data() + name.size();
   const auto [end, error] = std::from_chars(name.data() + cross + 1, last, times);
-  devices = devices_named(front, *problem_.cluster);
+  devices = problem_.cluster->devices_named(front);
   const bool number = error == std::errc() && end == last && times >= 1 && times <= 1'000'000;
   if (devices.empty() || !number) unknown_device(name, line);
   return {std::move(devices), times};

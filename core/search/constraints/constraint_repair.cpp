@@ -6,14 +6,9 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/strategy/value/share_weights.h"
 
 namespace strato {
 namespace {
-
-bool splits_batch_of(Mode mode) {
-  return mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
-}
 
 // The modes that are next best to each.
 constexpr std::array<std::array<Mode, kModeCount>, kModeCount> kNextModes = {{
@@ -41,7 +36,7 @@ Decision adapted(const Decision& decision, const ConstraintRule& rule) {
     result.mode = mode;
     if (rule.modes[static_cast<std::size_t>(mode)]) break;
   }
-  if (result.mode != decision.mode && !splits_batch_of(result.mode))
+  if (result.mode != decision.mode && !splits_batch(result.mode))
     for (DeviceShare& share : result.devices) share.weight = 1;
   return result;
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/strategy/value/share_weights.h"
-
 namespace strato {
 namespace {
 

@@ -61,8 +61,7 @@ std::optional<Encoding> encoding_from(std::string_view name);
 inline bool is_lossy(Encoding encoding) {
   return encoding == Encoding::Half || encoding == Encoding::TopK || encoding == Encoding::LowRank;
 }
-// Tells whether replicas cannot reduce a message on its way: every one gets all terms, and adds
-// them up.
+// Can replicas not reduce a message on its way? Every one gets all terms, and adds them up.
 inline bool is_gathered(Encoding encoding) {
   return encoding == Encoding::SparseRows || encoding == Encoding::TopK ||
          encoding == Encoding::LowRank;
