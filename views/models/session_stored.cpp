@@ -11,7 +11,6 @@
 #include "core/store/run_lock.h"
 #include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/rebind.h"
-#include "core/strategy/file/strategy_file.h"
 #include "views/models/recovery.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"

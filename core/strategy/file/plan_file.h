@@ -32,8 +32,7 @@ struct PlanFile {
 
   std::string cluster_json = "{}";  // Cluster::json()
   NamedStrategy strategy;           // with ops: holds the grouping, too
-  // One JSON object: step_time_s, baseline_step_time_s, feasible, planner, seed and what else is
-  // known.
+  // One JSON object: step_time_s, baseline_step_time_s, feasible, planner, seed and others.
   std::string result_json = "{}";
   std::optional<PlanRanks> ranks;
 };
