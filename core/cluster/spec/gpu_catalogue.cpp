@@ -7,21 +7,11 @@
 #include <cctype>
 #include <numeric>
 
-#include "core/cluster/spec/gpu_json.h"
+#include "core/cluster/spec/cluster_spec.h"
 #include "core/io/file.h"
 
 namespace strato {
 namespace {
-
-// Lower case, letters and digits only: people differ in hyphens and spaces.
-std::string plain(std::string_view name) {
-  std::string result;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte)) result += static_cast<char>(std::tolower(byte));
-  }
-  return result;
-}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -35,12 +25,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return row.back();
-}
-
-std::size_t distance(const std::string& wanted, std::string_view candidate) {
-  const std::string name = plain(candidate);
-  if (!wanted.empty() && name.find(wanted) != std::string::npos) return 0;
-  return edit_distance(wanted, name);
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -57,6 +41,17 @@ std::vector<std::string> words_of(std::string_view name) {
     last = kind;
   }
   return words;
+}
+
+// Lower case, letters and digits only: people differ in hyphens and spaces.
+std::string plain(std::string_view name) {
+  return fmt::format("{}", fmt::join(words_of(name), ""));
+}
+
+std::size_t distance(const std::string& wanted, std::string_view candidate) {
+  const std::string name = plain(candidate);
+  if (!wanted.empty() && name.find(wanted) != std::string::npos) return 0;
+  return edit_distance(wanted, name);
 }
 
 // "Quadro" and "Radeon" tell GPUs apart.
