@@ -24,73 +24,48 @@ double height(const Point& a, const Point& b, double size) {
 
 double squared(double value) { return value * value; }
 
-// Dynamic programming over the places of knots.
-class KnotSearch {
- public:
-  explicit KnotSearch(const std::vector<Point>& points) : points_(points) {
-    const std::size_t count = std::min(points.size(), kMostPlaces);
-    for (std::size_t i = 0; i < count; ++i)
-      places_.push_back(i * (points.size() - 1) / (count - 1));
-    chords_.resize(count * count);
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t j = i + 1; j < count; ++j) chords_[i * count + j] = chord_error(i, j);
-  }
+// Of the chord between two points at the points between them.
+double chord_error(const std::vector<Point>& points, std::size_t from, std::size_t to) {
+  double sum = 0;
+  for (std::size_t i = from + 1; i < to; ++i)
+    sum += squared(height(points[from], points[to], points[i].size) / points[i].time - 1);
+  return sum;
+}
 
-  // The best knots for 1, 2, ... pieces.
-  std::vector<Knots> run() {
-    const std::size_t count = places_.size(), most = std::min(kMostPieces, count - 1);
-    least_.assign(most, std::vector<double>(count, kEndless));
-    before_.assign(most, std::vector<std::size_t>(count, 0));
-    std::vector<Knots> result;
-    for (std::size_t pieces = 0; pieces < most; ++pieces) {
-      for (std::size_t last = pieces + 1; last < count; ++last) extend(pieces, last);
-      result.push_back(knots_of(pieces));
+// The best knots for 1, 2, ... pieces: dynamic programming over the places of knots.
+std::vector<Knots> best_knots(const std::vector<Point>& points) {
+  struct Way {  // from the first place to another one
+    double error = kEndless;
+    Knots knots;
+  };
+  const std::size_t count = std::min(points.size(), kMostPlaces);
+  Knots places;
+  for (std::size_t i = 0; i < count; ++i) places.push_back(i * (points.size() - 1) / (count - 1));
+  std::vector<double> chords(count * count);
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = i + 1; j < count; ++j)
+      chords[i * count + j] = chord_error(points, places[i], places[j]);
+  std::vector<Way> ways(count);  // the best by their last place
+  for (std::size_t last = 1; last < count; ++last) ways[last] = {chords[last], {0, places[last]}};
+  std::vector<Knots> result = {ways.back().knots};
+  for (std::size_t pieces = 2; pieces <= std::min(kMostPieces, count - 1); ++pieces) {
+    std::vector<Way> longer(count);
+    for (std::size_t last = pieces; last < count; ++last) {
+      std::size_t before = 0;
+      for (std::size_t knot = pieces - 1; knot < last; ++knot) {
+        const double error = ways[knot].error + chords[knot * count + last];
+        if (error >= longer[last].error) continue;
+        longer[last].error = error;
+        before = knot;
+      }
+      longer[last].knots = ways[before].knots;
+      longer[last].knots.push_back(places[last]);
     }
-    return result;
+    ways = std::move(longer);
+    result.push_back(ways.back().knots);
   }
-
- private:
-  double chord_error(std::size_t from, std::size_t to) const {
-    const Point &a = points_[places_[from]], &b = points_[places_[to]];
-    double sum = 0;
-    for (std::size_t i = places_[from] + 1; i < places_[to]; ++i)
-      sum += squared(height(a, b, points_[i].size) / points_[i].time - 1);
-    return sum;
-  }
-
-  // The best way to place `last` with that many knots between it and the first.
-  void extend(std::size_t inner, std::size_t last) {
-    const std::size_t count = places_.size();
-    if (inner == 0) {
-      least_[0][last] = chords_[last];
-      return;
-    }
-    for (std::size_t knot = inner; knot < last; ++knot) {
-      const double sum = least_[inner - 1][knot] + chords_[knot * count + last];
-      if (sum >= least_[inner][last]) continue;
-      least_[inner][last] = sum;
-      before_[inner][last] = knot;
-    }
-  }
-
-  Knots knots_of(std::size_t inner) const {
-    std::size_t place = places_.size() - 1;
-    Knots knots = {places_[place]};
-    for (; inner > 0; --inner) {
-      place = before_[inner][place];
-      knots.push_back(places_[place]);
-    }
-    knots.push_back(0);
-    std::reverse(knots.begin(), knots.end());
-    return knots;
-  }
-
-  const std::vector<Point>& points_;
-  std::vector<std::size_t> places_;         // points that may be knots
-  std::vector<double> chords_;              // by place and place
-  std::vector<std::vector<double>> least_;  // by knots between, and last place
-  std::vector<std::vector<std::size_t>> before_;
-};
+  return result;
+}
 
 // Heights at the knots by least squares: the normal equations of hat functions are tridiagonal.
 std::vector<Point> fitted(const std::vector<Point>& points, const Knots& knots) {
@@ -184,7 +159,7 @@ void raise(std::vector<Level>& levels) {
 double slope_of(std::span<const Level> levels) {
   double weight = 0, samples = 0, time = 0;
   for (const Level& level : levels) {
-    const double w = 1 / (level.time * level.time);
+    const double w = 1 / squared(level.time);
     weight += w;
     samples += w * level.samples;
     time += w * level.time;
@@ -193,7 +168,7 @@ double slope_of(std::span<const Level> levels) {
   time /= weight;
   double above = 0, below = 0;
   for (const Level& level : levels) {
-    const double w = (level.samples - samples) / (level.time * level.time);
+    const double w = (level.samples - samples) / squared(level.time);
     above += w * (level.time - time);
     below += w * (level.samples - samples);
   }
@@ -217,14 +192,13 @@ SizeCurve::SizeCurve(std::span<const SizedMeasurement> given) {
   first_ = given.front().bytes;
   last_ = given.back().bytes;
   std::vector<Point> points;
-  for (const SizedMeasurement& point : given) {
+  for (const SizedMeasurement& point : given)
     points.push_back(
         {static_cast<double>(point.bytes.value), static_cast<double>(point.time.value)});
-  }
   const auto n = static_cast<double>(points.size());
   double least = kEndless;
   std::vector<Point> best;
-  for (const Knots& knots : KnotSearch(points).run()) {
+  for (const Knots& knots : best_knots(points)) {
     std::vector<Point> line = fitted(points, knots);
     make_sound(line);
     const double sum = squared_error(points, line);

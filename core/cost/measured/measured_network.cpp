@@ -31,9 +31,9 @@ PairKind kind_of(const Cluster& cluster, DeviceId from, DeviceId to) {
   return {a.type, b.type, a.machine == b.machine};
 }
 
-std::optional<GpuTypeId> gpu_called(const Cluster& cluster, std::string_view name) {
+GpuTypeId gpu_called(const Cluster& cluster, std::string_view name) {
   const GpuType* gpu = find_as_written(cluster.gpu_types(), name);
-  if (gpu == nullptr) return std::nullopt;
+  if (gpu == nullptr) return {};
   return GpuTypeId(static_cast<std::size_t>(gpu - cluster.gpu_types().data()));
 }
 
@@ -44,9 +44,8 @@ std::optional<PairKind> parse_pair_kind(const Cluster& cluster, std::string_view
   const bool same = to.ends_with(kSame);
   if (!same && !to.ends_with(kOther)) return std::nullopt;
   to.remove_suffix(same ? kSame.size() : kOther.size());
-  const auto source = gpu_called(cluster, from), target = gpu_called(cluster, to);
-  if (!source || !target) return std::nullopt;
-  return PairKind{*source, *target, same};
+  const PairKind kind{gpu_called(cluster, from), gpu_called(cluster, to), same};
+  return kind.from.valid() && kind.to.valid() ? std::optional(kind) : std::nullopt;
 }
 
 // "V100-SXM2-32GB to P100-PCIe-16GB in another machine"
@@ -60,12 +59,6 @@ Points pooled(const std::vector<const Points*>& all) {
   Profile profile;
   for (const Points* points : all) profile.transfers.push_back({"", "", *points});
   return normalised(std::move(profile)).transfers.front().measurements;
-}
-
-template <class Map, class Key>
-std::int32_t index_in(const Map& indices, const Key& key) {
-  const auto found = indices.find(key);
-  return found == indices.end() ? -1 : found->second;
 }
 
 std::string fit_text(const SizeCurve& curve, const std::string& what, Bytes bytes) {
@@ -135,10 +128,13 @@ void MeasuredNetwork::add_transfers(const Profile& profile, std::vector<std::str
   for (std::size_t i = 0; i < count * count; ++i) {
     const DeviceId from(i / count), to(i % count);
     if (from == to) continue;
-    for (const std::int32_t known :
-         {index_in(pairs, std::pair(from, to)), index_in(pairs, std::pair(to, from)),
-          index_in(kinds, kind_of(cluster_, from, to))})
-      if (pair_of_[i] < 0) pair_of_[i] = known;
+    const auto take = [&](const auto& indices, const auto& key) {
+      const auto found = indices.find(key);
+      if (pair_of_[i] < 0 && found != indices.end()) pair_of_[i] = found->second;
+    };
+    take(pairs, std::pair(from, to));
+    take(pairs, std::pair(to, from));
+    take(kinds, kind_of(cluster_, from, to));
   }
 }
 
@@ -155,9 +151,8 @@ void MeasuredNetwork::add_collectives(const Profile& profile, std::vector<std::s
     else
       groups_.push_back({entry.kind, std::move(devices), {SizeCurve(entry.measurements), what}});
   }
-  std::stable_sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
-    return std::tie(a.kind, a.devices) < std::tie(b.kind, b.devices);
-  });
+  std::ranges::stable_sort(groups_, {},
+                           [](const Group& group) { return std::tie(group.kind, group.devices); });
 }
 
 // A path of the cluster is told by where it lies; a copy of one by its links.
@@ -178,15 +173,13 @@ const MeasuredNetwork::Measured* MeasuredNetwork::find(const Path& path) const {
 const MeasuredNetwork::Measured* MeasuredNetwork::find(Collective kind,
                                                        std::span<const DeviceId> devices) const {
   const auto before = [&](const Group& group, std::span<const DeviceId> members) {
-    if (group.kind != kind) return group.kind < kind;
-    return std::lexicographical_compare(group.devices.begin(), group.devices.end(), members.begin(),
-                                        members.end());
+    return group.kind != kind ? group.kind < kind
+                              : std::ranges::lexicographical_compare(group.devices, members);
   };
   const auto at = std::lower_bound(groups_.begin(), groups_.end(), devices, before);
-  if (at == groups_.end() || at->kind != kind ||
-      !std::equal(devices.begin(), devices.end(), at->devices.begin(), at->devices.end()))
-    return nullptr;
-  return &at->measured;
+  const bool found =
+      at != groups_.end() && at->kind == kind && std::ranges::equal(devices, at->devices);
+  return found ? &at->measured : nullptr;
 }
 
 Nanos MeasuredNetwork::transfer(const Path& path, Bytes bytes) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,7 @@
 #include "core/cost/measured/measured_compute.h"
 #include "core/cost/measured/measured_network.h"
 #include "core/cost/value/calibration.h"
-#include "core/cost/value/profile_file.h"
+#include "core/cost/value/profile.h"
 
 namespace strato {
 namespace {
@@ -77,15 +78,55 @@ bool is_file(const std::string& calibration) {
          calibration.ends_with(".json");
 }
 
+// A view of a value that outlives it.
+template <class T>
+std::shared_ptr<const T> borrowed(const T& value) {
+  return {std::shared_ptr<const void>(), &value};
+}
+
+struct Missing {
+  Nanos time;
+  std::string text;
+};
+
+// Counts what one GPU type's measurements cover of the graph, and appends what is missing.
+ProfileReport::Gpu cover(const MeasuredCompute& compute, const Graph& graph, GpuTypeId gpu,
+                         const std::string& name, std::vector<Missing>& missing) {
+  ProfileReport::Gpu result;
+  result.name = name;
+  Nanos all, covered;
+  std::set<const MeasuredOp*> seen;
+  for (std::size_t i = 0; i < graph.op_count(); ++i) {
+    if (graph.op(OpId(i)).view) continue;
+    ++result.ops;
+    const Nanos time = compute.time(OpId(i), gpu, graph.batch());
+    all += time;
+    if (const MeasuredOp* measured = compute.measured(OpId(i), gpu)) {
+      ++result.measured;
+      covered += time;
+      if (measured->curved() && !measured->level) seen.insert(measured);
+    } else {
+      missing.push_back({time, graph.op(OpId(i)).name + " on " + name});
+    }
+  }
+  if (all > Nanos(0)) result.time_covered = covered / all;
+  std::vector<double> errors;
+  for (const MeasuredOp* op : seen) errors.push_back(op->left_out_error);
+  std::ranges::sort(errors);
+  if (!errors.empty()) {
+    result.median_error = errors[errors.size() / 2];
+    result.worst_error = errors.back();
+  }
+  return result;
+}
+
 }  // namespace
 
 std::shared_ptr<const CostModel> make_cost_model(std::shared_ptr<const Graph> graph,
                                                  std::shared_ptr<const Cluster> cluster,
                                                  const CostSources& sources,
                                                  std::vector<std::string>* warnings) {
-  std::shared_ptr<const CostModel> analytic =
-      sources.calibration ? make_calibrated_cost_model(graph, cluster, sources.calibration)
-                          : make_analytic_cost_model(graph, cluster);
+  auto analytic = make_analytic_cost_model(graph, cluster, sources.calibration);
   if (!sources.profile || sources.profile->empty()) return analytic;
   std::vector<std::string> unheard;
   return std::make_shared<MeasuredCostModel>(std::move(graph), std::move(cluster),
@@ -151,6 +192,23 @@ std::string describe(const CostSources& sources) {
                         sources.profile->digest().hex().substr(0, 8));
   }
   return text;
+}
+
+ProfileReport report(const Profile& profile, const Graph& graph, const Cluster& cluster) {
+  std::vector<std::string> warnings;
+  const MeasuredCompute compute(profile, graph, cluster,
+                                make_analytic_cost_model(borrowed(graph), borrowed(cluster)),
+                                warnings);
+  ProfileReport result;
+  result.unused = compute.unused();
+  std::vector<Missing> missing;
+  for (std::size_t i = 0; i < cluster.gpu_types().size(); ++i) {
+    const GpuTypeId gpu(i);
+    result.gpus.push_back(cover(compute, graph, gpu, cluster.gpu_types()[gpu].name, missing));
+  }
+  std::ranges::stable_sort(missing, std::greater(), &Missing::time);
+  for (Missing& op : missing) result.missing.push_back(std::move(op.text));
+  return result;
 }
 
 }  // namespace strato

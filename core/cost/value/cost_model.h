@@ -1,6 +1,5 @@
-// Cost models give the times of ops and transfers: roofline, profiles and fitted models stand
-// behind this one interface. A cost model is bound to one graph and one cluster; immutable, safe
-// from any thread.
+// The times of ops and transfers: roofline, profiles and fitted models stand behind this one
+// interface. A cost model is bound to one graph and one cluster; immutable, safe from any thread.
 #pragma once
 
 #include <memory>
@@ -21,8 +20,7 @@ struct Profile;      // profile.h
 enum class Collective : std::uint8_t { AllReduce, AllGather, Broadcast, Reduce, ReduceScatter };
 std::string_view name_of(Collective kind);
 
-// A collective goes through the network in one of these orders; the cheapest is taken, as NCCL
-// does.
+// The order in which a collective goes through the network; as NCCL does, the cheapest is taken.
 enum class CollectiveAlgorithm : std::uint8_t { Ring, Tree, Hierarchical };
 std::string_view name_of(CollectiveAlgorithm algorithm);
 
@@ -39,7 +37,6 @@ enum class CostSource : std::uint8_t {
   Fit,       // a regression over measurements, between or beyond them
   Profile,   // measured just so
 };
-std::string_view name_of(CostSource source);
 
 struct Estimate {
   Nanos time;

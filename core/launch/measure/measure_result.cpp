@@ -1,6 +1,6 @@
 #include "core/launch/measure/measure_result.h"
 
-#include "core/cost/value/profile_file.h"
+#include "core/cost/value/profile.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 
