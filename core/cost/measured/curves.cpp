@@ -13,7 +13,7 @@ constexpr std::size_t kMostPlaces = 64;  // for knots: with more sizes, evenly m
 constexpr double kNoise = 0.01;
 
 struct Point {
-  double size, time;
+  double size, time, weight = 1;  // size: bytes or samples
 };
 
 using Knots = std::vector<std::size_t>;  // indices of points, ascending, first and last among them
@@ -23,6 +23,15 @@ double height(const Point& a, const Point& b, double size) {
 }
 
 double squared(double value) { return value * value; }
+
+std::vector<LinePiece> pieces_between(std::span<const Point> points) {
+  std::vector<LinePiece> pieces;
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    const Point &a = points[i], &b = points[i + 1];
+    pieces.push_back({a.size, b.size, a.time, (b.time - a.time) / (b.size - a.size)});
+  }
+  return pieces;
+}
 
 // Of the chord between two points at the points between them.
 double chord_error(const std::vector<Point>& points, std::size_t from, std::size_t to) {
@@ -114,12 +123,8 @@ double squared_error(const std::vector<Point>& points, const std::vector<Point>&
 
 constexpr double kDisturbed = 1.5;
 
-struct Level {
-  double samples, time, weight;
-};
-
-std::vector<Level> undisturbed(std::span<const OpMeasurement> points) {
-  std::vector<Level> levels;
+std::vector<Point> undisturbed(std::span<const OpMeasurement> points) {
+  std::vector<Point> levels;
   double later = kEndless;
   for (std::size_t i = points.size(); i-- > 0;) {
     const auto time = static_cast<double>(points[i].time.value);
@@ -133,13 +138,13 @@ std::vector<Level> undisturbed(std::span<const OpMeasurement> points) {
 }
 
 // Pool-adjacent-violators: the nearest levels that never fall.
-void raise(std::vector<Level>& levels) {
+void raise(std::vector<Point>& levels) {
   struct Block {
     double time, weight;
     std::size_t size;
   };
   std::vector<Block> blocks;
-  for (const Level& level : levels) {
+  for (const Point& level : levels) {
     blocks.push_back({level.time, level.weight, 1});
     while (blocks.size() >= 2 && blocks[blocks.size() - 2].time > blocks.back().time) {
       const Block last = blocks.back();
@@ -156,32 +161,32 @@ void raise(std::vector<Level>& levels) {
 }
 
 // Returns the slope of the least-squares line, each point's error relative to its time.
-double slope_of(std::span<const Level> levels) {
+double slope_of(std::span<const Point> levels) {
   double weight = 0, samples = 0, time = 0;
-  for (const Level& level : levels) {
+  for (const Point& level : levels) {
     const double w = 1 / squared(level.time);
     weight += w;
-    samples += w * level.samples;
+    samples += w * level.size;
     time += w * level.time;
   }
   samples /= weight;
   time /= weight;
   double above = 0, below = 0;
-  for (const Level& level : levels) {
-    const double w = (level.samples - samples) / squared(level.time);
+  for (const Point& level : levels) {
+    const double w = (level.size - samples) / squared(level.time);
     above += w * (level.time - time);
-    below += w * (level.samples - samples);
+    below += w * (level.size - samples);
   }
   return below > 0 ? above / below : 0;
 }
 
-double clamped(double slope, const Level& end) {
-  return std::clamp(slope, 0.0, end.time / end.samples);
+double clamped(double slope, const Point& end) {
+  return std::clamp(slope, 0.0, end.time / end.size);
 }
 
-double last_slope(std::span<const Level> levels) {
+double last_slope(std::span<const Point> levels) {
   std::size_t first = levels.size() - 2;
-  while (first > 0 && levels[first - 1].samples * 4 >= levels.back().samples) --first;
+  while (first > 0 && levels[first - 1].size * 4 >= levels.back().size) --first;
   return clamped(slope_of(levels.subspan(first)), levels.back());
 }
 
@@ -210,11 +215,8 @@ SizeCurve::SizeCurve(std::span<const SizedMeasurement> given) {
     const double freedom = std::max(n - static_cast<double>(knots.size()), 1.0);
     error_ = std::sqrt(sum / freedom);
   }
-  for (std::size_t i = 0; i + 1 < best.size(); ++i) {
-    const Point &a = best[i], &b = best[i + 1];
-    const double slope = (b.time - a.time) / (b.size - a.size);
-    pieces_.push_back({a.size, i + 2 < best.size() ? b.size : kEndless, a.time, slope});
-  }
+  pieces_ = pieces_between(best);
+  pieces_.back().until = kEndless;
   // Down to zero bytes, but not below zero.
   LinePiece& first = pieces_.front();
   if (first.time < first.slope * first.from)
@@ -223,21 +225,18 @@ SizeCurve::SizeCurve(std::span<const SizedMeasurement> given) {
 
 SampleCurve::SampleCurve(std::span<const OpMeasurement> points) {
   CHECK(!points.empty(), "a curve has a measurement");
-  std::vector<Level> levels = undisturbed(points);
+  std::vector<Point> levels = undisturbed(points);
   raise(levels);
-  const Level& first = levels.front();
-  const Level& last = levels.back();
+  const Point& first = levels.front();
+  const Point& last = levels.back();
   if (levels.size() == 1) {
-    pieces_.push_back({first.samples, kEndless, first.time, 0});
+    pieces_.push_back({first.size, kEndless, first.time, 0});
     return;
   }
-  for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
-    const Level &a = levels[i], &b = levels[i + 1];
-    pieces_.push_back({a.samples, b.samples, a.time, (b.time - a.time) / (b.samples - a.samples)});
-  }
+  pieces_ = pieces_between(levels);
   const double slope = clamped(pieces_.front().slope, first);
-  pieces_.insert(pieces_.begin(), {first.samples, first.samples, first.time, slope});
-  pieces_.push_back({last.samples, kEndless, last.time, last_slope(levels)});
+  pieces_.insert(pieces_.begin(), {first.size, first.size, first.time, slope});
+  pieces_.push_back({last.size, kEndless, last.time, last_slope(levels)});
 }
 
 }  // namespace strato

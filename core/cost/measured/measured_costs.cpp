@@ -1,4 +1,4 @@
-#include "core/cost/measured/measured_network.h"
+#include "core/cost/measured/measured_costs.h"
 
 #include <fmt/format.h>
 
@@ -87,20 +87,27 @@ Nanos time_on(const SizeCurve& curve, const Path& path, Bytes bytes) {
 
 }  // namespace
 
-MeasuredNetwork::MeasuredNetwork(const Profile& profile, const Cluster& cluster,
-                                 std::shared_ptr<const CostModel> analytic,
-                                 std::vector<std::string>& warnings)
-    : cluster_(cluster), analytic_(std::move(analytic)) {
+MeasuredCosts::MeasuredCosts(const Profile& profile, const Graph& graph, const Cluster& cluster,
+                             std::shared_ptr<const CostModel> analytic,
+                             std::vector<std::string>& warnings)
+    : cluster_(cluster),
+      analytic_(std::move(analytic)),
+      compute_(profile, graph, cluster, analytic_, warnings),
+      digest_(Hasher()
+                  .text("measured cost 1")
+                  .digest(analytic_->digest())  // of graph, cluster and calibration
+                  .digest(profile.digest())
+                  .finish()) {
   if (!profile.transfers.empty()) add_transfers(profile, warnings);
   if (!profile.collectives.empty()) add_collectives(profile, warnings);
 }
 
-std::int32_t MeasuredNetwork::add_pair(std::span<const SizedMeasurement> points, std::string what) {
+std::int32_t MeasuredCosts::add_pair(std::span<const SizedMeasurement> points, std::string what) {
   pairs_.push_back({SizeCurve(points), std::move(what)});
   return static_cast<std::int32_t>(pairs_.size() - 1);
 }
 
-void MeasuredNetwork::add_transfers(const Profile& profile, std::vector<std::string>& warnings) {
+void MeasuredCosts::add_transfers(const Profile& profile, std::vector<std::string>& warnings) {
   std::map<std::pair<DeviceId, DeviceId>, std::int32_t> pairs;
   std::map<PairKind, std::vector<const Points*>> by_kind, named;  // of its devices; as such
   for (const TransferProfile& entry : profile.transfers) {
@@ -138,7 +145,7 @@ void MeasuredNetwork::add_transfers(const Profile& profile, std::vector<std::str
   }
 }
 
-void MeasuredNetwork::add_collectives(const Profile& profile, std::vector<std::string>& warnings) {
+void MeasuredCosts::add_collectives(const Profile& profile, std::vector<std::string>& warnings) {
   for (const CollectiveProfile& entry : profile.collectives) {
     const std::string what =
         fmt::format("{} over {}", name_of(entry.kind), fmt::join(entry.devices, ", "));
@@ -156,7 +163,7 @@ void MeasuredNetwork::add_collectives(const Profile& profile, std::vector<std::s
 }
 
 // A path of the cluster is told by where it lies; a copy of one by its links.
-const MeasuredNetwork::Measured* MeasuredNetwork::find(const Path& path) const {
+const MeasuredCosts::Measured* MeasuredCosts::find(const Path& path) const {
   if (pair_of_.empty() || path.links.empty()) return nullptr;
   const Path* first = &cluster_.path(DeviceId(0), DeviceId(0));
   const std::size_t count = pair_of_.size();
@@ -170,8 +177,8 @@ const MeasuredNetwork::Measured* MeasuredNetwork::find(const Path& path) const {
   return &pairs_[static_cast<std::size_t>(pair_of_[index])];
 }
 
-const MeasuredNetwork::Measured* MeasuredNetwork::find(Collective kind,
-                                                       std::span<const DeviceId> devices) const {
+const MeasuredCosts::Measured* MeasuredCosts::find(Collective kind,
+                                                   std::span<const DeviceId> devices) const {
   const auto before = [&](const Group& group, std::span<const DeviceId> members) {
     return group.kind != kind ? group.kind < kind
                               : std::ranges::lexicographical_compare(group.devices, members);
@@ -182,14 +189,14 @@ const MeasuredNetwork::Measured* MeasuredNetwork::find(Collective kind,
   return found ? &at->measured : nullptr;
 }
 
-Nanos MeasuredNetwork::transfer(const Path& path, Bytes bytes) const {
+Nanos MeasuredCosts::transfer(const Path& path, Bytes bytes) const {
   const Measured* measured = find(path);
   return measured != nullptr ? time_on(measured->curve, path, bytes)
                              : analytic_->transfer(path, bytes);
 }
 
-CollectiveCost MeasuredNetwork::collective(Collective kind, std::span<const DeviceId> devices,
-                                           Bytes bytes) const {
+CollectiveCost MeasuredCosts::collective(Collective kind, std::span<const DeviceId> devices,
+                                         Bytes bytes) const {
   CollectiveCost cost = analytic_->collective(kind, devices, bytes);
   const Measured* measured = groups_.empty() ? nullptr : find(kind, devices);
   if (measured == nullptr) return cost;
@@ -204,15 +211,15 @@ CollectiveCost MeasuredNetwork::collective(Collective kind, std::span<const Devi
   return cost;
 }
 
-Estimate MeasuredNetwork::explain_transfer(const Path& path, Bytes bytes) const {
+Estimate MeasuredCosts::explain_transfer(const Path& path, Bytes bytes) const {
   const Measured* measured = find(path);
   if (measured == nullptr) return analytic_->explain_transfer(path, bytes);
   return {transfer(path, bytes), CostSource::Fit, error_of(measured->curve, bytes),
           fit_text(measured->curve, measured->what, bytes)};
 }
 
-Estimate MeasuredNetwork::explain_collective(Collective kind, std::span<const DeviceId> devices,
-                                             Bytes bytes) const {
+Estimate MeasuredCosts::explain_collective(Collective kind, std::span<const DeviceId> devices,
+                                           Bytes bytes) const {
   const Measured* measured = groups_.empty() ? nullptr : find(kind, devices);
   if (measured == nullptr) return analytic_->explain_collective(kind, devices, bytes);
   return {collective(kind, devices, bytes).duration, CostSource::Fit,
