@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <numeric>
+#include <ranges>
 
 #include "core/cluster/spec/cluster_spec.h"
 #include "core/io/file.h"
@@ -127,17 +129,14 @@ const GpuType* GpuCatalogue::find(std::string_view name) const {
 
 std::vector<std::string> GpuCatalogue::nearest(std::string_view name) const {
   const std::string wanted = plain(name.substr(0, 64));
-  std::vector<std::pair<std::size_t, std::size_t>> ranked;  // (distance, index)
-  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+  std::multimap<std::size_t, std::string> ranked;  // by distance
+  for (const GpuType& gpu : gpus_) {
     std::size_t best = std::string::npos;
-    for (const std::string_view own : names_of(gpus_[i]))
-      best = std::min(best, distance(wanted, own));
-    ranked.emplace_back(best, i);
+    for (const std::string_view own : names_of(gpu)) best = std::min(best, distance(wanted, own));
+    ranked.emplace(best, gpu.name);
   }
-  std::ranges::sort(ranked);
-  ranked.resize(std::min<std::size_t>(ranked.size(), 3));
   std::vector<std::string> names;
-  for (const auto& [rank, index] : ranked) names.push_back(gpus_[index].name);
+  for (const auto& [rank, near] : std::views::take(ranked, 3)) names.push_back(near);
   return names;
 }
 

@@ -1,6 +1,7 @@
 #include "core/strategy/file/named_strategy.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "core/strategy/value/variable_check.h"
 
@@ -10,9 +11,7 @@ namespace {
 bool is_permutation(std::span<const std::int32_t> priorities) {
   std::vector<std::int32_t> sorted(priorities.begin(), priorities.end());
   std::ranges::sort(sorted);
-  for (std::size_t i = 0; i < sorted.size(); ++i)
-    if (sorted[i] != static_cast<std::int32_t>(i)) return false;
-  return true;
+  return std::ranges::equal(sorted, std::views::iota(0, static_cast<std::int32_t>(sorted.size())));
 }
 
 // A list where the priorities are the places in one, else those that are not 0.

@@ -25,19 +25,24 @@ class VariableCheck {
   void run() {
     check_order();
     for (const VariableSync& variable : strategy_.variables) {
-      if (variable.axis < 0)
-        fail_at(place(variable), "count axes from 0", "is divided along axis {}", variable.axis);
+      update_ = variable.update;
+      part_ = -1;
+      if (variable.axis < 0) fail("count axes from 0", "is divided along axis {}", variable.axis);
       if (variable.parts.empty())
-        fail_at(place(variable), "give at least one, or leave the variable out", "has no part");
+        fail("give at least one, or leave the variable out", "has no part");
       check_partition(variable);
       check_staleness(variable);
-      for (std::size_t i = 0; i < variable.parts.size(); ++i) check_part(variable, i);
+      for (const SyncPart& part : variable.parts) check_part(variable, part);
     }
   }
 
  private:
-  static std::string place(const VariableSync& variable) {
-    return fmt::format("variable of op number {}", variable.update.value());
+  template <class... Values>
+  [[noreturn]] void fail(const char* remedy, fmt::format_string<Values...> problem,
+                         Values&&... values) const {
+    std::string place = fmt::format("variable of op number {}", update_.value());
+    if (part_ >= 0) place += fmt::format(", part {}", part_);
+    fail_at(place, remedy, problem, std::forward<Values>(values)...);
   }
 
   void check_order() const {
@@ -53,122 +58,114 @@ class VariableCheck {
     if (variable.partition.empty()) return;
     const auto there = static_cast<std::int64_t>(variable.parts.size());
     for (const std::int32_t along : variable.partition)
-      if (along < 1)
-        fail_at(place(variable), "give 1 where it is not divided", "has {} parts along an axis",
-                along);
+      if (along < 1) fail("give 1 where it is not divided", "has {} parts along an axis", along);
     if (const std::int64_t parts = part_count(variable.partition); parts != there)
-      fail_at(place(variable), "give as many parts as the partition makes, row by row",
-              "has {} part{}, its partition {} makes {}", there, there == 1 ? "" : "s",
-              fmt::join(variable.partition, "x"), parts);
+      fail("give as many parts as the partition makes, row by row",
+           "has {} part{}, its partition {} makes {}", there, there == 1 ? "" : "s",
+           fmt::join(variable.partition, "x"), parts);
     if (variable.axis != 0)
-      fail_at(place(variable), "leave one of them out",
-              "has a partition along several axes, and axis {} as well", variable.axis);
+      fail("leave one of them out", "has a partition along several axes, and axis {} as well",
+           variable.axis);
     if (divided_axes(variable).size() > kMostCutAxes)
-      fail_at(place(variable), "divide it along at most four", "is divided along {} axes",
-              divided_axes(variable).size());
+      fail("divide it along at most four", "is divided along {} axes",
+           divided_axes(variable).size());
   }
 
   void check_staleness(const VariableSync& variable) const {
     if (variable.staleness < 0)
-      fail_at(place(variable), "count from 0, which is synchronous", "has a staleness of {}",
-              variable.staleness);
+      fail("count from 0, which is synchronous", "has a staleness of {}", variable.staleness);
     if (variable.staleness == 0) return;
     for (const SyncPart& part : variable.parts)
       if (part.synchroniser != Synchroniser::Ps)
-        fail_at(place(variable), "give all its parts servers (ps), or a staleness of 0",
-                "has a staleness of {}, and is all-reduced, which all replicas do in "
-                "the same step",
-                variable.staleness);
+        fail("give all its parts servers (ps), or a staleness of 0",
+             "has a staleness of {}, and is all-reduced, which all replicas do in the same step",
+             variable.staleness);
   }
 
   // Every replica multiplies all of it for itself.
-  void check_factors(const VariableSync& variable, const SyncPart& part,
-                     const std::string& at) const {
+  void check_factors(const VariableSync& variable, const SyncPart& part) const {
     if (part.encoding != Encoding::SufficientFactors) return;
     if (part.synchroniser == Synchroniser::Ps)
-      fail_at(at, "take allreduce, or another encoding",
-              "sends sufficient factors to a server, and every replica multiplies for itself");
+      fail("take allreduce, or another encoding",
+           "sends sufficient factors to a server, and every replica multiplies for itself");
     if (variable.parts.size() > 1)
-      fail_at(at, "leave the variable in one part, or take another encoding",
-              "sends sufficient factors, which are those of the whole variable");
+      fail("leave the variable in one part, or take another encoding",
+           "sends sufficient factors, which are those of the whole variable");
     if (part.merge_group >= 0 || !part.sequence.empty())
-      fail_at(at, "nothing is reduced: leave them out",
-              "sends sufficient factors, and has a merge group or a reduction sequence");
+      fail("nothing is reduced: leave them out",
+           "sends sufficient factors, and has a merge group or a reduction sequence");
   }
 
-  void check_part(const VariableSync& variable, std::size_t index) {
-    const SyncPart& part = variable.parts[index];
-    const std::string at = fmt::format("{}, part {}", place(variable), index);
-    check_factors(variable, part, at);
+  void check_part(const VariableSync& variable, const SyncPart& part) {
+    ++part_;
+    check_factors(variable, part);
     if (part.synchroniser == Synchroniser::Ps)
-      check_server(part, at);
+      check_server(part);
     else
-      check_reduction(variable, part, at);
+      check_reduction(variable, part);
   }
 
-  void check_device(DeviceId device, const char* role, const std::string& at) const {
+  void check_device(DeviceId device, const char* role) const {
     if (device.valid() && device.index() < cluster_.device_count()) return;
-    fail_at(at, "choose a device of the cluster",
-            "has device number {} as its {}, which the cluster does not have", device.value(),
-            role);
+    fail("choose a device of the cluster",
+         "has device number {} as its {}, which the cluster does not have", device.value(), role);
   }
 
-  void check_server(const SyncPart& part, const std::string& at) const {
-    check_device(part.server, "server", at);
+  void check_server(const SyncPart& part) const {
+    check_device(part.server, "server");
     if (part.merge_group != -1 || !part.sequence.empty())
-      fail_at(at, "these are for AllReduce: leave them out",
-              "has a server, and a merge group or a reduction sequence");
+      fail("these are for AllReduce: leave them out",
+           "has a server, and a merge group or a reduction sequence");
     DeviceId last;
     for (const DeviceId station : part.stations) {
-      check_device(station, "transfer station", at);
+      check_device(station, "transfer station");
       const Device& device = cluster_.device(station);
       if (last.valid() && station <= last)
-        fail_at(at, "sort the stations, each once", "{} station {}",
-                station == last ? "repeats" : "has out of order", device.name);
+        fail("sort the stations, each once", "{} station {}",
+             station == last ? "repeats" : "has out of order", device.name);
       last = station;
       const auto alike = std::ranges::count_if(part.stations, [&](DeviceId other) {
         return other.valid() && other.index() < cluster_.device_count() &&
                cluster_.device(other).machine == device.machine;
       });
       if (alike > 1)
-        fail_at(at, "give at most one for each machine", "has {} transfer stations in machine {}",
-                alike, cluster_.machines()[device.machine].name);
+        fail("give at most one for each machine", "has {} transfer stations in machine {}", alike,
+             cluster_.machines()[device.machine].name);
     }
   }
 
-  void check_reduction(const VariableSync& variable, const SyncPart& part, const std::string& at) {
+  void check_reduction(const VariableSync& variable, const SyncPart& part) {
     if (part.server.valid() || !part.stations.empty())
-      fail_at(at, "these are for ps: leave them out",
-              "is all-reduced, and has a server or transfer stations");
+      fail("these are for ps: leave them out",
+           "is all-reduced, and has a server or transfer stations");
     if (part.merge_group < -1)
-      fail_at(at, "count merge groups from 0, or take -1 for none", "has merge group {}",
-              part.merge_group);
-    check_sequence(variable, part, at);
+      fail("count merge groups from 0, or take -1 for none", "has merge group {}",
+           part.merge_group);
+    check_sequence(variable, part);
     if (part.merge_group < 0) return;
     if (is_gathered(part.encoding))
-      fail_at(at, "merge what is all-reduced: take it out of the group",
-              "is in merge group {} and encoded as {}, which is gathered alone", part.merge_group,
-              name_of(part.encoding));
+      fail("merge what is all-reduced: take it out of the group",
+           "is in merge group {} and encoded as {}, which is gathered alone", part.merge_group,
+           name_of(part.encoding));
     const auto [first, fresh] = groups_.try_emplace(part.merge_group, &part);
     if (first->second->encoding != part.encoding)
-      fail_at(at, "encode a merge group in one way",
-              "is encoded as {} in merge group {}, others there as {}", name_of(part.encoding),
-              part.merge_group, name_of(first->second->encoding));
+      fail("encode a merge group in one way",
+           "is encoded as {} in merge group {}, others there as {}", name_of(part.encoding),
+           part.merge_group, name_of(first->second->encoding));
     if (first->second->sequence != part.sequence)
-      fail_at(at, "reduce a merge group in one order",
-              "has another sequence than others in merge group {}", part.merge_group);
+      fail("reduce a merge group in one order",
+           "has another sequence than others in merge group {}", part.merge_group);
   }
 
-  void check_sequence(const VariableSync& variable, const SyncPart& part,
-                      const std::string& at) const {
+  void check_sequence(const VariableSync& variable, const SyncPart& part) const {
     if (part.sequence.empty()) return;
     std::vector<DeviceId> sorted = part.sequence;
     std::ranges::sort(sorted);
     for (std::size_t i = 0; i < sorted.size(); ++i) {
-      check_device(sorted[i], "place in the reduction sequence", at);
+      check_device(sorted[i], "place in the reduction sequence");
       if (i > 0 && sorted[i] == sorted[i - 1])
-        fail_at(at, "name each replica once", "repeats device {} in its reduction sequence",
-                cluster_.device(sorted[i]).name);
+        fail("name each replica once", "repeats device {} in its reduction sequence",
+             cluster_.device(sorted[i]).name);
     }
     const auto& decision = strategy_.groups[grouping_.group_of(variable.update)];
     const bool replicated =
@@ -176,19 +173,21 @@ class VariableCheck {
     if (!replicated) return;  // the entry changes nothing
     for (const DeviceShare& share : decision->devices)
       if (!std::ranges::binary_search(sorted, share.device))
-        fail_at(at, "name each replica once", "misses replica {} in its reduction sequence",
-                cluster_.device(share.device).name);
+        fail("name each replica once", "misses replica {} in its reduction sequence",
+             cluster_.device(share.device).name);
     for (const DeviceId device : sorted)
       if (std::ranges::find(decision->devices, device, &DeviceShare::device) ==
           decision->devices.end())
-        fail_at(at, "name each replica once",
-                "has device {} in its reduction sequence, which is no replica",
-                cluster_.device(device).name);
+        fail("name each replica once",
+             "has device {} in its reduction sequence, which is no replica",
+             cluster_.device(device).name);
   }
 
   const Strategy& strategy_;
   const Grouping& grouping_;
   const Cluster& cluster_;
+  OpId update_;                                     // of the variable that is checked
+  int part_ = -1;                                   // that is checked; -1: the variable as a whole
   std::map<std::int32_t, const SyncPart*> groups_;  // by merge group: its first part
 };
 
