@@ -15,7 +15,6 @@
 namespace strato {
 
 struct Calibration;  // calibration.h
-struct Profile;      // profile.h
 
 enum class Collective : std::uint8_t { AllReduce, AllGather, Broadcast, Reduce, ReduceScatter };
 std::string_view name_of(Collective kind);
@@ -60,10 +59,16 @@ class CostModel {
   virtual const Digest& digest() const = 0;
 
   // The same costs with their source. `time` is exactly what the function above returns.
-  virtual Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const;
-  virtual Estimate explain_transfer(const Path& path, Bytes bytes) const;
+  virtual Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const {
+    return {compute(op, gpu, samples), CostSource::Analytic, 0, {}};
+  }
+  virtual Estimate explain_transfer(const Path& path, Bytes bytes) const {
+    return {transfer(path, bytes), CostSource::Analytic, 0, {}};
+  }
   virtual Estimate explain_collective(Collective kind, std::span<const DeviceId> devices,
-                                      Bytes bytes) const;
+                                      Bytes bytes) const {
+    return {collective(kind, devices, bytes).duration, CostSource::Analytic, 0, {}};
+  }
 };
 
 // Mean over the cluster's devices of each op's full-batch time: the weights for grouping.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
+#include <span>
 #include <tuple>
 
 #include "core/base/error.h"
@@ -27,22 +27,22 @@ auto key_of(const MemoryMeasurement& point) {
 constexpr auto kKey = [](const auto& entry) { return key_of(entry); };
 
 template <class Point>
-Point pooled(const Point* first, const Point* last) {
-  Point result = *first;
-  if (last - first == 1) return result;
+Point pooled(std::span<const Point> points) {
+  Point result = points.front();
+  if (points.size() == 1) return result;
   double weight = 0, sum = 0, square = 0;
   std::int64_t repetitions = 0;
-  for (const Point* point = first; point != last; ++point) {
-    const auto count = static_cast<double>(point->repetitions);
+  for (const Point& point : points) {
+    const auto count = static_cast<double>(point.repetitions);
     weight += count;
-    sum += count * static_cast<double>(point->time.value);
-    repetitions += point->repetitions;
+    sum += count * static_cast<double>(point.time.value);
+    repetitions += point.repetitions;
   }
   const double time = sum / weight;
-  for (const Point* point = first; point != last; ++point) {
-    const auto spread = static_cast<double>(point->spread.value);
-    const double away = static_cast<double>(point->time.value) - time;
-    square += static_cast<double>(point->repetitions) * (spread * spread + away * away);
+  for (const Point& point : points) {
+    const auto spread = static_cast<double>(point.spread.value);
+    const double away = static_cast<double>(point.time.value) - time;
+    square += static_cast<double>(point.repetitions) * (spread * spread + away * away);
   }
   result.time = Nanos(std::max<std::int64_t>(std::llround(time), 1));
   result.spread = Nanos(std::llround(std::sqrt(square / weight)));
@@ -59,7 +59,7 @@ void pool(std::vector<Point>& points) {
   std::size_t kept = 0;
   for (std::size_t first = 0, last = 0; first < points.size(); first = last) {
     while (last < points.size() && key_of(points[last]) == key_of(points[first])) ++last;
-    points[kept++] = pooled(points.data() + first, points.data() + last);
+    points[kept++] = pooled(std::span<const Point>(points).subspan(first, last - first));
   }
   points.resize(kept);
 }

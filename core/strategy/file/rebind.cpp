@@ -111,13 +111,12 @@ class Binder {
 
   bool is_possible(const OpSplit& split, const std::string& name) {
     const std::vector<SplitAxis> axes = split_axes(graph_, split.op);
-    std::string problem;
-    if (std::ranges::find(axes, split.axis, &SplitAxis::axis) == axes.end())
-      problem = fmt::format("axis {} does not divide it", split.axis);
+    const bool divides = std::ranges::find(axes, split.axis, &SplitAxis::axis) != axes.end();
+    if (!divides)
+      say("split of \"{}\": axis {} does not divide it, dropped", name, split.axis);
     else if (split.parts.size() < 2)
-      problem = "fewer than two of its devices are in the cluster";
-    if (!problem.empty()) say("split of \"{}\": {}, dropped", name, problem);
-    return problem.empty();
+      say("split of \"{}\": fewer than two of its devices are in the cluster, dropped", name);
+    return divides && split.parts.size() >= 2;
   }
 
   void bind_group(GroupId id) {

@@ -28,12 +28,11 @@ enum class Mode : std::uint8_t {
   Duplicate,    // every device computes the whole batch: nothing to synchronise
   ModelParallel,  // ops divided over the devices (METIS inside the group)
 };
-std::string_view name_of(
-    Mode mode);  // "replicate-allreduce", "replicate-ps", "duplicate", "model-parallel"
-std::string_view label_of(
-    Mode mode);  // for people: "AllReduce", "PS", "Duplicate", "Model parallel"
+// "replicate-allreduce", "replicate-ps", "duplicate", "model-parallel"
+std::string_view name_of(Mode mode);
+std::string_view label_of(Mode mode);  // "AllReduce", "PS", "Duplicate", "Model parallel"
 std::optional<Mode> mode_from(std::string_view name);
-constexpr bool splits_batch(Mode mode) {
+constexpr bool splits_batch(Mode mode) {  // whether weights mean something
   return mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
 }
 
