@@ -11,7 +11,6 @@
 
 #include "app/cli/suggest.h"
 #include "core/base/error.h"
-#include "core/cluster/value/device_names.h"
 
 namespace strato::cli {
 namespace {
@@ -56,7 +55,7 @@ std::string listed(std::vector<std::string> names) {
 
 // "v100x3": names may end in an x and digits themselves, so the whole is tried first.
 Share parse_share(std::string_view text, const Cluster& cluster) {
-  Share share{devices_named(text, cluster), 1};
+  Share share{cluster.devices_named(text), 1};
   if (!share.devices.empty()) return share;
   const std::size_t cross = text.rfind('x');
   if (cross == std::string_view::npos) fail_unknown(text, cluster);
@@ -65,7 +64,7 @@ Share parse_share(std::string_view text, const Cluster& cluster) {
   const std::string_view digits = text.substr(cross + 1);
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), share.weight);
-  share.devices = devices_named(name, cluster);
+  share.devices = cluster.devices_named(name);
   if (share.devices.empty()) fail_unknown(text, cluster);
   if (error != std::errc() || end != digits.data() + digits.size() || share.weight < 1 ||
       share.weight > kMostWeight) {

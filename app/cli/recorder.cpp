@@ -10,7 +10,6 @@
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"
 #include "core/strategy/file/named_strategy.h"
-#include "core/strategy/file/strategy_file.h"
 
 namespace strato::cli {
 namespace {

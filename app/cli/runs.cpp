@@ -11,7 +11,6 @@
 #include "core/io/json.h"
 #include "core/store/workspace.h"
 #include "core/strategy/file/named_strategy.h"
-#include "core/strategy/file/strategy_file.h"
 
 namespace strato::cli {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "core/launch/job/job_result.h"
 #include "core/strategy/file/named_strategy.h"
-#include "core/strategy/file/strategy_file.h"
 
 namespace strato::cli {
 namespace {

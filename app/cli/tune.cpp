@@ -18,7 +18,7 @@
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/cost/model/measured_cost_model.h"
-#include "core/cost/value/profile_file.h"
+#include "core/cost/value/profile.h"
 
 namespace strato::cli {
 namespace {

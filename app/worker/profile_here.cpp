@@ -2,7 +2,7 @@
 
 #include "app/worker/measure_rank.h"
 #include "core/base/error.h"
-#include "core/cost/value/profile_file.h"
+#include "core/cost/value/profile.h"
 #include "core/graph/train/training_graph.h"
 #include "core/launch/profiling/op_times.h"
 

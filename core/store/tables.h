@@ -48,7 +48,7 @@ struct StoredStrategy {
   std::optional<RunRow> run;          // the run that found it
   Origin origin = Origin::Run;
   std::string label;
-  std::string json;  // strategy_file.h text
+  std::string json;  // named_strategy.h text
   Digest digest;
   std::int64_t step_time_ns = 0;
   bool feasible = false;
@@ -110,7 +110,7 @@ struct StoredQueued {  // a search that waits for its turn
   ClusterRow cluster = 0;
   std::string planner;
   std::string options;  // as a run's
-  // A strategy_file.h text that names the ops of each; empty: as the model's options say.
+  // A named_strategy.h text that names the ops of each; empty: as the model's options say.
   std::string groups;
   std::string created;
 };

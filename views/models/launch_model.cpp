@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/cost/model/measured_cost_model.h"
-#include "core/cost/value/profile_file.h"
+#include "core/cost/value/profile.h"
 #include "core/launch/job/job_result.h"
 #include "core/launch/measured/make_job.h"
 #include "core/launch/measured/measured.h"

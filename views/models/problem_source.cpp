@@ -7,7 +7,6 @@
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/cost/model/measured_cost_model.h"
-#include "core/cost/model/profile_report.h"
 #include "core/cost/value/profile.h"
 #include "core/graph/build/graph_file.h"
 #include "core/io/file.h"

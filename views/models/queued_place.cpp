@@ -8,7 +8,6 @@
 #include "core/search/evaluate/baselines.h"
 #include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/rebind.h"
-#include "core/strategy/file/strategy_file.h"
 #include "views/models/queued_search.h"
 
 namespace strato {

@@ -8,7 +8,6 @@
 #include "core/search/tree/search_tree_io.h"
 #include "core/store/workspace.h"
 #include "core/strategy/file/named_strategy.h"
-#include "core/strategy/file/strategy_file.h"
 #include "views/models/recovery.h"
 
 namespace strato {

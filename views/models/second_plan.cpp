@@ -14,7 +14,6 @@
 #include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/plan_file.h"
 #include "core/strategy/file/rebind.h"
-#include "core/strategy/file/strategy_file.h"
 #include "views/models/explanation.h"
 #include "views/style/text.h"
 

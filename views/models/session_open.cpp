@@ -7,7 +7,6 @@
 #include "core/cost/model/measured_cost_model.h"
 #include "core/cost/value/calibration.h"
 #include "core/cost/value/profile.h"
-#include "core/cost/value/profile_file.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/use/import_note.h"
 #include "core/search/evaluate/baselines.h"

@@ -10,7 +10,6 @@
 #include "core/store/workspace.h"
 #include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/rebind.h"
-#include "core/strategy/file/strategy_file.h"
 #include "views/models/recovery.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"

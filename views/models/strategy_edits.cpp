@@ -61,10 +61,6 @@ double seconds_on(const Problem& problem, GroupId group, GpuTypeId gpu) {
 
 }  // namespace
 
-bool splits_batch(Mode mode) {
-  return mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
-}
-
 DeviceGroupShare share_on(const Decision& decision, const Cluster& cluster, DeviceGroupId group) {
   DeviceGroupShare result;
   result.of = static_cast<int>(cluster.groups()[group].devices.size());

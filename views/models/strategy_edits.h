@@ -52,7 +52,6 @@ Strategy with_decision(const Strategy& strategy, std::span<const GroupId> groups
 std::vector<GroupId> groups_with_ops_of(std::span<const GroupId> groups, const Grouping& from,
                                         const Grouping& to);
 
-bool splits_batch(Mode mode);  // whether weights mean something
 // "conv4" or "3 groups", for the label of an edit.
 QString names_of(std::span<const GroupId> groups, const Grouping& grouping);
 

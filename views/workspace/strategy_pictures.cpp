@@ -1,6 +1,6 @@
 #include "views/workspace/strategy_pictures.h"
 
-#include "core/strategy/file/strategy_file.h"
+#include "core/strategy/file/named_strategy.h"
 #include "views/models/problem_source.h"
 #include "views/workspace/placement_picture.h"
 

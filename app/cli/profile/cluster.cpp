@@ -11,7 +11,7 @@
 #include "app/cli/profile/options.h"
 #include "app/cli/samples.h"
 #include "core/base/error.h"
-#include "core/cost/value/profile_file.h"
+#include "core/cost/value/profile.h"
 #include "core/launch/measure/measure_job.h"
 #include "core/launch/measure/measure_result.h"
 #include "core/launch/measured/make_job.h"

@@ -6,7 +6,7 @@
 
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
-#include "core/cost/model/profile_report.h"
+#include "core/cost/model/measured_cost_model.h"
 #include "core/io/json.h"
 
 namespace strato::cli {

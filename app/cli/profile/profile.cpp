@@ -1,4 +1,6 @@
 // Measures the ops of a model on a device of this machine and writes what they took.
+#include "core/cost/value/profile.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +16,6 @@
 #include "app/cli/profile/report.h"
 #include "app/cli/samples.h"
 #include "core/base/error.h"
-#include "core/cost/value/profile_file.h"
 #include "core/launch/profiling/op_times.h"
 
 namespace strato::cli {

@@ -8,8 +8,8 @@
 #include "app/cli/output.h"
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/cost/model/profile_report.h"
-#include "core/cost/value/profile_file.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/cost/value/profile.h"
 
 namespace strato::cli {
 namespace {

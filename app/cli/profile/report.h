@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cost/value/profile_file.h"
+#include "core/cost/value/profile.h"
 #include "core/io/json.h"
 #include "core/launch/profiling/op_times.h"
 

@@ -16,8 +16,8 @@
 #include "core/search/tree/search_tree_io.h"
 #include "core/search/tree/steer.h"
 #include "core/store/workspace.h"
+#include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/rebind.h"
-#include "core/strategy/file/strategy_file.h"
 
 namespace strato::cli {
 namespace {

@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/cluster/read/topology_text.h"
 #include "core/cluster/spec/cluster_spec.h"
 #include "core/io/file.h"
 
@@ -49,7 +48,7 @@ class ClusterReader {
   // The index of what has this name, which the spec's reader has checked to be there.
   template <class Values>
   static std::size_t index_of(const Values& values, const std::string& name) {
-    const auto found = std::ranges::find_if(values, [&](const auto& v) { return v.name == name; });
+    const auto found = std::ranges::find(values, name, &Values::value_type::name);
     CHECK(found != values.end(), name + " was not checked");
     return static_cast<std::size_t>(found - values.begin());
   }
@@ -179,10 +178,8 @@ double ClusterPrice::total() const {
 }
 
 std::optional<ClusterPrice> price_of(const Cluster& cluster) {
-  const ClusterSpec spec =
-      read_spec(JsonView::parse(cluster.json(), cluster.name()), GpuCatalogue());
   ClusterPrice price;
-  for (const MachineSpec& machine : spec.machines) {
+  for (const MachineSpec& machine : spec_of(cluster).machines) {
     if (!machine.price_per_hour) return std::nullopt;
     price.per_hour.insert(price.per_hour.end(), static_cast<std::size_t>(machine.count),
                           *machine.price_per_hour);

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
-#include "core/cluster/read/discovered_machine.h"
+#include "core/cluster/spec/cluster_spec.h"
 
 namespace strato {
 namespace {
@@ -56,37 +55,6 @@ LinkSpec measured(const MeanLink& mean, const std::string& kind, double elsewher
   return {kind, mean.gbps(), std::max(0.0, mean.latency_us() - elsewhere_us), mean.note()};
 }
 
-class LinkWriter {
- public:
-  LinkWriter(ClusterSpec& spec, const Cluster& cluster) : spec_(spec), cluster_(cluster) {
-    for (MachineSpec& machine : spec_.machines)
-      for (std::int64_t i = 0; i < machine.count; ++i) machines_.push_back(&machine);
-  }
-
-  // A transfer goes through two ports: each has half of its latency.
-  void inside(MachineId id, const MeanLink& mean) {
-    MachineSpec& machine = *machines_[id.index()];
-    if (machine.count > 1 || !machine.fabric) return;
-    machine.fabric = measured(mean, machine.fabric->kind, 0);
-    machine.fabric->latency_us /= 2;
-  }
-
-  void between(MachineId a, MachineId b, const MeanLink& mean) {
-    const std::string from = cluster_.machines()[a].name, to = cluster_.machines()[b].name;
-    const double elsewhere =
-        host_latency(*machines_[a.index()]) + host_latency(*machines_[b.index()]);
-    std::erase_if(spec_.links, [&](const PairSpec& pair) {
-      return std::minmax(pair.from, pair.to) == std::minmax(from, to);
-    });
-    spec_.links.push_back({from, to, measured(mean, "measured", elsewhere)});
-  }
-
- private:
-  ClusterSpec& spec_;
-  const Cluster& cluster_;
-  std::vector<MachineSpec*> machines_;  // by MachineId
-};
-
 }  // namespace
 
 std::string discovered_cluster(const std::vector<MachineReport>& reports, const DiscoveryText& text,
@@ -97,13 +65,7 @@ std::string discovered_cluster(const std::vector<MachineReport>& reports, const 
   spec.name = text.name;
   spec.source = text.source;
   spec.note = kUnits;
-  DiscoveredTypes types(catalogue);
-  std::set<std::string> taken;
-  for (const MachineReport& report : reports) {
-    spec.machines.push_back(
-        discovered_machine(report, machine_name_of(report.host, taken), text, types));
-  }
-  spec.gpus = types.types();
+  for (const MachineReport& report : reports) add_machine(report, text, catalogue, spec);
   spec.network = NetworkSpec{1, {}, "latency of the switch assumed, its bandwidth taken as enough"};
   const std::string json = json_text(spec_to_json(spec), 2);
   parse_cluster(json, "the discovered cluster", catalogue);  // its limits hold here, too
@@ -115,12 +77,24 @@ std::string with_measured_links(std::string_view cluster_json, const std::string
                                 const GpuCatalogue& catalogue) {
   ClusterSpec spec = read_spec(JsonView::parse(cluster_json, file), catalogue);
   const Cluster cluster = parse_cluster(cluster_json, file, catalogue);
-  LinkWriter writer(spec, cluster);
-  for (const auto& [pair, mean] : means_of(cluster, links))
-    if (pair.first == pair.second)
-      writer.inside(pair.first, mean);
-    else
-      writer.between(pair.first, pair.second, mean);
+  std::vector<MachineSpec*> machines;  // by MachineId
+  for (MachineSpec& machine : spec.machines)
+    machines.insert(machines.end(), static_cast<std::size_t>(machine.count), &machine);
+  for (const auto& [pair, mean] : means_of(cluster, links)) {
+    MachineSpec &a = *machines[pair.first.index()], &b = *machines[pair.second.index()];
+    if (pair.first != pair.second) {
+      const std::string& from = cluster.machines()[pair.first].name;
+      const std::string& to = cluster.machines()[pair.second].name;
+      std::erase_if(spec.links, [&](const PairSpec& link) {
+        return std::minmax(link.from, link.to) == std::minmax(from, to);
+      });
+      const double elsewhere = host_latency(a) + host_latency(b);
+      spec.links.push_back({from, to, measured(mean, "measured", elsewhere)});
+    } else if (a.count == 1 && a.fabric) {
+      a.fabric = measured(mean, a.fabric->kind, 0);
+      a.fabric->latency_us /= 2;  // a transfer goes through two ports, each has half of it
+    }
+  }
   return json_text(spec_to_json(spec), 2) + "\n";
 }
 

@@ -16,13 +16,14 @@
 
 namespace strato {
 
-// A measured link gives what one transfer reaches in one direction, between two machines or inside
-// one.
+// What one transfer reaches in one direction, between two machines or inside one.
 struct MeasuredLink {
   std::string from, to;  // devices of the file: "n1:0"
   double bandwidth = 0;  // bytes per second
   Nanos latency;
 };
+
+struct ClusterSpec;
 
 struct DiscoveryText {
   std::string name = "Discovered cluster";
@@ -37,6 +38,11 @@ struct DiscoveryText {
 // Throws InputError for no report, and for more devices than a cluster may have.
 std::string discovered_cluster(const std::vector<MachineReport>& reports, const DiscoveryText& text,
                                const GpuCatalogue& catalogue);
+
+// Appends one machine, under a name that no other one has, and the types that its GPUs and CPUs
+// need and `spec` does not have yet. A part of discovered_cluster().
+void add_machine(const MachineReport& report, const DiscoveryText& text,
+                 const GpuCatalogue& catalogue, ClusterSpec& spec);
 
 // The same file with the figures of its links as they were measured, the mean over the pairs of
 // devices: inside a machine those of its fabric, and of each pair of machines a link of its own.

@@ -8,7 +8,7 @@ namespace strato {
 namespace {
 
 constexpr const char* kReportFormat = "stratoscope-machine";
-constexpr std::size_t kMostGpus = 256, kMostInterfaces = 256;
+constexpr std::size_t kMostEntries = 256;  // GPUs, and interfaces
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
 Json gpu_report_json(const GpuReport& gpu) {
@@ -48,19 +48,16 @@ GpuReport gpu_report_from(const JsonView& view) {
   return gpu;
 }
 
-template <class T, class Read>
-std::vector<T> list_from(const JsonView& view, std::size_t most, Read read) {
-  const std::vector<JsonView> items = view.items();
-  if (items.size() > most)
-    view.fail(fmt::format("has {} entries", items.size()), "no machine has so many");
-  std::vector<T> result;
-  for (const JsonView& item : items) result.push_back(read(item));
-  return result;
-}
-
 InterfaceReport interface_from(const JsonView& view) {
   return {view.at("name").string(), view.at("infiniband").boolean(),
           view.at("Mbps").number(0, 1e9)};
+}
+
+std::vector<JsonView> entries_of(const JsonView& view) {
+  std::vector<JsonView> entries = view.items();
+  if (entries.size() > kMostEntries)
+    view.fail(fmt::format("has {} entries", entries.size()), "no machine has so many");
+  return entries;
 }
 
 }  // namespace
@@ -79,10 +76,9 @@ std::string to_json(const MachineReport& report) {
   Json& gpus = json["gpus"] = Json::array();
   for (const GpuReport& gpu : report.gpus) gpus.push_back(gpu_report_json(gpu));
   Json& interfaces = json["interfaces"] = Json::array();
-  for (const InterfaceReport& each : report.interfaces) {
+  for (const InterfaceReport& each : report.interfaces)
     interfaces.push_back(
-        Json{{"name", each.name}, {"infiniband", each.infiniband}, {"Mbps", each.mbps}});
-  }
+        {{"name", each.name}, {"infiniband", each.infiniband}, {"Mbps", each.mbps}});
   return json_text(json);  // drivers need not say UTF-8
 }
 
@@ -98,9 +94,10 @@ MachineReport parse_machine_report(std::string_view json, const std::string& nam
   report.memory = Bytes(root.at("memory_bytes").integer(0, kMostBytes));
   report.driver = root.at("driver").string();
   report.gpu_problem = root.at("gpu_problem").string();
-  report.gpus = list_from<GpuReport>(root.at("gpus"), kMostGpus, gpu_report_from);
-  report.interfaces =
-      list_from<InterfaceReport>(root.at("interfaces"), kMostInterfaces, interface_from);
+  for (const JsonView& gpu : entries_of(root.at("gpus")))
+    report.gpus.push_back(gpu_report_from(gpu));
+  for (const JsonView& each : entries_of(root.at("interfaces")))
+    report.interfaces.push_back(interface_from(each));
   return report;
 }
 

@@ -3,11 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <set>
-
-#include "core/cluster/spec/gpu_json.h"
 
 namespace strato {
 namespace {
@@ -28,12 +24,12 @@ void expect_object(const JsonView& view, const std::string& example) {
 }
 
 double read_bandwidth(const JsonView& view) {
-  refuse_written_bandwidth(view);
+  refuse_written(Written::Bandwidth, view);
   return positive_between(view, kMinGBps, kMaxGBps);
 }
 
 double read_latency(const JsonView& view) {
-  refuse_written_latency(view);
+  refuse_written(Written::Latency, view);
   return view.number(0, kMaxLatencyUs);
 }
 
@@ -57,13 +53,12 @@ std::optional<LinkSpec> find_link(const JsonView& machine, std::string_view key)
 std::string read_name(const JsonView& view) {
   const std::string name = view.string();
   const bool separator = std::ranges::any_of(name, [](unsigned char c) {
-    return c < ' ' || std::string_view(":>/,").find(static_cast<char>(c)) != std::string::npos;
+    return c < ' ' || kNameSeparators.find(static_cast<char>(c)) != std::string::npos;
   });
   if (name.empty() || name.size() > 64 || separator)
     view.fail("is not a machine's name", "use 1 to 64 characters without : > / and comma");
-  for (const std::string_view taken : {"net", "network", "fabric", "host"})
-    if (name == taken)
-      view.fail(fmt::format("is \"{}\", a link's name", name), "choose another name");
+  if (std::ranges::find(kLinkNames, name) != std::end(kLinkNames))
+    view.fail(fmt::format("is \"{}\", a link's name", name), "choose another name");
   return name;
 }
 
@@ -91,10 +86,10 @@ class SpecReader {
  private:
   void read_types(const JsonView& types) {
     for (const JsonView& entry : types.items()) {
-      GpuType gpu = gpu_from_json(entry);
+      const GpuType gpu = gpu_from_json(entry);
       if (find_as_written(inline_types_.gpus(), gpu.name) != nullptr)
         entry.fail(fmt::format("repeats the name \"{}\"", gpu.name), "name each GPU type once");
-      inline_types_.add(std::move(gpu));
+      inline_types_.add(gpu);
     }
   }
 
@@ -154,10 +149,9 @@ class SpecReader {
     }
     if (devices == 0) gpus.fail("has no device", "give at least one GPU");
     devices_ += devices * machine.count;
-    if (devices_ > kMaxDevices) {
+    if (devices_ > kMaxDevices)
       view.fail(fmt::format("makes {} devices in all", devices_),
                 fmt::format("a cluster has at most {}", kMaxDevices));
-    }
     machine.fabric = find_link(view, "fabric");
     machine.host_link = find_link(view, "host_link");
     machine.nic = find_link(view, "nic");
@@ -195,10 +189,9 @@ class SpecReader {
 
   std::string machine_name(const JsonView& view) const {
     std::string name = view.string();
-    if (!machines_.contains(name)) {
+    if (!machines_.contains(name))
       view.fail(fmt::format("\"{}\" is not a machine", name.substr(0, 64)),
                 fmt::format("machines: {}", fmt::join(machines_, ", ")));
-    }
     return name;
   }
 
@@ -213,10 +206,9 @@ class SpecReader {
       PairSpec pair{machine_name(ends[0]), machine_name(ends[1]), read_link(entry)};
       if (pair.from == pair.to)
         between.fail(fmt::format("joins \"{}\" with itself", pair.from), "name two machines");
-      if (!pairs_.insert(std::minmax(pair.from, pair.to)).second) {
+      if (!pairs_.insert(std::minmax(pair.from, pair.to)).second)
         between.fail(fmt::format("joins \"{}\" and \"{}\" again", pair.from, pair.to),
                      "give each pair once");
-      }
       spec_.links.push_back(std::move(pair));
     }
   }
@@ -225,10 +217,9 @@ class SpecReader {
   void check_connected() const {
     const std::size_t all_pairs = machines_.size() * (machines_.size() - 1) / 2;
     if (pairs_.size() == all_pairs) return;
-    if (!spec_.network) {
+    if (!spec_.network)
       root_.fail("has several machines and no \"network\"",
                  "add \"network\": {\"latency_us\": 1}, or a link between each pair in \"links\"");
-    }
     const std::vector<JsonView> entries = root_.at("machines").items();
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const MachineSpec& machine = spec_.machines[i];
@@ -286,6 +277,10 @@ std::vector<std::string> MachineSpec::names() const {
 
 ClusterSpec read_spec(const JsonView& root, const GpuCatalogue& catalogue) {
   return SpecReader(root, catalogue).read();
+}
+
+ClusterSpec spec_of(const Cluster& cluster) {
+  return read_spec(JsonView::parse(cluster.json(), cluster.name()), GpuCatalogue());
 }
 
 Json spec_to_json(const ClusterSpec& spec) {

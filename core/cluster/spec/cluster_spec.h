@@ -1,10 +1,9 @@
-// A cluster file as read and checked, before machines are multiplied and links are laid. Private to
-// this folder.
+// A cluster file as read and checked, before machines are multiplied and links are laid.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/cluster/spec/gpu_catalogue.h"
@@ -12,6 +11,10 @@
 #include "core/io/json.h"
 
 namespace strato {
+
+// A machine's name has none of these characters, and is not the end of one of its own links.
+inline constexpr std::string_view kNameSeparators = ":>/,";
+inline constexpr std::string_view kLinkNames[] = {"net", "network", "fabric", "host"};
 
 struct LinkSpec {
   std::string kind;  // for people only
@@ -26,6 +29,7 @@ struct LinkSpec {
 struct GpuCount {
   std::string type;  // a name in ClusterSpec::gpus
   std::int64_t count = 1;
+  friend bool operator==(const GpuCount&, const GpuCount&) = default;
 };
 
 struct MachineSpec {
@@ -36,8 +40,8 @@ struct MachineSpec {
   std::string note = {};
   std::optional<double> price_per_hour = {};  // of one machine; all machines have one, or none has
 
-  std::vector<std::string> names()
-      const;  // "v100", or "v100-0", "v100-1", ... when there are several
+  // "v100", or "v100-0", "v100-1", ... when there are several
+  std::vector<std::string> names() const;
 };
 
 struct NetworkSpec {
@@ -61,6 +65,21 @@ struct ClusterSpec {
 
 // Throws InputError for everything that can be wrong with a cluster file.
 ClusterSpec read_spec(const JsonView& root, const GpuCatalogue& catalogue);
+ClusterSpec spec_of(const Cluster& cluster);  // that it was made from
 Json spec_to_json(const ClusterSpec& spec);
+
+// An entry of the catalogue, or of a cluster's gpu_types.
+GpuType gpu_from_json(const JsonView& view);
+Json gpu_to_json(const GpuType& gpu);
+
+// Quantities that people write with a unit where a file has a number: "100Gbps", "25 GB/s", "5us",
+// "80GB". The reader does not take them, but tells the number: of 10^9 bytes per second, of
+// microseconds, and of bytes ("80GB" of a GPU are 80 x 2^30).
+enum class Written : std::uint8_t { Bandwidth, Latency, Memory };
+// Throws InputError that tells the number to write, when `view` is a text with such a unit.
+void refuse_written(Written quantity, const JsonView& view);
+
+// A number from `low` to `high`, above zero.
+double positive_between(const JsonView& view, double low, double high);
 
 }  // namespace strato

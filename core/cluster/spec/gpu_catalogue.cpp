@@ -5,23 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <numeric>
+#include <ranges>
 
-#include "core/cluster/spec/gpu_json.h"
+#include "core/cluster/spec/cluster_spec.h"
 #include "core/io/file.h"
 
 namespace strato {
 namespace {
-
-// Lower case, letters and digits only: people differ in hyphens and spaces.
-std::string plain(std::string_view name) {
-  std::string result;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte)) result += static_cast<char>(std::tolower(byte));
-  }
-  return result;
-}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -35,12 +27,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return row.back();
-}
-
-std::size_t distance(const std::string& wanted, std::string_view candidate) {
-  const std::string name = plain(candidate);
-  if (!wanted.empty() && name.find(wanted) != std::string::npos) return 0;
-  return edit_distance(wanted, name);
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -57,6 +43,17 @@ std::vector<std::string> words_of(std::string_view name) {
     last = kind;
   }
   return words;
+}
+
+// Lower case, letters and digits only: people differ in hyphens and spaces.
+std::string plain(std::string_view name) {
+  return fmt::format("{}", fmt::join(words_of(name), ""));
+}
+
+std::size_t distance(const std::string& wanted, std::string_view candidate) {
+  const std::string name = plain(candidate);
+  if (!wanted.empty() && name.find(wanted) != std::string::npos) return 0;
+  return edit_distance(wanted, name);
 }
 
 // "Quadro" and "Radeon" tell GPUs apart.
@@ -132,17 +129,14 @@ const GpuType* GpuCatalogue::find(std::string_view name) const {
 
 std::vector<std::string> GpuCatalogue::nearest(std::string_view name) const {
   const std::string wanted = plain(name.substr(0, 64));
-  std::vector<std::pair<std::size_t, std::size_t>> ranked;  // (distance, index)
-  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+  std::multimap<std::size_t, std::string> ranked;  // by distance
+  for (const GpuType& gpu : gpus_) {
     std::size_t best = std::string::npos;
-    for (const std::string_view own : names_of(gpus_[i]))
-      best = std::min(best, distance(wanted, own));
-    ranked.emplace_back(best, i);
+    for (const std::string_view own : names_of(gpu)) best = std::min(best, distance(wanted, own));
+    ranked.emplace(best, gpu.name);
   }
-  std::ranges::sort(ranked);
-  ranked.resize(std::min<std::size_t>(ranked.size(), 3));
   std::vector<std::string> names;
-  for (const auto& [rank, index] : ranked) names.push_back(gpus_[index].name);
+  for (const auto& [rank, near] : std::views::take(ranked, 3)) names.push_back(near);
   return names;
 }
 

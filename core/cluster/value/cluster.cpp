@@ -1,5 +1,7 @@
 #include "core/cluster/value/cluster.h"
 
+#include <algorithm>
+
 namespace strato {
 namespace {
 
@@ -8,9 +10,8 @@ constexpr std::array<std::string_view, kPrecisions> kPrecisionNames = {
 
 template <class Key, class T>
 Key find_by_name(const IdVector<Key, T>& values, std::string_view name) {
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[Key(i)].name == name) return Key(i);
-  return Key();
+  const auto found = std::ranges::find(values, name, &T::name);
+  return found == values.end() ? Key() : Key(static_cast<std::size_t>(found - values.begin()));
 }
 
 }  // namespace
@@ -30,6 +31,14 @@ DeviceId Cluster::find_device(std::string_view name) const { return find_by_name
 
 DeviceGroupId Cluster::find_group(std::string_view name) const {
   return find_by_name(groups_, name);
+}
+
+std::vector<DeviceId> Cluster::devices_named(std::string_view name) const {
+  if (const DeviceGroupId group = find_group(name); group.valid()) return groups_[group].devices;
+  if (const DeviceId device = find_device(name); device.valid()) return {device};
+  std::vector<DeviceId> all;
+  for (std::size_t i = 0; name == "all" && i < device_count(); ++i) all.emplace_back(i);
+  return all;
 }
 
 }  // namespace strato

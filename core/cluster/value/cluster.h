@@ -94,6 +94,8 @@ class Cluster {
   double bandwidth(DeviceGroupId a, DeviceGroupId b) const;
   DeviceId find_device(std::string_view name) const;      // invalid id when there is none
   DeviceGroupId find_group(std::string_view name) const;  // invalid id when there is none
+  // Those of the device group of this name, the device, or, for "all", every one; else none.
+  std::vector<DeviceId> devices_named(std::string_view name) const;
 
   // The description it was read from, normalised, with the GPU types in use written out: it can be
   // parsed again without a catalogue and gives an equal cluster.

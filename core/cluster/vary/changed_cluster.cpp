@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <set>
 
 #include "core/base/error.h"
@@ -14,10 +15,6 @@ namespace strato {
 namespace {
 
 constexpr double kMostFactor = 1024;
-
-ClusterSpec spec_of(const Cluster& cluster) {
-  return read_spec(JsonView::parse(cluster.json(), cluster.name()), GpuCatalogue());
-}
 
 std::shared_ptr<const Cluster> parsed(const ClusterSpec& spec) {
   return std::make_shared<const Cluster>(
@@ -43,11 +40,7 @@ bool same_link(const std::optional<LinkSpec>& a, const std::optional<LinkSpec>& 
 }
 
 bool alike(const MachineSpec& a, const MachineSpec& b) {
-  const auto same_gpus = [](const GpuCount& x, const GpuCount& y) {
-    return x.type == y.type && x.count == y.count;
-  };
-  return std::equal(a.gpus.begin(), a.gpus.end(), b.gpus.begin(), b.gpus.end(), same_gpus) &&
-         same_link(a.fabric, b.fabric) && same_link(a.host_link, b.host_link) &&
+  return a.gpus == b.gpus && same_link(a.fabric, b.fabric) && same_link(a.host_link, b.host_link) &&
          same_link(a.nic, b.nic);
 }
 
@@ -55,16 +48,13 @@ bool alike(const MachineSpec& a, const MachineSpec& b) {
 std::string common_name(const std::vector<std::string>& names) {
   if (names.size() == 1) return names[0];
   std::string common = names[0];
-  for (const std::string& name : names) {
-    const auto end = std::mismatch(common.begin(), common.end(), name.begin(), name.end()).first;
-    common.erase(end, common.end());
-  }
+  for (const std::string& name : names)
+    common.erase(std::ranges::mismatch(common, name).in1, common.end());
   const auto is_inside = [&](std::size_t at) {  // of a character
     return at < names[0].size() && (static_cast<unsigned char>(names[0][at]) & 0xC0U) == 0x80U;
   };
   while (!common.empty() && is_inside(common.size())) common.pop_back();
-  while (!common.empty() && (common.back() == '-' || common.back() == '_' || common.back() == '.'))
-    common.pop_back();
+  common.resize(common.find_last_not_of("-_.") + 1);
   return common.empty() ? names[0] : common;
 }
 
@@ -105,26 +95,18 @@ void check_factor(const Cluster& cluster, const char* what, double factor) {
 class Changer {
  public:
   Changer(const Cluster& cluster, const ClusterChange& change)
-      : cluster_(cluster),
-        change_(change),
-        spec_(spec_of(cluster)),
-        machines_(single_machines(spec_)),
-        kinds_(kinds_of(machines_)),
-        times_(machines_.size(), 1) {}
+      : cluster_(cluster), change_(change), times_(machines_.size(), 1) {}
 
   ChangedCluster make() {
     check();
     for (const MachineKind& kind : kinds_) resize(kind);
     replace_gpus();
     lay_out();
-    list_gpus();
+    forget_unused_gpus();
     scale();
-    ChangedCluster result;
-    result.cluster = std::make_shared<const Cluster>(
+    auto now = std::make_shared<const Cluster>(
         parse_cluster(spec_to_json(spec_).dump(), cluster_.name() + ", changed", GpuCatalogue()));
-    result.instead = instead(*result.cluster);
-    result.like = like(*result.cluster);
-    return result;
+    return {now, instead(*now), like(*now)};
   }
 
  private:
@@ -145,10 +127,9 @@ class Changer {
   const MachineKind& kind_named(const std::string& name) const {
     const auto known = std::ranges::find(kinds_, name, &MachineKind::name);
     if (known != kinds_.end()) return *known;
-    std::vector<std::string> names;
-    for (const MachineKind& kind : kinds_) names.push_back(kind.name);
+    const auto names = std::views::transform(kinds_, &MachineKind::name);
     throw InputError(cluster_.name(), "machines", fmt::format("\"{}\" is no kind of them", name),
-                     fmt::format("kinds: {}", fmt::join(names, ", ")));
+                     fmt::format("kinds: {}", fmt::join(names.begin(), names.end(), ", ")));
   }
 
   // The cluster's own first: a catalogue may know another GPU by that name.
@@ -168,23 +149,22 @@ class Changer {
         spec_.gpus.push_back(gpu);
       for (const MachineId id : kind_named(name).machines) {
         std::vector<GpuCount>& gpus = machines_[id.index()].gpus;
+        if (gpus.size() == 1 && gpus[0].type == gpu.name) continue;
         std::int64_t count = 0;
         for (const GpuCount& each : gpus) count += each.count;
-        if (gpus.size() == 1 && gpus[0].type == gpu.name) continue;
         gpus = {{gpu.name, count}};
         for (MachineSpec& machine : machines_) machine.price_per_hour.reset();
       }
     }
   }
 
-  // Those in use, in order of first use, as the reader has it.
-  void list_gpus() {
-    std::vector<GpuType> used;
-    for (const MachineSpec& machine : spec_.machines)
-      for (const GpuCount& each : machine.gpus)
-        if (std::ranges::find(used, each.type, &GpuType::name) == used.end())
-          used.push_back(*std::ranges::find(spec_.gpus, each.type, &GpuType::name));
-    spec_.gpus = std::move(used);
+  // The reader has those in use in the order of their first use.
+  void forget_unused_gpus() {
+    std::erase_if(spec_.gpus, [&](const GpuType& gpu) {
+      return std::ranges::none_of(spec_.machines, [&](const MachineSpec& machine) {
+        return std::ranges::find(machine.gpus, gpu.name, &GpuCount::type) != machine.gpus.end();
+      });
+    });
   }
 
   void resize(const MachineKind& kind) {
@@ -214,12 +194,11 @@ class Changer {
         }
     if (spec_.machines.empty())
       throw InputError(cluster_.name(), "machines", "none is left", "leave at least one");
-    std::erase_if(spec_.links, [&](const PairSpec& pair) {
-      const auto gone = [&](const std::string& name) {
-        return std::ranges::find(spec_.machines, name, &MachineSpec::name) == spec_.machines.end();
-      };
-      return gone(pair.from) || gone(pair.to);
-    });
+    const auto gone = [&](const std::string& name) {
+      return std::ranges::find(spec_.machines, name, &MachineSpec::name) == spec_.machines.end();
+    };
+    std::erase_if(spec_.links,
+                  [&](const PairSpec& pair) { return gone(pair.from) || gone(pair.to); });
   }
 
   void scale(LinkSpec& link, double bandwidth) const {
@@ -278,9 +257,9 @@ class Changer {
 
   const Cluster& cluster_;
   const ClusterChange& change_;
-  ClusterSpec spec_;
-  std::vector<MachineSpec> machines_;  // as it was, by MachineId
-  std::vector<MachineKind> kinds_;
+  ClusterSpec spec_ = spec_of(cluster_);
+  std::vector<MachineSpec> machines_ = single_machines(spec_);  // as it was, by MachineId
+  std::vector<MachineKind> kinds_ = kinds_of(machines_);
   std::vector<std::size_t> times_;  // by MachineId as it was: it is there so often, 0: it goes
   std::vector<MachineId> from_;     // by MachineId now
 };

@@ -13,8 +13,7 @@ namespace strato {
 
 // Machines with equal GPUs and links; in the order of their first machine.
 struct MachineKind {
-  // The name is what the machines' names have in common, "1080ti" of "1080ti-0" to "1080ti-3";
-  // unique.
+  // Unique; what the machines' names have in common, "1080ti" of "1080ti-0" to "1080ti-3".
   std::string name;
   std::vector<MachineId> machines;
 };

@@ -11,6 +11,8 @@ namespace strato {
 namespace {
 
 constexpr double kBitsPerByte = 8;
+// Of a machine's fabric and of its network card, in 10^9 bits per second, drawn as whole numbers.
+constexpr int kLeastIntra = 64, kMostIntra = 160, kLeastInter = 20, kMostInter = 50;
 
 int between(Random& random, int least, int most) {
   return least + static_cast<int>(random.below(static_cast<std::uint64_t>(most - least + 1)));
@@ -30,8 +32,6 @@ void check_range(const char* what, int least, int most) {
 void check(const RandomClusterOptions& options) {
   check_range("machines", options.least_machines, options.most_machines);
   check_range("GPUs a machine", options.least_gpus, options.most_gpus);
-  check_range("bandwidth inside a machine", options.least_intra_gbps, options.most_intra_gbps);
-  check_range("bandwidth between machines", options.least_inter_gbps, options.most_inter_gbps);
   if (options.gpus.empty())
     throw InputError("", "random cluster", "there is no GPU to choose from", "name at least one");
 }
@@ -40,8 +40,8 @@ void check(const RandomClusterOptions& options) {
 Json random_machine(Random& random, const RandomClusterOptions& options, int index) {
   const int count = between(random, options.least_gpus, options.most_gpus);
   const std::string& gpu = options.gpus[random.below(options.gpus.size())];
-  const int intra = between(random, options.least_intra_gbps, options.most_intra_gbps);
-  const int inter = between(random, options.least_inter_gbps, options.most_inter_gbps);
+  const int intra = between(random, kLeastIntra, kMostIntra);
+  const int inter = between(random, kLeastInter, kMostInter);
   return {{"name", fmt::format("machine-{}", index)},
           {"gpus", Json::array({{{"type", gpu}, {"count", count}}})},
           {"fabric", link(intra, 4)},

@@ -15,10 +15,6 @@ struct RandomClusterOptions {
   std::vector<std::string> gpus = {"V100-SXM2-32GB", "GTX-1080-Ti", "P100-PCIe-16GB"};
   int least_machines = 1, most_machines = 6;
   int least_gpus = 1, most_gpus = 8;  // of a machine
-  // Bandwidths of a machine's fabric and of its network card, in 10^9 bits per second, are drawn as
-  // whole numbers.
-  int least_intra_gbps = 64, most_intra_gbps = 160;
-  int least_inter_gbps = 20, most_inter_gbps = 50;
 };
 
 // The same seed and options give the same cluster on every machine. It is read from a cluster

@@ -46,8 +46,7 @@ Precision matrix_precision(DataType type) {
   }
 }
 
-// Returns the type that an op computes in: that of its first floating-point output, or input where
-// it has none.
+// The type that an op computes in: of its first floating-point output, else of such an input.
 DataType computing_type(const Graph& graph, const Op& op) {
   for (const std::vector<TensorId>* tensors : {&op.outputs, &op.inputs})
     for (const TensorId id : *tensors)
@@ -117,8 +116,7 @@ double launch_seconds(const Calibration& calibration, const GpuType& gpu) {
 
 // The roofline of one op on one GPU in nanoseconds: the greatest of compute and memory time, each a
 // fixed part (launch and ramp) and a part linear in the number of samples, and the time that the
-// framework needs to start its kernels. All factors are found once, because a search asks millions
-// of times.
+// framework needs to start its kernels. Factors are found once: a search asks millions of times.
 struct Roofline {
   double least = 0;
   double compute_fixed = 0, compute_per_sample = 0;
@@ -256,17 +254,12 @@ class AnalyticCostModel final : public CostModel {
 
 }  // namespace
 
-std::shared_ptr<const CostModel> make_calibrated_cost_model(
+std::shared_ptr<const CostModel> make_analytic_cost_model(
     std::shared_ptr<const Graph> graph, std::shared_ptr<const Cluster> cluster,
     std::shared_ptr<const Calibration> calibration) {
+  if (!calibration) calibration = std::make_shared<const Calibration>(Calibration::standard());
   return std::make_shared<AnalyticCostModel>(std::move(graph), std::move(cluster),
                                              std::move(calibration));
-}
-
-std::shared_ptr<const CostModel> make_analytic_cost_model(std::shared_ptr<const Graph> graph,
-                                                          std::shared_ptr<const Cluster> cluster) {
-  return make_calibrated_cost_model(std::move(graph), std::move(cluster),
-                                    std::make_shared<Calibration>(Calibration::standard()));
 }
 
 }  // namespace strato

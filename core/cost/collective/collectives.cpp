@@ -87,11 +87,8 @@ CollectiveCost Collectives::cost(Collective kind, std::span<const DeviceId> devi
                                  double scale) const {
   const std::uint64_t hash = hash_of(kind, devices);
   if (const Entry* entry = find(hash, kind, devices)) return cheapest(entry->plans, bytes, scale);
-  auto entry = std::make_unique<Entry>();
-  entry->hash = hash;
-  entry->kind = kind;
-  entry->devices.assign(devices.begin(), devices.end());
-  entry->plans = collective_plans(*cluster_, kind, devices);
+  auto entry = std::make_unique<Entry>(Entry{
+      hash, kind, {devices.begin(), devices.end()}, collective_plans(*cluster_, kind, devices)});
   if (kept_bytes_ >= kMostBytes) return cheapest(entry->plans, bytes, scale);
   return cheapest(keep(std::move(entry))->plans, bytes, scale);
 }

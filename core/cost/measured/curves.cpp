@@ -13,7 +13,7 @@ constexpr std::size_t kMostPlaces = 64;  // for knots: with more sizes, evenly m
 constexpr double kNoise = 0.01;
 
 struct Point {
-  double size, time;
+  double size, time, weight = 1;  // size: bytes or samples
 };
 
 using Knots = std::vector<std::size_t>;  // indices of points, ascending, first and last among them
@@ -24,73 +24,57 @@ double height(const Point& a, const Point& b, double size) {
 
 double squared(double value) { return value * value; }
 
-// Dynamic programming over the places of knots.
-class KnotSearch {
- public:
-  explicit KnotSearch(const std::vector<Point>& points) : points_(points) {
-    const std::size_t count = std::min(points.size(), kMostPlaces);
-    for (std::size_t i = 0; i < count; ++i)
-      places_.push_back(i * (points.size() - 1) / (count - 1));
-    chords_.resize(count * count);
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t j = i + 1; j < count; ++j) chords_[i * count + j] = chord_error(i, j);
+std::vector<LinePiece> pieces_between(std::span<const Point> points) {
+  std::vector<LinePiece> pieces;
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    const Point &a = points[i], &b = points[i + 1];
+    pieces.push_back({a.size, b.size, a.time, (b.time - a.time) / (b.size - a.size)});
   }
+  return pieces;
+}
 
-  // The best knots for 1, 2, ... pieces.
-  std::vector<Knots> run() {
-    const std::size_t count = places_.size(), most = std::min(kMostPieces, count - 1);
-    least_.assign(most, std::vector<double>(count, kEndless));
-    before_.assign(most, std::vector<std::size_t>(count, 0));
-    std::vector<Knots> result;
-    for (std::size_t pieces = 0; pieces < most; ++pieces) {
-      for (std::size_t last = pieces + 1; last < count; ++last) extend(pieces, last);
-      result.push_back(knots_of(pieces));
+// Of the chord between two points at the points between them.
+double chord_error(const std::vector<Point>& points, std::size_t from, std::size_t to) {
+  double sum = 0;
+  for (std::size_t i = from + 1; i < to; ++i)
+    sum += squared(height(points[from], points[to], points[i].size) / points[i].time - 1);
+  return sum;
+}
+
+// The best knots for 1, 2, ... pieces: dynamic programming over the places of knots.
+std::vector<Knots> best_knots(const std::vector<Point>& points) {
+  struct Way {  // from the first place to another one
+    double error = kEndless;
+    Knots knots;
+  };
+  const std::size_t count = std::min(points.size(), kMostPlaces);
+  Knots places;
+  for (std::size_t i = 0; i < count; ++i) places.push_back(i * (points.size() - 1) / (count - 1));
+  std::vector<double> chords(count * count);
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = i + 1; j < count; ++j)
+      chords[i * count + j] = chord_error(points, places[i], places[j]);
+  std::vector<Way> ways(count);  // the best by their last place
+  for (std::size_t last = 1; last < count; ++last) ways[last] = {chords[last], {0, places[last]}};
+  std::vector<Knots> result = {ways.back().knots};
+  for (std::size_t pieces = 2; pieces <= std::min(kMostPieces, count - 1); ++pieces) {
+    std::vector<Way> longer(count);
+    for (std::size_t last = pieces; last < count; ++last) {
+      std::size_t before = 0;
+      for (std::size_t knot = pieces - 1; knot < last; ++knot) {
+        const double error = ways[knot].error + chords[knot * count + last];
+        if (error >= longer[last].error) continue;
+        longer[last].error = error;
+        before = knot;
+      }
+      longer[last].knots = ways[before].knots;
+      longer[last].knots.push_back(places[last]);
     }
-    return result;
+    ways = std::move(longer);
+    result.push_back(ways.back().knots);
   }
-
- private:
-  double chord_error(std::size_t from, std::size_t to) const {
-    const Point &a = points_[places_[from]], &b = points_[places_[to]];
-    double sum = 0;
-    for (std::size_t i = places_[from] + 1; i < places_[to]; ++i)
-      sum += squared(height(a, b, points_[i].size) / points_[i].time - 1);
-    return sum;
-  }
-
-  // The best way to place `last` with that many knots between it and the first.
-  void extend(std::size_t inner, std::size_t last) {
-    const std::size_t count = places_.size();
-    if (inner == 0) {
-      least_[0][last] = chords_[last];
-      return;
-    }
-    for (std::size_t knot = inner; knot < last; ++knot) {
-      const double sum = least_[inner - 1][knot] + chords_[knot * count + last];
-      if (sum >= least_[inner][last]) continue;
-      least_[inner][last] = sum;
-      before_[inner][last] = knot;
-    }
-  }
-
-  Knots knots_of(std::size_t inner) const {
-    std::size_t place = places_.size() - 1;
-    Knots knots = {places_[place]};
-    for (; inner > 0; --inner) {
-      place = before_[inner][place];
-      knots.push_back(places_[place]);
-    }
-    knots.push_back(0);
-    std::reverse(knots.begin(), knots.end());
-    return knots;
-  }
-
-  const std::vector<Point>& points_;
-  std::vector<std::size_t> places_;         // points that may be knots
-  std::vector<double> chords_;              // by place and place
-  std::vector<std::vector<double>> least_;  // by knots between, and last place
-  std::vector<std::vector<std::size_t>> before_;
-};
+  return result;
+}
 
 // Heights at the knots by least squares: the normal equations of hat functions are tridiagonal.
 std::vector<Point> fitted(const std::vector<Point>& points, const Knots& knots) {
@@ -139,12 +123,8 @@ double squared_error(const std::vector<Point>& points, const std::vector<Point>&
 
 constexpr double kDisturbed = 1.5;
 
-struct Level {
-  double samples, time, weight;
-};
-
-std::vector<Level> undisturbed(std::span<const OpMeasurement> points) {
-  std::vector<Level> levels;
+std::vector<Point> undisturbed(std::span<const OpMeasurement> points) {
+  std::vector<Point> levels;
   double later = kEndless;
   for (std::size_t i = points.size(); i-- > 0;) {
     const auto time = static_cast<double>(points[i].time.value);
@@ -158,13 +138,13 @@ std::vector<Level> undisturbed(std::span<const OpMeasurement> points) {
 }
 
 // Pool-adjacent-violators: the nearest levels that never fall.
-void raise(std::vector<Level>& levels) {
+void raise(std::vector<Point>& levels) {
   struct Block {
     double time, weight;
     std::size_t size;
   };
   std::vector<Block> blocks;
-  for (const Level& level : levels) {
+  for (const Point& level : levels) {
     blocks.push_back({level.time, level.weight, 1});
     while (blocks.size() >= 2 && blocks[blocks.size() - 2].time > blocks.back().time) {
       const Block last = blocks.back();
@@ -181,32 +161,32 @@ void raise(std::vector<Level>& levels) {
 }
 
 // Returns the slope of the least-squares line, each point's error relative to its time.
-double slope_of(std::span<const Level> levels) {
+double slope_of(std::span<const Point> levels) {
   double weight = 0, samples = 0, time = 0;
-  for (const Level& level : levels) {
-    const double w = 1 / (level.time * level.time);
+  for (const Point& level : levels) {
+    const double w = 1 / squared(level.time);
     weight += w;
-    samples += w * level.samples;
+    samples += w * level.size;
     time += w * level.time;
   }
   samples /= weight;
   time /= weight;
   double above = 0, below = 0;
-  for (const Level& level : levels) {
-    const double w = (level.samples - samples) / (level.time * level.time);
+  for (const Point& level : levels) {
+    const double w = (level.size - samples) / squared(level.time);
     above += w * (level.time - time);
-    below += w * (level.samples - samples);
+    below += w * (level.size - samples);
   }
   return below > 0 ? above / below : 0;
 }
 
-double clamped(double slope, const Level& end) {
-  return std::clamp(slope, 0.0, end.time / end.samples);
+double clamped(double slope, const Point& end) {
+  return std::clamp(slope, 0.0, end.time / end.size);
 }
 
-double last_slope(std::span<const Level> levels) {
+double last_slope(std::span<const Point> levels) {
   std::size_t first = levels.size() - 2;
-  while (first > 0 && levels[first - 1].samples * 4 >= levels.back().samples) --first;
+  while (first > 0 && levels[first - 1].size * 4 >= levels.back().size) --first;
   return clamped(slope_of(levels.subspan(first)), levels.back());
 }
 
@@ -217,14 +197,13 @@ SizeCurve::SizeCurve(std::span<const SizedMeasurement> given) {
   first_ = given.front().bytes;
   last_ = given.back().bytes;
   std::vector<Point> points;
-  for (const SizedMeasurement& point : given) {
+  for (const SizedMeasurement& point : given)
     points.push_back(
         {static_cast<double>(point.bytes.value), static_cast<double>(point.time.value)});
-  }
   const auto n = static_cast<double>(points.size());
   double least = kEndless;
   std::vector<Point> best;
-  for (const Knots& knots : KnotSearch(points).run()) {
+  for (const Knots& knots : best_knots(points)) {
     std::vector<Point> line = fitted(points, knots);
     make_sound(line);
     const double sum = squared_error(points, line);
@@ -236,11 +215,8 @@ SizeCurve::SizeCurve(std::span<const SizedMeasurement> given) {
     const double freedom = std::max(n - static_cast<double>(knots.size()), 1.0);
     error_ = std::sqrt(sum / freedom);
   }
-  for (std::size_t i = 0; i + 1 < best.size(); ++i) {
-    const Point &a = best[i], &b = best[i + 1];
-    const double slope = (b.time - a.time) / (b.size - a.size);
-    pieces_.push_back({a.size, i + 2 < best.size() ? b.size : kEndless, a.time, slope});
-  }
+  pieces_ = pieces_between(best);
+  pieces_.back().until = kEndless;
   // Down to zero bytes, but not below zero.
   LinePiece& first = pieces_.front();
   if (first.time < first.slope * first.from)
@@ -249,21 +225,18 @@ SizeCurve::SizeCurve(std::span<const SizedMeasurement> given) {
 
 SampleCurve::SampleCurve(std::span<const OpMeasurement> points) {
   CHECK(!points.empty(), "a curve has a measurement");
-  std::vector<Level> levels = undisturbed(points);
+  std::vector<Point> levels = undisturbed(points);
   raise(levels);
-  const Level& first = levels.front();
-  const Level& last = levels.back();
+  const Point& first = levels.front();
+  const Point& last = levels.back();
   if (levels.size() == 1) {
-    pieces_.push_back({first.samples, kEndless, first.time, 0});
+    pieces_.push_back({first.size, kEndless, first.time, 0});
     return;
   }
-  for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
-    const Level &a = levels[i], &b = levels[i + 1];
-    pieces_.push_back({a.samples, b.samples, a.time, (b.time - a.time) / (b.samples - a.samples)});
-  }
+  pieces_ = pieces_between(levels);
   const double slope = clamped(pieces_.front().slope, first);
-  pieces_.insert(pieces_.begin(), {first.samples, first.samples, first.time, slope});
-  pieces_.push_back({last.samples, kEndless, last.time, last_slope(levels)});
+  pieces_.insert(pieces_.begin(), {first.size, first.size, first.time, slope});
+  pieces_.push_back({last.size, kEndless, last.time, last_slope(levels)});
 }
 
 }  // namespace strato

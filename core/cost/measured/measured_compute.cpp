@@ -49,28 +49,6 @@ double doublings_outside(const MeasuredOp& op, std::int64_t samples) {
   return std::max({0.0, std::log2(at / last), std::log2(first / at)});
 }
 
-// The ops measured on GPUs that the cluster has, under the types' own names.
-Profile on_cluster(const Profile& profile, const Cluster& cluster,
-                   std::vector<std::string>& warnings) {
-  GpuCatalogue catalogue;
-  std::vector<std::string_view> names;
-  for (const GpuType& gpu : cluster.gpu_types()) {
-    catalogue.add(gpu);
-    names.push_back(gpu.name);
-  }
-  std::set<std::string> unknown;
-  Profile result;
-  for (const OpProfile& op : profile.ops)
-    if (const GpuType* gpu = catalogue.find(op.gpu))
-      result.ops.push_back({op.signature, gpu->name, op.measurements});
-    else
-      unknown.insert(op.gpu);
-  for (const std::string& gpu : unknown)
-    warnings.push_back(fmt::format("the profile's op times on {} are not used: the cluster has {}",
-                                   gpu, fmt::join(names, ", ")));
-  return result;
-}
-
 }  // namespace
 
 // The op measurements on the cluster's GPU types, under the types' own names (a profile may use an
@@ -81,17 +59,33 @@ struct BoundProfile {
                std::vector<std::string>& warnings) {
     for (std::size_t i = 0; i < graph.op_count(); ++i)
       if (!graph.op(OpId(i)).view) ops[op_signature(graph, OpId(i))].push_back(OpId(i));
-    Profile bound = on_cluster(profile, cluster, warnings);
-    std::set<std::string> measured_signatures, unknown;
-    for (OpProfile& op : bound.ops) {
-      const auto found = ops.find(op.signature);
+    GpuCatalogue catalogue;
+    std::vector<std::string_view> names;
+    for (const GpuType& gpu : cluster.gpu_types()) {
+      catalogue.add(gpu);
+      names.push_back(gpu.name);
+    }
+    Profile bound;
+    std::set<std::string> unknown_gpus, measured_signatures, unknown;
+    for (const OpProfile& op : profile.ops) {
+      const GpuType* gpu = catalogue.find(op.gpu);
+      if (gpu == nullptr) {
+        unknown_gpus.insert(op.gpu);
+        continue;
+      }
+      bound.ops.push_back({op.signature, gpu->name, op.measurements});
       measured_signatures.insert(op.signature);
+      const auto found = ops.find(op.signature);
       if (found == ops.end())
         unknown.insert(op.signature);
       else if (!follows_batch(graph, found->second.front()))
-        for (OpMeasurement& point : op.measurements) point.samples = 1;
+        for (OpMeasurement& point : bound.ops.back().measurements) point.samples = 1;
     }
     measured = normalised(std::move(bound)).ops;
+    for (const std::string& gpu : unknown_gpus)
+      warnings.push_back(
+          fmt::format("the profile's op times on {} are not used: the cluster has {}", gpu,
+                      fmt::join(names, ", ")));
     unused.assign(unknown.begin(), unknown.end());
     if (!unused.empty())
       warnings.push_back(
@@ -149,7 +143,7 @@ void MeasuredCompute::bind(GpuTypeId gpu, const BoundProfile& profile,
     const OpMeasurement& point = measured.points.back();  // the greatest size is never disturbed
     const double through = nanos(point.time) / analytic(ops.front(), gpu, point.samples);
     for (const OpId op : ops)
-      source(op, gpu) = {measured.curved() ? &measured.curve : nullptr, through, &measured};
+      sources_[at(op, gpu)] = {measured.curved() ? &measured.curve : nullptr, through, &measured};
   }
   if (missing == 0) return;
   warnings.push_back(fmt::format(
@@ -196,21 +190,20 @@ void MeasuredCompute::find_ratios(GpuTypeId gpu, const BoundProfile& profile) {
   }
   for (std::size_t family = 0; family < kOpFamilies; ++family) {
     if (ratios[family].size() < kEnoughRatios) continue;
-    FamilyRatio& result = ratio(static_cast<OpFamily>(family), gpu);
+    FamilyRatio& result = ratios_[at(static_cast<OpFamily>(family), gpu)];
     result.median = median_of(ratios[family]);
     result.count = ratios[family].size();
     for (double& value : ratios[family]) value = std::abs(value / result.median - 1);
     result.spread = 1.4826 * median_of(ratios[family]);
   }
-  for (const auto& [signature, ops] : profile.ops) {
+  for (const auto& [signature, ops] : profile.ops)
     for (const OpId op : ops)
       if (measured(op, gpu) == nullptr)
-        source(op, gpu).scale = ratio(graph_.op(op).family, gpu).median;
-  }
+        sources_[at(op, gpu)].scale = ratios_[at(graph_.op(op).family, gpu)].median;
 }
 
 Estimate MeasuredCompute::explain(OpId op, GpuTypeId gpu, std::int64_t samples) const {
-  const Source& source = sources_[op.index() * types_ + gpu.index()];
+  const Source& source = sources_[at(op, gpu)];
   const std::string& name = cluster_.gpu_types()[gpu].name;
   Estimate result = analytic_->explain_compute(op, gpu, samples);
   if (source.curve != nullptr) {
@@ -227,7 +220,7 @@ Estimate MeasuredCompute::explain(OpId op, GpuTypeId gpu, std::int64_t samples) 
     if (!exact) result.detail = "roofline scaled through one point, " + result.detail;
   } else if (source.scale != 1) {
     const OpFamily family = graph_.op(op).family;
-    const FamilyRatio& ratio = ratios_[static_cast<std::size_t>(family) * types_ + gpu.index()];
+    const FamilyRatio& ratio = ratios_[at(family, gpu)];
     result.error = std::max(ratio.spread, std::min(result.error, 0.1));
     result.detail +=
         fmt::format("; times {}, the median of {} measured {} ops on {}",
@@ -241,9 +234,8 @@ Estimate MeasuredCompute::explain_curve(const MeasuredOp& op, const std::string&
                                         std::int64_t samples) const {
   Estimate result;
   result.source = CostSource::Fit;
-  const auto at = std::find_if(op.points.begin(), op.points.end(), [&](const OpMeasurement& point) {
-    return op.level || point.samples == samples;
-  });
+  const auto at =
+      op.level ? op.points.begin() : std::ranges::find(op.points, samples, &OpMeasurement::samples);
   if (at != op.points.end() && op.curve.keeps(*at)) {
     result.source = CostSource::Profile;
     result.error = noise_of(*at);

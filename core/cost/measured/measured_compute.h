@@ -43,7 +43,7 @@ class MeasuredCompute {
                   std::shared_ptr<const CostModel> analytic, std::vector<std::string>& warnings);
 
   Nanos time(OpId op, GpuTypeId gpu, std::int64_t samples) const {
-    const Source& source = sources_[op.index() * types_ + gpu.index()];
+    const Source& source = sources_[at(op, gpu)];
     if (source.curve != nullptr) return rounded(source.curve->nanos(static_cast<double>(samples)));
     const Nanos analytic = analytic_->compute(op, gpu, samples);
     return source.scale == 1 ? analytic
@@ -53,7 +53,7 @@ class MeasuredCompute {
 
   // Null when there is no measurement.
   const MeasuredOp* measured(OpId op, GpuTypeId gpu) const {
-    return sources_[op.index() * types_ + gpu.index()].measured;
+    return sources_[at(op, gpu)].measured;
   }
   // In the profile, on one of the cluster's GPUs, but not in the graph.
   const std::vector<std::string>& unused() const { return unused_; }
@@ -74,9 +74,9 @@ class MeasuredCompute {
   // A part in 10^12 is rounding noise, not a nanosecond. No cost is longer than the longest time
   // that a profile may have: sums of thousands stay in range.
   static Nanos rounded(double nanos) { return nanos_from(std::min(nanos * (1 - 1e-12), 1e15)); }
-  Source& source(OpId op, GpuTypeId gpu) { return sources_[op.index() * types_ + gpu.index()]; }
-  FamilyRatio& ratio(OpFamily family, GpuTypeId gpu) {
-    return ratios_[static_cast<std::size_t>(family) * types_ + gpu.index()];
+  std::size_t at(OpId op, GpuTypeId gpu) const { return op.index() * types_ + gpu.index(); }
+  std::size_t at(OpFamily family, GpuTypeId gpu) const {
+    return static_cast<std::size_t>(family) * types_ + gpu.index();
   }
   double analytic(OpId op, GpuTypeId gpu, std::int64_t samples) const;
 

@@ -8,10 +8,7 @@
 namespace strato {
 namespace {
 
-struct Line {
-  double intercept = 0, slope = 0;
-  double at(std::int64_t batch) const { return intercept + slope * static_cast<double>(batch); }
-};
+using Line = MemoryModel::Line;
 
 // Weighted by 1 / bytes^2: relative errors. The parts are not negative.
 Line fitted(std::span<const MemoryPoint> points) {
@@ -38,20 +35,12 @@ double relative_error(const Line& line, const MemoryPoint& point) {
   return line.at(point.batch) / static_cast<double>(point.bytes.value) - 1;
 }
 
-double fit_error(const Line& line, std::span<const MemoryPoint> points) {
+// Root mean square over the points, each by the line that `line_without` gives for its index.
+template <class LineWithout>
+double mean_error(std::span<const MemoryPoint> points, const LineWithout& line_without) {
   double sum = 0;
-  for (const MemoryPoint& point : points) sum += std::pow(relative_error(line, point), 2);
-  return std::sqrt(sum / static_cast<double>(points.size()));
-}
-
-double left_out_error(std::span<const MemoryPoint> points) {
-  if (points.size() < 3) return 0;
-  double sum = 0;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    std::vector<MemoryPoint> others(points.begin(), points.end());
-    others.erase(others.begin() + static_cast<long>(i));
-    sum += std::pow(relative_error(fitted(others), points[i]), 2);
-  }
+  for (std::size_t i = 0; i < points.size(); ++i)
+    sum += std::pow(relative_error(line_without(i), points[i]), 2);
   return std::sqrt(sum / static_cast<double>(points.size()));
 }
 
@@ -66,16 +55,18 @@ std::optional<MemoryModel> MemoryModel::rough(std::span<const MemoryPoint> small
   std::vector<MemoryPoint> points(small.begin(), small.end());
   std::erase_if(points, [](const MemoryPoint& point) { return point.bytes <= Bytes(0); });
   if (points.empty()) return std::nullopt;
-  const auto [least, greatest] = std::minmax_element(
-      points.begin(), points.end(),
-      [](const MemoryPoint& a, const MemoryPoint& b) { return a.batch < b.batch; });
-  if (least->batch == greatest->batch) return std::nullopt;
-  const Line line = fitted(points);
+  const auto [least, greatest] = std::ranges::minmax(points, {}, &MemoryPoint::batch);
+  if (least.batch == greatest.batch) return std::nullopt;
   MemoryModel model;
-  model.intercept_ = line.intercept;
-  model.slope_ = line.slope;
-  model.greatest_small_ = greatest->batch;
-  model.errors_ = {fit_error(line, points), left_out_error(points), 0};
+  model.line_ = fitted(points);
+  model.greatest_small_ = greatest.batch;
+  model.errors_.fit = mean_error(points, [&](std::size_t) { return model.line_; });
+  if (points.size() < 3) return model;
+  model.errors_.left_out = mean_error(points, [&](std::size_t left_out) {
+    std::vector<MemoryPoint> others = points;
+    others.erase(others.begin() + static_cast<long>(left_out));
+    return fitted(others);
+  });
   return model;
 }
 
@@ -84,22 +75,19 @@ MemoryModel MemoryModel::refine(std::span<const MemoryPoint> large) const {
   model.large_.insert(model.large_.end(), large.begin(), large.end());
   std::erase_if(model.large_,
                 [&](const MemoryPoint& point) { return point.batch <= greatest_small_; });
-  std::stable_sort(model.large_.begin(), model.large_.end(),
-                   [](const MemoryPoint& a, const MemoryPoint& b) { return a.batch < b.batch; });
-  const auto same = [](const MemoryPoint& a, const MemoryPoint& b) { return a.batch == b.batch; };
-  model.large_.erase(std::unique(model.large_.begin(), model.large_.end(), same),
-                     model.large_.end());
+  std::ranges::stable_sort(model.large_, {}, &MemoryPoint::batch);
+  const auto same = std::ranges::unique(model.large_, {}, &MemoryPoint::batch);
+  model.large_.erase(same.begin(), same.end());
   for (const MemoryPoint& point : model.large_) {
-    const double off = std::abs(relative_error({intercept_, slope_}, point));
+    const double off = std::abs(relative_error(line_, point));
     model.errors_.rough_at_large = std::max(model.errors_.rough_at_large, off);
   }
   return model;
 }
 
 Bytes MemoryModel::at(std::int64_t batch) const {
-  if (large_.empty() || batch <= greatest_small_)
-    return rounded_up(line(static_cast<double>(batch)));
-  double from = static_cast<double>(greatest_small_), bytes = line(from);
+  if (large_.empty() || batch <= greatest_small_) return rounded_up(line_.at(batch));
+  double from = static_cast<double>(greatest_small_), bytes = line_.at(greatest_small_);
   for (const MemoryPoint& point : large_) {
     const auto to = static_cast<double>(point.batch),
                measured = static_cast<double>(point.bytes.value);
@@ -110,10 +98,10 @@ Bytes MemoryModel::at(std::int64_t batch) const {
     from = to;
     bytes = measured;
   }
-  return rounded_up(bytes + slope_ * (static_cast<double>(batch) - from));
+  return rounded_up(bytes + line_.slope * (static_cast<double>(batch) - from));
 }
 
-Bytes MemoryModel::fixed() const { return rounded_up(intercept_); }
+Bytes MemoryModel::fixed() const { return rounded_up(line_.intercept); }
 
 std::optional<MemoryModel> memory_model(const Profile& profile, std::string_view graph,
                                         std::string_view gpu, std::int64_t large_batch) {

@@ -4,8 +4,7 @@
 // one GPU; memory is linear in the batch, so a line through the measurements tells it at the batch
 // size wanted. Step two, accurate: with these estimates a sequential placement on as few GPUs as
 // possible is found (sequential_placement), the model runs a few steps at the full batch size under
-// it, and what is measured then replaces the estimate (refine). Pure functions; values safe from
-// any thread.
+// it, and what is measured then replaces the estimate (refine). Values, safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +38,7 @@ class MemoryModel {
   Bytes at(std::int64_t batch) const;
 
   Bytes fixed() const;  // at no samples: parameters, gradients, optimizer state
-  double bytes_per_sample() const { return slope_; }
+  double bytes_per_sample() const { return line_.slope; }
 
   // Relative errors tell how good the model is: root mean square over the small batch sizes of the
   // line itself and with each left out in turn (0 with two sizes: nothing is left to tell it by),
@@ -49,11 +48,15 @@ class MemoryModel {
   };
   const Errors& errors() const { return errors_; }
 
+  struct Line {  // in bytes, and bytes per sample
+    double intercept = 0, slope = 0;
+    double at(std::int64_t batch) const { return intercept + slope * static_cast<double>(batch); }
+  };
+
  private:
   MemoryModel() = default;
-  double line(double batch) const { return intercept_ + slope_ * batch; }
 
-  double intercept_ = 0, slope_ = 0;
+  Line line_;
   std::int64_t greatest_small_ = 0;
   std::vector<MemoryPoint> large_;  // ascending by batch, unique, above greatest_small_
   Errors errors_;

@@ -4,77 +4,63 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "core/cost/analytic/analytic_cost_model.h"
-#include "core/cost/measured/measured_compute.h"
-#include "core/cost/measured/measured_network.h"
+#include "core/cost/measured/measured_costs.h"
 #include "core/cost/value/calibration.h"
-#include "core/cost/value/profile_file.h"
 
 namespace strato {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A profile on top of the analytic model.
-class MeasuredCostModel final : public CostModel {
- public:
-  MeasuredCostModel(std::shared_ptr<const Graph> graph, std::shared_ptr<const Cluster> cluster,
-                    std::shared_ptr<const CostModel> analytic, const Profile& profile,
-                    std::vector<std::string>& warnings)
-      : graph_(std::move(graph)),
-        cluster_(std::move(cluster)),
-        analytic_(std::move(analytic)),
-        compute_(profile, *graph_, *cluster_, analytic_, warnings),
-        network_(profile, *cluster_, analytic_, warnings),
-        digest_(Hasher()
-                    .text("measured cost 1")
-                    .digest(analytic_->digest())  // of graph, cluster and calibration
-                    .digest(profile.digest())
-                    .finish()) {}
-
-  Nanos compute(OpId op, GpuTypeId gpu, std::int64_t samples) const override {
-    return compute_.time(op, gpu, samples);
-  }
-  Nanos local_move(GpuTypeId gpu, Bytes moved) const override {
-    return analytic_->local_move(gpu, moved);
-  }
-  Nanos transfer(const Path& path, Bytes bytes) const override {
-    return network_.transfer(path, bytes);
-  }
-  CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
-                            Bytes bytes) const override {
-    return network_.collective(kind, devices, bytes);
-  }
-  const Digest& digest() const override { return digest_; }
-
-  Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const override {
-    return compute_.explain(op, gpu, samples);
-  }
-  Estimate explain_transfer(const Path& path, Bytes bytes) const override {
-    return network_.explain_transfer(path, bytes);
-  }
-  Estimate explain_collective(Collective kind, std::span<const DeviceId> devices,
-                              Bytes bytes) const override {
-    return network_.explain_collective(kind, devices, bytes);
-  }
-
- private:
-  std::shared_ptr<const Graph> graph_;
-  std::shared_ptr<const Cluster> cluster_;
-  std::shared_ptr<const CostModel> analytic_;
-  MeasuredCompute compute_;
-  MeasuredNetwork network_;
-  Digest digest_;
-};
-
 bool is_file(const std::string& calibration) {
   std::error_code error;
   return fs::exists(calibration, error) || calibration.find('/') != std::string::npos ||
          calibration.ends_with(".json");
+}
+
+// A view of a value that outlives it.
+template <class T>
+std::shared_ptr<const T> borrowed(const T& value) {
+  return {std::shared_ptr<const void>(), &value};
+}
+
+using Missing = std::pair<Nanos, std::string>;  // what it takes, and what it is
+
+// Counts what one GPU type's measurements cover of the graph, and appends what is missing.
+ProfileReport::Gpu cover(const MeasuredCompute& compute, const Graph& graph, GpuTypeId gpu,
+                         const std::string& name, std::vector<Missing>& missing) {
+  ProfileReport::Gpu result;
+  result.name = name;
+  Nanos all, covered;
+  std::set<const MeasuredOp*> seen;
+  for (std::size_t i = 0; i < graph.op_count(); ++i) {
+    if (graph.op(OpId(i)).view) continue;
+    ++result.ops;
+    const Nanos time = compute.time(OpId(i), gpu, graph.batch());
+    all += time;
+    if (const MeasuredOp* measured = compute.measured(OpId(i), gpu)) {
+      ++result.measured;
+      covered += time;
+      if (measured->curved() && !measured->level) seen.insert(measured);
+    } else {
+      missing.emplace_back(time, graph.op(OpId(i)).name + " on " + name);
+    }
+  }
+  if (all > Nanos(0)) result.time_covered = covered / all;
+  std::vector<double> errors;
+  for (const MeasuredOp* op : seen) errors.push_back(op->left_out_error);
+  std::ranges::sort(errors);
+  if (!errors.empty()) {
+    result.median_error = errors[errors.size() / 2];
+    result.worst_error = errors.back();
+  }
+  return result;
 }
 
 }  // namespace
@@ -83,14 +69,11 @@ std::shared_ptr<const CostModel> make_cost_model(std::shared_ptr<const Graph> gr
                                                  std::shared_ptr<const Cluster> cluster,
                                                  const CostSources& sources,
                                                  std::vector<std::string>* warnings) {
-  std::shared_ptr<const CostModel> analytic =
-      sources.calibration ? make_calibrated_cost_model(graph, cluster, sources.calibration)
-                          : make_analytic_cost_model(graph, cluster);
+  auto analytic = make_analytic_cost_model(graph, cluster, sources.calibration);
   if (!sources.profile || sources.profile->empty()) return analytic;
   std::vector<std::string> unheard;
-  return std::make_shared<MeasuredCostModel>(std::move(graph), std::move(cluster),
-                                             std::move(analytic), *sources.profile,
-                                             warnings != nullptr ? *warnings : unheard);
+  return std::make_shared<MeasuredCosts>(*sources.profile, *graph, *cluster, std::move(analytic),
+                                         warnings != nullptr ? *warnings : unheard);
 }
 
 CostSources read_costs(const CostFiles& files, std::vector<std::string>* warnings) {
@@ -151,6 +134,23 @@ std::string describe(const CostSources& sources) {
                         sources.profile->digest().hex().substr(0, 8));
   }
   return text;
+}
+
+ProfileReport report(const Profile& profile, const Graph& graph, const Cluster& cluster) {
+  std::vector<std::string> warnings;
+  const MeasuredCompute compute(profile, graph, cluster,
+                                make_analytic_cost_model(borrowed(graph), borrowed(cluster)),
+                                warnings);
+  ProfileReport result;
+  result.unused = compute.unused();
+  std::vector<Missing> missing;
+  for (std::size_t i = 0; i < cluster.gpu_types().size(); ++i) {
+    const GpuTypeId gpu(i);
+    result.gpus.push_back(cover(compute, graph, gpu, cluster.gpu_types()[gpu].name, missing));
+  }
+  std::ranges::stable_sort(missing, std::greater(), &Missing::first);
+  for (Missing& op : missing) result.missing.push_back(std::move(op.second));
+  return result;
 }
 
 }  // namespace strato

@@ -1,5 +1,4 @@
-// The cost model that all but tests use: measurements where there are some, else the calibrated
-// roofline.
+// The cost model of the program: measurements where there are some, else the calibrated roofline.
 #pragma once
 
 #include <memory>
@@ -18,8 +17,8 @@ struct CostSources {
 };
 
 // Measured costs where the profile has them, fits between and beyond them, the calibrated roofline
-// for the rest. Fills `warnings` (when given) with what of the profile cannot be used, one sentence
-// each.
+// for the rest. Fills `warnings` (when given) with what of the profile cannot be used, in
+// sentences.
 std::shared_ptr<const CostModel> make_cost_model(std::shared_ptr<const Graph> graph,
                                                  std::shared_ptr<const Cluster> cluster,
                                                  const CostSources& sources,
@@ -40,8 +39,23 @@ CostFiles absolute(CostFiles files);
 // Says what is odd about pooling two profiles: the same ops measured on another machine or with
 // other software. Empty: nothing is.
 std::string mixture_warning(const Profile& a, const Profile& b);
-// In words, for people and to tell whether two results were made from the same: "" for the standard
-// calibration alone.
+// For people, and to tell two results' sources apart: "" for the standard calibration alone.
 std::string describe(const CostSources& sources);
+
+// How much of a graph on a cluster a profile covers, and how well its fits meet its measurements.
+struct ProfileReport {
+  struct Gpu {
+    std::string name;
+    std::size_t ops = 0, measured = 0;  // that make tasks; with a measurement
+    double time_covered = 0;            // share of the step's compute time, 0 to 1
+    // Relative, root mean square per signature, leave-one-out over its batch sizes; 0 when none has
+    // two.
+    double median_error = 0, worst_error = 0;
+  };
+  std::vector<Gpu> gpus;
+  std::vector<std::string> unused;   // signatures in the profile that the graph does not have
+  std::vector<std::string> missing;  // "OP on GPU" without a measurement, most expensive first
+};
+ProfileReport report(const Profile& profile, const Graph& graph, const Cluster& cluster);
 
 }  // namespace strato

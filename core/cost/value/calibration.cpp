@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/io/file.h"
@@ -45,8 +46,6 @@ constexpr std::array<FamilyEfficiency, kOpFamilies> kStandardFamilies = {{
 // reach about this on a V100.
 constexpr double kWinograd = 1.6;
 
-std::string_view family_name(std::size_t family) { return name_of(static_cast<OpFamily>(family)); }
-
 // One field of a struct: its key and its legal range.
 template <class T>
 struct Field {
@@ -86,11 +85,16 @@ void read_family(const JsonView& json, FamilyEfficiency& family) {
       family.*field.member = value->number(field.low, field.high);
 }
 
+std::vector<std::string_view> family_names() {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < kOpFamilies; ++i) names.push_back(name_of(static_cast<OpFamily>(i)));
+  return names;
+}
+
 void read_families(const JsonView& json, Calibration& calibration) {
-  std::vector<std::string> known;
-  for (std::size_t i = 0; i < kOpFamilies; ++i) known.emplace_back(family_name(i));
+  const std::vector<std::string_view> known = family_names();
   for (const auto& [key, value] : json.members()) {
-    const auto found = std::find(known.begin(), known.end(), key);
+    const auto found = std::ranges::find(known, key);
     if (found == known.end())
       value.fail("is not an op family", fmt::format("known are: {}", fmt::join(known, ", ")));
     read_family(value, calibration.families[static_cast<std::size_t>(found - known.begin())]);
@@ -102,8 +106,8 @@ void check_keys(const JsonView& root) {
                                          "note",   "matrix_units", "families"};
   for (const auto& field : kFields) known.push_back(field.key);
   for (const auto& [key, value] : root.members()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    value.fail("is not a known key", fmt::format("known here: {}", fmt::join(known, ", ")));
+    if (std::ranges::find(known, key) == known.end())
+      value.fail("is not a known key", fmt::format("known here: {}", fmt::join(known, ", ")));
   }
 }
 
@@ -158,34 +162,25 @@ std::string calibration_json(const Calibration& calibration) {
                {"source", calibration.source},
                {"matrix_units", calibration.matrix_units}};
   for (const auto& field : kFields) json[field.key] = rounded(calibration.*field.member);
-  for (std::size_t i = 0; i < kOpFamilies; ++i) {
-    Json& family = json["families"][family_name(i)];
+  for (std::size_t i = 0; i < kOpFamilies; ++i)
     for (const auto& field : kFamilyFields)
-      family[field.key] = rounded(calibration.families[i].*field.member);
-  }
+      json["families"][name_of(static_cast<OpFamily>(i))][field.key] =
+          rounded(calibration.families[i].*field.member);
   return json.dump(2) + "\n";
-}
-
-std::vector<std::string> bundled_calibrations() {
-  std::vector<std::string> names = {std::string(kStandard)};
-  std::error_code error;
-  for (const auto& entry :
-       fs::directory_iterator(home_directory() / "resources" / "calibrations", error))
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
 }
 
 Calibration bundled_calibration(std::string_view name) {
   if (name == kStandard) return Calibration::standard();
-  const std::vector<std::string> names = bundled_calibrations();
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
+  const fs::path folder = home_directory() / "resources" / "calibrations";
+  std::set<std::string> names = {std::string(kStandard)};
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".json") names.insert(entry.path().stem().string());
+  const std::string file(name);
+  if (!names.contains(file))
     throw InputError("", "calibration", fmt::format("\"{}\" is not known", name),
                      fmt::format("choose from {}", fmt::join(names, ", ")));
-  }
-  return read_calibration(home_directory() / "resources" / "calibrations" /
-                          (std::string(name) + ".json"));
+  return read_calibration(folder / (file + ".json"));
 }
 
 }  // namespace strato

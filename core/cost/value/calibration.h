@@ -5,10 +5,8 @@
 
 #include <array>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/digest.h"
 #include "core/graph/value/graph.h"
@@ -56,8 +54,7 @@ struct Calibration {
   }
   FamilyEfficiency& of(OpFamily family) { return families[static_cast<std::size_t>(family)]; }
 
-  // Returns the calibration for a current framework: kernels are launched ahead of the GPU,
-  // collectives overlap.
+  // Of a current framework: kernels are launched ahead of the GPU, collectives overlap.
   static const Calibration& standard();
   Digest digest() const;
 };
@@ -69,6 +66,5 @@ std::string calibration_json(const Calibration& calibration);
 // Finds a calibration by its name in resources/calibrations ("standard" needs no file). Throws
 // InputError that lists what there is.
 Calibration bundled_calibration(std::string_view name);
-std::vector<std::string> bundled_calibrations();  // names, ascending
 
 }  // namespace strato

@@ -28,22 +28,4 @@ std::string_view name_of(CollectiveAlgorithm algorithm) {
   return names[static_cast<std::size_t>(algorithm)];
 }
 
-std::string_view name_of(CostSource source) {
-  constexpr std::array<std::string_view, 3> names = {"analytic", "fit", "profile"};
-  return names[static_cast<std::size_t>(source)];
-}
-
-Estimate CostModel::explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const {
-  return {compute(op, gpu, samples), CostSource::Analytic, 0, {}};
-}
-
-Estimate CostModel::explain_transfer(const Path& path, Bytes bytes) const {
-  return {transfer(path, bytes), CostSource::Analytic, 0, {}};
-}
-
-Estimate CostModel::explain_collective(Collective kind, std::span<const DeviceId> devices,
-                                       Bytes bytes) const {
-  return {collective(kind, devices, bytes).duration, CostSource::Analytic, 0, {}};
-}
-
 }  // namespace strato

@@ -1,6 +1,5 @@
-// Cost models give the times of ops and transfers: roofline, profiles and fitted models stand
-// behind this one interface. A cost model is bound to one graph and one cluster; immutable, safe
-// from any thread.
+// The times of ops and transfers: roofline, profiles and fitted models stand behind this one
+// interface. A cost model is bound to one graph and one cluster; immutable, safe from any thread.
 #pragma once
 
 #include <memory>
@@ -16,13 +15,11 @@
 namespace strato {
 
 struct Calibration;  // calibration.h
-struct Profile;      // profile.h
 
 enum class Collective : std::uint8_t { AllReduce, AllGather, Broadcast, Reduce, ReduceScatter };
 std::string_view name_of(Collective kind);
 
-// A collective goes through the network in one of these orders; the cheapest is taken, as NCCL
-// does.
+// The order in which a collective goes through the network; as NCCL does, the cheapest is taken.
 enum class CollectiveAlgorithm : std::uint8_t { Ring, Tree, Hierarchical };
 std::string_view name_of(CollectiveAlgorithm algorithm);
 
@@ -39,7 +36,6 @@ enum class CostSource : std::uint8_t {
   Fit,       // a regression over measurements, between or beyond them
   Profile,   // measured just so
 };
-std::string_view name_of(CostSource source);
 
 struct Estimate {
   Nanos time;
@@ -63,10 +59,16 @@ class CostModel {
   virtual const Digest& digest() const = 0;
 
   // The same costs with their source. `time` is exactly what the function above returns.
-  virtual Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const;
-  virtual Estimate explain_transfer(const Path& path, Bytes bytes) const;
+  virtual Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const {
+    return {compute(op, gpu, samples), CostSource::Analytic, 0, {}};
+  }
+  virtual Estimate explain_transfer(const Path& path, Bytes bytes) const {
+    return {transfer(path, bytes), CostSource::Analytic, 0, {}};
+  }
   virtual Estimate explain_collective(Collective kind, std::span<const DeviceId> devices,
-                                      Bytes bytes) const;
+                                      Bytes bytes) const {
+    return {collective(kind, devices, bytes).duration, CostSource::Analytic, 0, {}};
+  }
 };
 
 // Mean over the cluster's devices of each op's full-batch time: the weights for grouping.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
+#include <span>
 #include <tuple>
 
 #include "core/base/error.h"
@@ -24,31 +24,25 @@ auto key_of(const MemoryMeasurement& point) {
   return std::tie(point.graph, point.gpu, point.batch);
 }
 
-constexpr auto by_key = [](const auto& a, const auto& b) { return key_of(a) < key_of(b); };
-
-// The total order of measurements of one thing: pooling in it does not depend on who came first.
-constexpr auto by_key_and_result = [](const auto& a, const auto& b) {
-  return std::make_tuple(key_of(a), a.time, a.spread, a.repetitions) <
-         std::make_tuple(key_of(b), b.time, b.spread, b.repetitions);
-};
+constexpr auto kKey = [](const auto& entry) { return key_of(entry); };
 
 template <class Point>
-Point pooled(const Point* first, const Point* last) {
-  Point result = *first;
-  if (last - first == 1) return result;
+Point pooled(std::span<const Point> points) {
+  Point result = points.front();
+  if (points.size() == 1) return result;
   double weight = 0, sum = 0, square = 0;
   std::int64_t repetitions = 0;
-  for (const Point* point = first; point != last; ++point) {
-    const auto count = static_cast<double>(point->repetitions);
+  for (const Point& point : points) {
+    const auto count = static_cast<double>(point.repetitions);
     weight += count;
-    sum += count * static_cast<double>(point->time.value);
-    repetitions += point->repetitions;
+    sum += count * static_cast<double>(point.time.value);
+    repetitions += point.repetitions;
   }
   const double time = sum / weight;
-  for (const Point* point = first; point != last; ++point) {
-    const auto spread = static_cast<double>(point->spread.value);
-    const double away = static_cast<double>(point->time.value) - time;
-    square += static_cast<double>(point->repetitions) * (spread * spread + away * away);
+  for (const Point& point : points) {
+    const auto spread = static_cast<double>(point.spread.value);
+    const double away = static_cast<double>(point.time.value) - time;
+    square += static_cast<double>(point.repetitions) * (spread * spread + away * away);
   }
   result.time = Nanos(std::max<std::int64_t>(std::llround(time), 1));
   result.spread = Nanos(std::llround(std::sqrt(square / weight)));
@@ -56,46 +50,45 @@ Point pooled(const Point* first, const Point* last) {
   return result;
 }
 
-// Sorts `points` and pools those of the same size.
+// Sorts `points` and pools those of the same size, in an order that does not depend on theirs.
 template <class Point>
 void pool(std::vector<Point>& points) {
-  std::sort(points.begin(), points.end(), by_key_and_result);
+  std::ranges::sort(points, {}, [](const Point& point) {
+    return std::make_tuple(key_of(point), point.time, point.spread, point.repetitions);
+  });
   std::size_t kept = 0;
   for (std::size_t first = 0, last = 0; first < points.size(); first = last) {
     while (last < points.size() && key_of(points[last]) == key_of(points[first])) ++last;
-    points[kept++] = pooled(points.data() + first, points.data() + last);
+    points[kept++] = pooled(std::span<const Point>(points).subspan(first, last - first));
   }
   points.resize(kept);
-}
-
-// Sorts `entries`, joins those of the same key and pools their measurements.
-template <class Entry>
-void join(std::vector<Entry>& entries) {
-  std::stable_sort(entries.begin(), entries.end(), by_key);
-  std::vector<Entry> result;
-  for (Entry& entry : entries) {
-    if (!result.empty() && key_of(result.back()) == key_of(entry)) {
-      std::move(entry.measurements.begin(), entry.measurements.end(),
-                std::back_inserter(result.back().measurements));
-    } else {
-      result.push_back(std::move(entry));
-    }
-  }
-  for (Entry& entry : result) pool(entry.measurements);
-  entries = std::move(result);
-}
-
-void keep_greatest(std::vector<MemoryMeasurement>& memory) {
-  std::sort(memory.begin(), memory.end(), [](const auto& a, const auto& b) {
-    return std::make_tuple(key_of(a), -a.peak.value) < std::make_tuple(key_of(b), -b.peak.value);
-  });
-  const auto same = [](const auto& a, const auto& b) { return key_of(a) == key_of(b); };
-  memory.erase(std::unique(memory.begin(), memory.end(), same), memory.end());
 }
 
 template <class Entry>
 void append(std::vector<Entry>& to, const std::vector<Entry>& from) {
   to.insert(to.end(), from.begin(), from.end());
+}
+
+// Sorts `entries`, joins those of the same key and pools their measurements.
+template <class Entry>
+void join(std::vector<Entry>& entries) {
+  std::ranges::stable_sort(entries, {}, kKey);
+  std::vector<Entry> result;
+  for (Entry& entry : entries)
+    if (!result.empty() && key_of(result.back()) == key_of(entry))
+      append(result.back().measurements, entry.measurements);
+    else
+      result.push_back(std::move(entry));
+  for (Entry& entry : result) pool(entry.measurements);
+  entries = std::move(result);
+}
+
+void keep_greatest(std::vector<MemoryMeasurement>& memory) {
+  std::ranges::sort(memory, {}, [](const MemoryMeasurement& point) {
+    return std::make_tuple(key_of(point), -point.peak.value);
+  });
+  const auto same = std::ranges::unique(memory, {}, kKey);
+  memory.erase(same.begin(), same.end());
 }
 
 std::string both(const std::string& a, const std::string& b) {
@@ -108,26 +101,27 @@ std::string both(const std::string& a, const std::string& b) {
 template <class Entry>
 void fade(std::vector<Entry>& known, const std::vector<Entry>& recent, double keep) {
   for (Entry& entry : known) {
-    const auto twin = std::lower_bound(recent.begin(), recent.end(), entry, by_key);
+    const auto twin = std::ranges::lower_bound(recent, key_of(entry), {}, kKey);
     if (twin == recent.end() || key_of(*twin) != key_of(entry)) continue;
     for (auto& point : entry.measurements) {
-      const auto& again = twin->measurements;
-      if (!std::binary_search(again.begin(), again.end(), point, by_key)) continue;
+      if (!std::ranges::binary_search(twin->measurements, key_of(point), {}, kKey)) continue;
       const double left = keep * static_cast<double>(point.repetitions);
       point.repetitions = std::max<std::int64_t>(std::llround(left), 1);
     }
   }
 }
 
-template <class Point>
-void hash(Hasher& hasher, std::int64_t size, const Point& point) {
-  hasher.number(size).number(point.time.value).number(point.spread.value);
-  hasher.number(point.repetitions);
-}
+std::int64_t size_of(const OpMeasurement& point) { return point.samples; }
+std::int64_t size_of(const SizedMeasurement& point) { return point.bytes.value; }
 
-void hash(Hasher& hasher, const std::vector<SizedMeasurement>& points) {
+template <class Point>
+void hash(Hasher& hasher, const std::vector<Point>& points) {
   hasher.number(points.size());
-  for (const SizedMeasurement& point : points) hash(hasher, point.bytes.value, point);
+  for (const Point& point : points)
+    hasher.number(size_of(point))
+        .number(point.time.value)
+        .number(point.spread.value)
+        .number(point.repetitions);
 }
 
 // Attributes that the tensors' types and shapes repeat, or that do not change the work. Some hold
@@ -146,7 +140,7 @@ void append_text(std::string& out, std::string_view text) {
 
 bool append_value(std::string& out, const Attribute& attribute) {
   if (const auto* number = std::get_if<std::int64_t>(&attribute))
-    out += fmt::format("{}", *number);
+    out += fmt::to_string(*number);
   else if (const auto* text = std::get_if<std::string>(&attribute))
     append_text(out, *text);
   else if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute))
@@ -156,46 +150,38 @@ bool append_value(std::string& out, const Attribute& attribute) {
   return true;
 }
 
-void append_attributes(std::string& out, const Op& op) {
-  std::string list;
+std::string attributes_text(const Op& op) {
+  std::vector<std::string> list;
   for (const auto& [name, value] : op.attributes) {
-    if (std::binary_search(kRepeated.begin(), kRepeated.end(), name)) continue;
+    if (std::ranges::binary_search(kRepeated, name)) continue;
     std::string text;
     append_text(text, name);
     text += '=';
-    if (append_value(text, value)) list += (list.empty() ? "" : ",") + text;
+    if (append_value(text, value)) list.push_back(std::move(text));
   }
-  if (!list.empty()) out += "{" + list + "}";
+  return list.empty() ? "" : fmt::format("{{{}}}", fmt::join(list, ","));
 }
 
-void append_tensor(std::string& out, const Tensor& tensor, std::int64_t batch) {
-  out += name_of(tensor.type);
-  out += '[';
+std::string tensor_text(const Tensor& tensor, std::int64_t batch) {
+  std::vector<std::string> extents;
   for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
     const std::int64_t extent = tensor.shape[axis];
     const bool carries = tensor.batch.kind == BatchKind::Batched &&
                          static_cast<std::size_t>(tensor.batch.axis) == axis && extent % batch == 0;
-    if (axis > 0) out += ',';
     if (!carries)
-      out += fmt::format("{}", extent);
-    else if (extent == batch)
-      out += 'B';
+      extents.push_back(fmt::to_string(extent));
     else
-      out += fmt::format("{}*B", extent / batch);
+      extents.push_back(extent == batch ? "B" : fmt::format("{}*B", extent / batch));
   }
-  out += ']';
+  return fmt::format("{}[{}]", name_of(tensor.type), fmt::join(extents, ","));
 }
 
-void append_tensors(std::string& out, const Graph& graph, const std::vector<TensorId>& tensors) {
-  out += '(';
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (i > 0) out += ',';
-    if (tensors[i].valid())
-      append_tensor(out, graph.tensor(tensors[i]), std::max<std::int64_t>(graph.batch(), 1));
-    else
-      out += '-';
-  }
-  out += ')';
+std::string tensors_text(const Graph& graph, const std::vector<TensorId>& tensors) {
+  std::vector<std::string> texts;
+  for (const TensorId id : tensors)
+    texts.push_back(
+        id.valid() ? tensor_text(graph.tensor(id), std::max<std::int64_t>(graph.batch(), 1)) : "-");
+  return fmt::format("({})", fmt::join(texts, ","));
 }
 
 }  // namespace
@@ -207,10 +193,7 @@ bool Profile::empty() const {
 Digest Profile::digest() const {
   Hasher hasher;
   hasher.text("profile 1").number(ops.size());
-  for (const OpProfile& op : ops) {
-    hasher.text(op.signature).text(op.gpu).number(op.measurements.size());
-    for (const OpMeasurement& point : op.measurements) hash(hasher, point.samples, point);
-  }
+  for (const OpProfile& op : ops) hash(hasher.text(op.signature).text(op.gpu), op.measurements);
   hasher.number(transfers.size());
   for (const TransferProfile& transfer : transfers)
     hash(hasher.text(transfer.from).text(transfer.to), transfer.measurements);
@@ -260,11 +243,8 @@ std::string op_signature(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);
   std::string result;
   append_text(result, op.type);
-  append_attributes(result, op);
-  append_tensors(result, graph, op.inputs);
-  result += "->";
-  append_tensors(result, graph, op.outputs);
-  return result;
+  return fmt::format("{}{}{}->{}", result, attributes_text(op), tensors_text(graph, op.inputs),
+                     tensors_text(graph, op.outputs));
 }
 
 bool follows_batch(const Graph& graph, OpId id) {
@@ -272,8 +252,7 @@ bool follows_batch(const Graph& graph, OpId id) {
     return tensor.valid() && graph.tensor(tensor).batch.kind == BatchKind::Batched;
   };
   const Op& op = graph.op(id);
-  return std::any_of(op.inputs.begin(), op.inputs.end(), carries) ||
-         std::any_of(op.outputs.begin(), op.outputs.end(), carries);
+  return std::ranges::any_of(op.inputs, carries) || std::ranges::any_of(op.outputs, carries);
 }
 
 }  // namespace strato

@@ -101,6 +101,16 @@ Profile merge(const Profile& a, const Profile& b);
 // speed drifts.
 Profile refit(const Profile& known, const Profile& recent, double keep = 0.5);
 
+// Throw InputError with the exact place: negative, zero or missing times, conflicting units, fewer
+// than two points of a transfer or collective, one thing measured twice with other results, ...
+Profile read_profile(const std::filesystem::path& file);
+Profile parse_profile(std::string_view json, const std::string& file);
+
+// In the documented order, whatever the order in `profile`; what stands there twice is pooled.
+// parse_profile gives an equal profile back.
+std::string profile_json(const Profile& profile);
+void write_profile(const std::filesystem::path& file, const Profile& profile);
+
 // What an op is known by:
 // "Conv{group=1,pads=1x1x1x1}(float32[B,64,56,56],float32[64,64,3,3])->(float32[B,64,56,56])". The
 // extent that carries the batch is written relative to it: "B", or "12*B" where steps or heads are

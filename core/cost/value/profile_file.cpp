@@ -1,5 +1,3 @@
-#include "core/cost/value/profile_file.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/cost/value/profile.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 
@@ -16,9 +15,6 @@ namespace {
 constexpr double kLongest = 1e15;  // nanoseconds: 11 days
 constexpr std::int64_t kMostRepetitions = 1'000'000'000;
 constexpr std::int64_t kLargest = std::int64_t{1} << 50;  // bytes, samples
-constexpr std::array kCollectives = {Collective::AllReduce, Collective::AllGather,
-                                     Collective::Broadcast, Collective::Reduce,
-                                     Collective::ReduceScatter};
 
 struct TimeUnit {
   std::string_view name;
@@ -27,9 +23,9 @@ struct TimeUnit {
 constexpr std::array<TimeUnit, 4> kTimeUnits = {{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
 
 // Reads one file; knows its unit of time.
-class Reader {
+class ProfileReader {
  public:
-  explicit Reader(const JsonView& root) : root_(root) {}
+  explicit ProfileReader(const JsonView& root) : root_(root) {}
 
   Profile run() {
     refuse_traces();
@@ -50,8 +46,7 @@ class Reader {
   }
 
  private:
-  // Profilers of other programs write ops by the names of their kernels, of no graph; such files
-  // are refused in words.
+  // Profilers of other programs write ops by the names of their kernels, of no graph.
   void refuse_traces() const {
     if (root_.is_array() || (root_.is_object() && root_.find("traceEvents")))
       root_.fail("looks like a trace, not a profile",
@@ -182,7 +177,9 @@ class Reader {
 
   static Collective kind_of(const JsonView& view) {
     const std::string name = view.string();
-    for (const Collective kind : kCollectives)
+    for (const Collective kind :
+         {Collective::AllReduce, Collective::AllGather, Collective::Broadcast, Collective::Reduce,
+          Collective::ReduceScatter})
       if (name == name_of(kind)) return kind;
     view.fail("is not a collective known here",
               "give \"all-reduce\", \"all-gather\", \"broadcast\", \"reduce\" or "
@@ -228,23 +225,18 @@ class Reader {
 // Three decimals of a microsecond are whole nanoseconds: nothing is lost.
 double microseconds(Nanos time) { return static_cast<double>(time.value) / 1000.0; }
 
-std::pair<const char*, std::int64_t> size_of(const OpMeasurement& point) {
-  return {"samples", point.samples};
-}
-std::pair<const char*, std::int64_t> size_of(const SizedMeasurement& point) {
-  return {"bytes", point.bytes.value};
-}
+Json size_json(const OpMeasurement& point) { return {{"samples", point.samples}}; }
+Json size_json(const SizedMeasurement& point) { return {{"bytes", point.bytes.value}}; }
 
 // `json` with its measurements.
 template <class Point>
 Json with(Json json, const std::vector<Point>& points) {
   Json& list = json["measurements"] = Json::array();
   for (const Point& point : points) {
-    const auto [key, size] = size_of(point);
-    list.push_back(Json{{key, size},
-                        {"time", microseconds(point.time)},
-                        {"spread", microseconds(point.spread)},
-                        {"repetitions", point.repetitions}});
+    Json& entry = list.emplace_back(size_json(point));
+    entry["time"] = microseconds(point.time);
+    entry["spread"] = microseconds(point.spread);
+    entry["repetitions"] = point.repetitions;
   }
   return json;
 }
@@ -281,7 +273,7 @@ std::string text_of(const char* name, const std::string& text) {
 }  // namespace
 
 Profile parse_profile(std::string_view json, const std::string& file) {
-  return Reader(JsonView::parse(json, file)).run();
+  return ProfileReader(JsonView::parse(json, file)).run();
 }
 
 Profile read_profile(const std::filesystem::path& file) {

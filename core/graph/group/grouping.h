@@ -32,6 +32,7 @@ class Grouping {
            std::span<const Nanos> op_time);
 
   std::size_t size() const { return groups_.size(); }
+  std::size_t op_count() const { return group_of_.size(); }
   const OpGroup& group(GroupId id) const { return groups_[id]; }
   const IdVector<GroupId, OpGroup>& groups() const { return groups_; }
   GroupId group_of(OpId op) const { return group_of_[op]; }

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/cost/value/profile_file.h"
+#include "core/cost/value/profile.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/plugin/use/launching.h"

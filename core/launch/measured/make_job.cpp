@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "core/cost/value/calibration.h"
 #include "core/cost/value/profile.h"
-#include "core/cost/value/profile_file.h"
 #include "core/io/file.h"
 #include "core/program/lower/lower.h"
 #include "core/program/place/symmetry.h"

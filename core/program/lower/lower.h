@@ -9,7 +9,7 @@
 #include "core/cost/value/cost_model.h"
 #include "core/graph/group/grouping.h"
 #include "core/program/value/program.h"
-#include "core/strategy/value/complete_strategy.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato {
 

@@ -14,7 +14,7 @@
 #include "core/search/api/problem.h"
 #include "core/sim/engine/simulate.h"
 #include "core/sim/timeline/feedback.h"
-#include "core/strategy/value/complete_strategy.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato {
 

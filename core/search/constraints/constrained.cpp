@@ -8,14 +8,9 @@
 
 #include "core/base/error.h"
 #include "core/search/tree/search_tree.h"
-#include "core/strategy/value/share_weights.h"
 
 namespace strato {
 namespace {
-
-bool splits_batch_of(Mode mode) {
-  return mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
-}
 
 Decision adapted(const Decision& decision, const ConstraintRule& rule) {
   Decision result{decision.mode, {}};
@@ -33,7 +28,7 @@ Decision adapted(const Decision& decision, const ConstraintRule& rule) {
   }
   if (!rule.modes[static_cast<std::size_t>(decision.mode)])  // the first mode is the next best
     result.mode = static_cast<Mode>(std::ranges::find(rule.modes, true) - rule.modes.begin());
-  if (result.mode != decision.mode && !splits_batch_of(result.mode))
+  if (result.mode != decision.mode && !splits_batch(result.mode))
     for (DeviceShare& share : result.devices) share.weight = 1;
   return result;
 }

@@ -3,8 +3,6 @@
 #include <functional>
 #include <utility>
 
-#include "core/strategy/value/share_weights.h"
-
 namespace strato {
 
 void mark_devices(std::span<const DeviceShare> shares, DeviceMask& used) {

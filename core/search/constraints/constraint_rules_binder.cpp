@@ -8,10 +8,8 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/cluster/value/device_names.h"
 #include "core/search/constraints/constraint_rules.h"
 #include "core/search/constraints/constraints.h"
-#include "core/strategy/value/share_weights.h"
 
 namespace strato {
 namespace {
@@ -61,7 +59,7 @@ class ConstraintBinder {
     for (const Constraints::Forbid& forbid : constraints.forbidden) {
       BoundConstraint& item = add(Kind::Forbid, {&forbid.of, 1});
       for (const std::string& name : forbid.devices) {
-        const std::vector<DeviceId> devices = devices_named(name, *problem_.cluster);
+        const std::vector<DeviceId> devices = problem_.cluster->devices_named(name);
         if (devices.empty()) refuse_device(name);
         for (const DeviceId device : devices) item.allowed[device] = 0;
       }
@@ -138,7 +136,7 @@ class ConstraintBinder {
   // "v100x3" is v100 with the weight 3, unless there is a device of this name.
   std::pair<std::vector<DeviceId>, std::int32_t> share_of(const std::string& name,
                                                           std::int32_t weight) const {
-    std::vector<DeviceId> devices = devices_named(name, *problem_.cluster);
+    std::vector<DeviceId> devices = problem_.cluster->devices_named(name);
     if (!devices.empty()) return {std::move(devices), weight};
     const std::size_t cross = name.rfind('x');
     if (cross == std::string::npos || cross == 0) refuse_device(name);
@@ -147,7 +145,7 @@ class ConstraintBinder {
     std::int32_t times = 0;
     const char* last = name.data() + name.size();
     const auto [end, error] = std::from_chars(name.data() + cross + 1, last, times);
-    devices = devices_named(front, *problem_.cluster);
+    devices = problem_.cluster->devices_named(front);
     const bool number = error == std::errc() && end == last && times >= 1 && times <= 1'000'000;
     if (devices.empty() || !number) refuse_device(name);
     return {std::move(devices), times};

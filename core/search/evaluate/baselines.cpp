@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "core/graph/axes/split_axes.h"
-#include "core/strategy/value/share_weights.h"
 
 namespace strato {
 namespace {

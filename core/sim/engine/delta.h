@@ -17,7 +17,7 @@
 #include "core/graph/group/grouping.h"
 #include "core/sim/engine/simulate.h"
 #include "core/sim/timeline/feedback.h"
-#include "core/strategy/value/complete_strategy.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato {
 

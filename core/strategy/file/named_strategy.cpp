@@ -1,6 +1,7 @@
 #include "core/strategy/file/named_strategy.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "core/strategy/value/variable_check.h"
 
@@ -10,9 +11,7 @@ namespace {
 bool is_permutation(std::span<const std::int32_t> priorities) {
   std::vector<std::int32_t> sorted(priorities.begin(), priorities.end());
   std::ranges::sort(sorted);
-  for (std::size_t i = 0; i < sorted.size(); ++i)
-    if (sorted[i] != static_cast<std::int32_t>(i)) return false;
-  return true;
+  return std::ranges::equal(sorted, std::views::iota(0, static_cast<std::int32_t>(sorted.size())));
 }
 
 // A list where the priorities are the places in one, else those that are not 0.
@@ -30,9 +29,10 @@ NamedOrder name_order(std::span<const std::int32_t> priorities, const Graph& gra
   return order;
 }
 
-std::vector<std::string> names_of(std::span<const DeviceId> devices, const Cluster& cluster) {
+template <class Id, class Named>
+std::vector<std::string> names_of(std::span<const Id> ids, const IdVector<Id, Named>& all) {
   std::vector<std::string> names;
-  for (const DeviceId device : devices) names.push_back(cluster.device(device).name);
+  for (const Id id : ids) names.push_back(all[id].name);
   return names;
 }
 
@@ -41,12 +41,6 @@ NamedShares name_shares(std::span<const DeviceShare> shares, const Cluster& clus
   for (const DeviceShare& share : shares)
     named.emplace_back(cluster.device(share.device).name, share.weight);
   return named;
-}
-
-std::vector<std::string> names_of(std::span<const OpId> ops, const Graph& graph) {
-  std::vector<std::string> names;
-  for (const OpId op : ops) names.push_back(graph.op(op).name);
-  return names;
 }
 
 std::vector<NamedVariable> name_variables(std::span<const VariableSync> variables,
@@ -64,8 +58,8 @@ std::vector<NamedVariable> name_variables(std::span<const VariableSync> variable
       to.encoding = part.encoding;
       to.merge_group = part.merge_group;
       if (part.server.valid()) to.server = cluster.device(part.server).name;
-      to.stations = names_of(part.stations, cluster);
-      to.sequence = names_of(part.sequence, cluster);
+      to.stations = names_of(std::span(part.stations), cluster.devices());
+      to.sequence = names_of(std::span(part.sequence), cluster.devices());
     }
   }
   return named;
@@ -87,14 +81,14 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
     NamedGroup& entry = named.groups.emplace_back();
     entry.name = group.name;
     entry.renamed = grouping.is_renamed(GroupId(i));
-    entry.ops = names_of(group.ops, graph);
+    entry.ops = names_of(std::span(group.ops), graph.ops());
     if (const std::optional<Decision>& decision = strategy.groups[GroupId(i)]) {
       entry.mode = decision->mode;
       entry.devices = name_shares(decision->devices, cluster);
     }
   }
   named.bucket = strategy.bucket;
-  named.duplicated = names_of(strategy.duplicated, graph);
+  named.duplicated = names_of(std::span(strategy.duplicated), graph.ops());
   for (const OpSplit& split : strategy.splits)
     named.splits.push_back(
         {graph.op(split.op).name, split.axis, name_shares(split.parts, cluster)});

@@ -1,15 +1,47 @@
-// A strategy by op and device names: it outlives the numbers of one grouping, cluster or model.
+// A strategy by op and device names: it outlives the numbers of one grouping, cluster or model. As
+// text a person can read, write and diff it:
+//
+//   {"format": "stratoscope-strategy", "version": 1, "groups": [
+//     {"name": "features.28", "mode": "replicate-ps", "devices": {"v100:0": 1, "v100:1": 3},
+//      "ops": ["features.28", "features.28/grad"]}, ...],
+//    "bucket_bytes": 25000000, "duplicated": ["fc6/grad_w", ...],
+//    "splits": [{"op": "conv1", "axis": 1, "devices": {"v100:0": 1, "v100:1": 1}}, ...],
+//    "variables": [{"variable": "embed.w", "axis": 0, "parts": [
+//      {"sync": "ps", "server": "v100:0", "stations": ["v100:1", "p100:0"], "encoding": "half"},
+//      {"sync": "allreduce", "merge_group": 3, "sequence": ["v100:1", "v100:0", "p100:0"]}]}, ...],
+//    "order": ["embed", ...]}
+//
+// All parts of a group but its name may be missing: without mode and devices it is undecided,
+// without ops it means the op group of that name. With "renamed": true its ops are called so from
+// then on; else groups get names from their ops. A device group's name ("v100") stands for all its
+// devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "splits", "variables" and "order"
+// may be missing.
+// "duplicated" lists ops of replicated groups that every device of their group computes on the
+// whole batch (sufficient factor broadcasting). "splits" are ops that several devices compute
+// together, each a slice along the axis (counted from 0; of an update: the parameter's) in
+// proportion to its weight. "variables" are parameters that are synchronised in another way than
+// their groups say (variable_sync.h): equal parts along the axis (0 unless it is there), or as many
+// along each axis as "partition" says in its place ([2, 3]: six, row by row), each with
+// "sync" ("ps" with its "server", or "allreduce"), and where it is not the default "encoding"
+// ("none", "sparse-rows", "half", "top-k", "sufficient-factors", "low-rank"), of ps "stations", of
+// allreduce "merge_group" and "sequence"; a variable may have a "staleness" (0, see there). "order"
+// is either a list of ops in the order in which they run, those not listed after all that are; or
+// an object with the priorities of ops, smaller first, 0 for those not in it.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/strategy/value/strategy.h"
 
 namespace strato {
+
+class JsonView;
 
 using NamedShares = std::vector<std::pair<std::string, std::int32_t>>;  // device and weight
 
@@ -68,5 +100,16 @@ struct NamedStrategy {
 
 NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const Grouping& grouping,
                             const Cluster& cluster);
+
+std::string strategy_json(const NamedStrategy& strategy);
+// Throws InputError with the exact place: not JSON, another format, a newer version, an unknown
+// mode, a weight below 1, an op in two groups, a name twice, a negative bucket, an op twice in the
+// order or among the duplicated or split ones, a priority or an axis out of range, a variable
+// twice, a part of it with what is not for its synchroniser.
+NamedStrategy parse_strategy(std::string_view json, const std::string& file);
+
+// The same, all but format and version, in the root of another file: of a plan.
+void add_strategy(nlohmann::ordered_json& root, const NamedStrategy& strategy);
+NamedStrategy strategy_from_json(const JsonView& root);
 
 }  // namespace strato

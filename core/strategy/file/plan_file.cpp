@@ -7,8 +7,8 @@
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/rebind.h"
-#include "core/strategy/file/strategy_json.h"
 
 namespace strato {
 namespace fs = std::filesystem;

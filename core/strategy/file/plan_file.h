@@ -23,8 +23,7 @@ struct PlanRanks {
 
 struct PlanFile {
   // A reference says where the model is, and how its training graph is made.
-  std::string
-      graph_file;  // as given; relative names are tried beside the plan, too (see find_model)
+  std::string graph_file;  // as given; see find_model for relative names
   std::string graph_name;
   Digest graph_digest;  // of the training graph
   std::int64_t batch = 1;
@@ -32,8 +31,7 @@ struct PlanFile {
 
   std::string cluster_json = "{}";  // Cluster::json()
   NamedStrategy strategy;           // with ops: holds the grouping, too
-  // One JSON object: step_time_s, baseline_step_time_s, feasible, planner, seed and what else is
-  // known.
+  // One JSON object: step_time_s, baseline_step_time_s, feasible, planner, seed and others.
   std::string result_json = "{}";
   std::optional<PlanRanks> ranks;
 };

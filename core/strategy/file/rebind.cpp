@@ -11,7 +11,6 @@
 #include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/graph/axes/split_axes.h"
-#include "core/strategy/file/variable_binder.h"
 
 namespace strato {
 namespace {
@@ -37,8 +36,7 @@ std::size_t bind_ops(std::string_view list, const Items& items, NameOf name_of, 
   return items.size() - missing.size();
 }
 
-// Returns, for every op of the graph, the file's group that names it. Reports names that the graph
-// lacks.
+// The file's group that names each op of the graph. Reports names that the graph lacks.
 std::vector<std::int32_t> file_groups_of_ops(const NamedStrategy& named, const Graph& graph,
                                              std::vector<std::string>& unmatched) {
   std::vector<std::int32_t> result(graph.op_count(), kNone);
@@ -71,8 +69,11 @@ class Binder {
  private:
   void bind_devices() {
     for (const NamedGroup& group : named_.groups) {
-      decisions_.push_back(decide(group));
-      if (!group.mode || decisions_.back()) continue;
+      std::optional<Decision>& decision = decisions_.emplace_back();
+      if (!group.mode) continue;
+      decision = Decision{*group.mode, bind_shares(group.devices)};
+      if (!decision->devices.empty()) continue;
+      decision.reset();
       say("group \"{}\": none of its devices is in the cluster, left undecided", group.name);
     }
   }
@@ -81,10 +82,9 @@ class Binder {
   // that the cluster lacks once.
   std::vector<DeviceShare> bind_shares(const NamedShares& devices) {
     std::map<DeviceId, std::int32_t> weights;
-    for (const auto& [name, weight] : devices) {
+    for (const auto& [name, weight] : devices)
       if (const DeviceId device = cluster_.find_device(name); device.valid())
         weights[device] = weight;
-    }
     for (const auto& [name, weight] : devices) {
       if (cluster_.find_device(name).valid()) continue;
       if (const DeviceGroupId all = cluster_.find_group(name); all.valid()) {
@@ -111,20 +111,12 @@ class Binder {
 
   bool is_possible(const OpSplit& split, const std::string& name) {
     const std::vector<SplitAxis> axes = split_axes(graph_, split.op);
-    std::string problem;
-    if (std::ranges::find(axes, split.axis, &SplitAxis::axis) == axes.end())
-      problem = fmt::format("axis {} does not divide it", split.axis);
+    const bool divides = std::ranges::find(axes, split.axis, &SplitAxis::axis) != axes.end();
+    if (!divides)
+      say("split of \"{}\": axis {} does not divide it, dropped", name, split.axis);
     else if (split.parts.size() < 2)
-      problem = "fewer than two of its devices are in the cluster";
-    if (!problem.empty()) say("split of \"{}\": {}, dropped", name, problem);
-    return problem.empty();
-  }
-
-  std::optional<Decision> decide(const NamedGroup& group) {
-    if (!group.mode) return std::nullopt;
-    Decision decision{*group.mode, bind_shares(group.devices)};
-    if (decision.devices.empty()) return std::nullopt;
-    return decision;
+      say("split of \"{}\": fewer than two of its devices are in the cluster, dropped", name);
+    return divides && split.parts.size() >= 2;
   }
 
   void bind_group(GroupId id) {
@@ -209,8 +201,7 @@ std::vector<std::int32_t> bind_order(const NamedOrder& order, const Graph& graph
   return priorities;
 }
 
-// The group of an op that the file does not name: that of an op which belongs to it or comes before
-// it.
+// The group of an op that the file does not name: of one that belongs to it or comes before it.
 std::int32_t neighbours_group(const Graph& graph, const Op& op,
                               std::span<const std::int32_t> group_of) {
   if (op.forward.valid() && group_of[op.forward.index()] != kNone)
@@ -231,8 +222,7 @@ bool divide_alike(const Grouping& a, const Grouping& b) {
 }
 
 // Names that a person gave to groups that are there as they were. One that is taken by now is left.
-Grouping with_names(const Grouping& grouping, const NamedStrategy& named, const Graph& graph) {
-  Grouping result = grouping;
+Grouping with_names(Grouping grouping, const NamedStrategy& named, const Graph& graph) {
   for (const NamedGroup& group : named.groups) {
     if (!group.renamed || group.ops.empty() || group.name.empty()) continue;
     const OpId first = graph.find_op(group.ops.front());
@@ -244,16 +234,12 @@ Grouping with_names(const Grouping& grouping, const NamedStrategy& named, const 
                         return op.valid() && grouping.group_of(op) == id;
                       });
     try {
-      if (same) result = result.renamed(id, group.name);
+      if (same) grouping = grouping.renamed(id, group.name);
     } catch (const InputError&) {
       continue;
     }
   }
-  return result;
-}
-
-bool has_names(const NamedStrategy& named) {
-  return std::ranges::any_of(named.groups, &NamedGroup::renamed);
+  return grouping;
 }
 
 }  // namespace
@@ -286,8 +272,7 @@ RestoredGrouping restore_grouping(const NamedStrategy& named, const Graph& graph
           fmt::format("op \"{}\" is not in the file", graph.op(OpId(i)).name));
   }
   if (unknown > 1) result.unmatched.back() += fmt::format(", nor are {} more", unknown - 1);
-  result.grouping = Grouping(graph, group_of, op_times);
-  if (has_names(named)) result.grouping = with_names(result.grouping, named, graph);
+  result.grouping = with_names(Grouping(graph, group_of, op_times), named, graph);
   return result;
 }
 
@@ -295,10 +280,9 @@ Rebound bind_strategy(const NamedStrategy& named, const Graph& graph,
                       const RestoredGrouping& restored, const Cluster& cluster,
                       std::span<const Nanos> op_times) {
   Rebound result = bind_strategy(named, graph, restored.grouping, cluster, op_times);
-  for (const std::string& line : restored.unmatched) {  // both report ops that the model lacks
+  for (const std::string& line : restored.unmatched)  // both report ops that the model lacks
     if (std::ranges::find(result.unmatched, line) == result.unmatched.end())
       result.unmatched.push_back(line);
-  }
   return result;
 }
 
@@ -306,8 +290,8 @@ Rebound restore_strategy(const NamedStrategy& named, const Graph& graph, const G
                          const Cluster& cluster, std::span<const Nanos> op_times) {
   if (!named.names_ops()) return bind_strategy(named, graph, problems, cluster, op_times);
   RestoredGrouping restored = restore_grouping(named, graph, op_times);
-  const bool alike = divide_alike(restored.grouping, problems);
-  if (alike) restored.grouping = has_names(named) ? with_names(problems, named, graph) : problems;
+  if (divide_alike(restored.grouping, problems))
+    restored.grouping = with_names(problems, named, graph);
   const bool own = !(restored.grouping == problems);
   Rebound result = bind_strategy(named, graph, restored, cluster, op_times);
   if (own)

@@ -9,8 +9,7 @@
 
 namespace strato {
 
-// A strategy bound to a grouping and cluster, and in words what did not match (empty: everything
-// did).
+// A strategy bound to a grouping and cluster, and in words what did not match.
 struct Rebound {
   Strategy strategy;
   std::vector<std::string> unmatched;
@@ -34,6 +33,12 @@ struct RestoredGrouping {
 };
 RestoredGrouping restore_grouping(const NamedStrategy& named, const Graph& graph,
                                   std::span<const Nanos> op_times);
+
+// Binds the synchronised variables in `strategy`, whose groups are bound. One that does not fit is
+// left out, with a word in `unmatched`; the others are valid. A part of bind_strategy().
+void bind_variables(std::span<const NamedVariable> named, const Graph& graph,
+                    const Grouping& grouping, const Cluster& cluster, Strategy& strategy,
+                    std::vector<std::string>& unmatched);
 
 // Bound to it; says of both what did not match.
 Rebound bind_strategy(const NamedStrategy& named, const Graph& graph,

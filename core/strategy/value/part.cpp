@@ -1,5 +1,7 @@
 #include "core/strategy/value/part.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -18,12 +20,6 @@ Part Part::partial_sum(std::int32_t begin, std::int32_t end) {
 
 Part Part::slice(int axis, std::int32_t begin, std::int32_t end) {
   return Part().cut({static_cast<std::int8_t>(axis), begin, end});
-}
-
-Part Part::slice(std::span<const AxisRange> ranges) {
-  Part part;
-  for (const AxisRange& range : ranges) part = part.cut(range);
-  return part;
 }
 
 Part Part::cut(const AxisRange& range) const {
@@ -127,19 +123,18 @@ Bytes bytes_of(const Tensor& tensor, const Part& part, std::int64_t batch) {
 std::string describe(std::span<const AxisRange> ranges) {
   std::string axes, extents;
   for (const AxisRange& range : ranges) {
-    axes += (axes.empty() ? "" : ",") + std::to_string(range.axis);
-    extents += (extents.empty() ? "[" : "x[") + std::to_string(range.begin) + "," +
-               std::to_string(range.end) + ")";
+    axes += fmt::format("{}{}", axes.empty() ? "" : ",", range.axis);
+    extents += fmt::format("{}[{},{})", extents.empty() ? "" : "x", range.begin, range.end);
   }
-  return (ranges.size() == 1 ? "axis " : "axes ") + axes + " " + extents;
+  return fmt::format("{} {} {}", ranges.size() == 1 ? "axis" : "axes", axes, extents);
 }
 
 std::string describe(const Part& part) {
   if (part.is_whole()) return "whole";
   std::string text;
   if (const AxisRange* samples = part.along(kBatchAxis))
-    text = (part.is_partial_sum() ? "the sum over samples [" : "samples [") +
-           std::to_string(samples->begin) + "," + std::to_string(samples->end) + ")";
+    text = fmt::format("{}samples [{},{})", part.is_partial_sum() ? "the sum over " : "",
+                       samples->begin, samples->end);
   if (part.cuts().empty()) return text;
   return text + (text.empty() ? "" : " of ") + describe(part.cuts());
 }

@@ -36,7 +36,6 @@ class Part {
   static Part samples(std::int32_t begin, std::int32_t end);
   static Part partial_sum(std::int32_t begin, std::int32_t end);  // over these samples
   static Part slice(int axis, std::int32_t begin, std::int32_t end);
-  static Part slice(std::span<const AxisRange> ranges);  // each of another axis
   // The part of this one that has just this range of an axis, in place of what it has of it.
   Part cut(const AxisRange& range) const;
   // The part with all of an axis.
@@ -74,8 +73,7 @@ struct PartHash {
 bool overlap(const Part& a, const Part& b);
 // Has the outer part all elements of the inner one? A partial sum is in none but itself.
 bool contains(const Part& outer, const Part& inner);
-// Can the part be cut out of what holds the other one? A partial sum comes from one of the same
-// samples.
+// Can the part be cut out of what holds the other one? Partial sums come from the same samples'.
 bool is_cut_from(const Part& part, const Part& whole);
 // Do the ranges lie within a tensor of a graph with this batch, and is none of them empty?
 bool is_part_of(const Part& part, const Tensor& tensor, std::int64_t batch);

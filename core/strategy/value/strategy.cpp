@@ -20,19 +20,13 @@ constexpr std::array<ModeNames, 4> kModes = {{{"replicate-allreduce", "AllReduce
                                               {"duplicate", "Duplicate"},
                                               {"model-parallel", "Model parallel"}}};
 
+constexpr auto kIsDecided = [](const std::optional<Decision>& group) { return group.has_value(); };
+
 Decision data_parallel(const Cluster& cluster) {
   Decision decision;
-  for (std::size_t i = 0; i < cluster.device_count(); ++i) {
+  for (std::size_t i = 0; i < cluster.device_count(); ++i)
     decision.devices.push_back({DeviceId(i), 1});
-  }
   return decision;
-}
-
-bool has_equal_weights(std::span<const DeviceShare> shares) {
-  return !shares.empty() && shares.front().weight > 0 &&
-         std::all_of(shares.begin(), shares.end(), [&](const DeviceShare& share) {
-           return share.weight == shares.front().weight;
-         });
 }
 
 // The common case, which lowering asks for thousands of times: no remainders to sort.
@@ -44,93 +38,48 @@ std::vector<std::int64_t> apportion_equally(std::int64_t batch, std::size_t part
   return samples;
 }
 
+template <class... Values>
+[[noreturn]] void refuse(const std::string& place, const char* remedy,
+                         fmt::format_string<Values...> problem, Values&&... values) {
+  throw InputError("", place, fmt::format(problem, std::forward<Values>(values)...), remedy);
+}
+
 void validate_shares(std::span<const DeviceShare> shares, const std::string& place,
                      const Cluster& cluster) {
-  const auto fail = [&](std::string problem, const char* remedy) {
-    throw InputError("", place, std::move(problem), remedy);
-  };
   DeviceId last;
   for (const DeviceShare& share : shares) {
-    if (!share.device.valid() || share.device.index() >= cluster.device_count()) {
-      fail(fmt::format("names device number {}, which the cluster does not have",
-                       share.device.value()),
-           "choose a device of the cluster");
-    }
+    if (!share.device.valid() || share.device.index() >= cluster.device_count())
+      refuse(place, "choose a device of the cluster",
+             "names device number {}, which the cluster does not have", share.device.value());
     const std::string& name = cluster.device(share.device).name;
-    if (share.device == last) fail(fmt::format("repeats device {}", name), "name each device once");
-    if (share.device < last)
-      fail(fmt::format("has device {} out of order", name), "sort the devices");
-    if (share.weight < 1) {
-      fail(fmt::format("gives device {} the weight {}", name, share.weight),
-           "give a weight of at least 1");
-    }
+    if (share.device == last) refuse(place, "name each device once", "repeats device {}", name);
+    if (share.device < last) refuse(place, "sort the devices", "has device {} out of order", name);
+    if (share.weight < 1)
+      refuse(place, "give a weight of at least 1", "gives device {} the weight {}", name,
+             share.weight);
     last = share.device;
   }
 }
 
 void validate(const Decision& decision, const std::string& place, const Cluster& cluster) {
-  const auto fail = [&](std::string problem, const char* remedy) {
-    throw InputError("", place, std::move(problem), remedy);
-  };
-  if (decision.devices.empty()) fail("names no device", "give at least one, or leave it undecided");
+  if (decision.devices.empty())
+    refuse(place, "give at least one, or leave it undecided", "names no device");
   if (static_cast<std::size_t>(decision.mode) >= kModes.size())
-    fail("has no known mode", "choose one");
+    refuse(place, "choose one", "has no known mode");
   validate_shares(decision.devices, place, cluster);
-}
-
-// The groups are a partition of all ops, so they know how many there are.
-std::size_t op_count(const Grouping& grouping) {
-  std::size_t ops = 0;
-  for (const OpGroup& group : grouping.groups()) ops += group.ops.size();
-  return ops;
-}
-
-void validate_order(const Strategy& strategy, const Grouping& grouping) {
-  if (strategy.bucket < Bytes(0)) {
-    throw InputError("", "gradient buckets",
-                     fmt::format("have a limit of {} bytes", strategy.bucket.value),
-                     "give a positive number of bytes, or 0 for no buckets");
-  }
-  if (strategy.priorities.empty()) return;
-  const std::size_t ops = op_count(grouping);
-  if (strategy.priorities.size() == ops) return;
-  throw InputError(
-      "", "execution order",
-      fmt::format("has {} priorities, the model has {} ops", strategy.priorities.size(), ops),
-      "give one for each op, or none");
-}
-
-// Ascending, each once, of the model.
-void validate_ops(std::span<const OpId> listed, const char* place, const Grouping& grouping) {
-  const auto fail = [&](std::string problem, const char* remedy) {
-    throw InputError("", place, std::move(problem), remedy);
-  };
-  const std::size_t ops = op_count(grouping);
-  OpId last;
-  for (const OpId op : listed) {
-    if (!op.valid() || op.index() >= ops)
-      fail(fmt::format("have op number {}, the model has {} ops", op.value(), ops),
-           "choose an op of the model");
-    if (op == last) fail(fmt::format("have op number {} twice", op.value()), "name each op once");
-    if (op < last) fail(fmt::format("have op number {} out of order", op.value()), "sort the ops");
-    last = op;
-  }
 }
 
 // Only the graph tells whether an axis divides its op (split_axes.h).
 void validate_splits(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster) {
   std::vector<OpId> ops;
   for (const OpSplit& split : strategy.splits) ops.push_back(split.op);
-  validate_ops(ops, "split ops", grouping);
+  validate_ops(ops, {"split ops"}, grouping);
   for (const OpSplit& split : strategy.splits) {
     const std::string place = fmt::format("split of op number {}", split.op.value());
-    if (split.axis < 0) {
-      throw InputError("", place, fmt::format("is along axis {}", split.axis), "count axes from 0");
-    }
-    if (split.parts.size() < 2) {
-      throw InputError("", place, fmt::format("has {} parts", split.parts.size()),
-                       "give at least two devices, or do not split it");
-    }
+    if (split.axis < 0) refuse(place, "count axes from 0", "is along axis {}", split.axis);
+    if (split.parts.size() < 2)
+      refuse(place, "give at least two devices, or do not split it", "has {} parts",
+             split.parts.size());
     validate_shares(split.parts, place, cluster);
   }
 }
@@ -141,16 +90,12 @@ std::string_view name_of(Mode mode) { return kModes[static_cast<std::size_t>(mod
 std::string_view label_of(Mode mode) { return kModes[static_cast<std::size_t>(mode)].label; }
 
 std::optional<Mode> mode_from(std::string_view name) {
-  for (std::size_t i = 0; i < kModes.size(); ++i) {
-    if (kModes[i].name == name) return static_cast<Mode>(i);
-  }
-  return std::nullopt;
+  const auto known = std::ranges::find(kModes, name, &ModeNames::name);
+  if (known == kModes.end()) return std::nullopt;
+  return static_cast<Mode>(known - kModes.begin());
 }
 
-bool Strategy::is_complete() const {
-  return std::all_of(groups.begin(), groups.end(),
-                     [](const auto& group) { return group.has_value(); });
-}
+bool Strategy::is_complete() const { return std::ranges::all_of(groups, kIsDecided); }
 
 Digest Strategy::digest() const {
   Hasher hasher;
@@ -160,9 +105,8 @@ Digest Strategy::digest() const {
     hasher.number(decision.has_value());
     if (!decision) continue;
     hasher.number(decision->mode).number(decision->devices.size());
-    for (const DeviceShare& share : decision->devices) {
+    for (const DeviceShare& share : decision->devices)
       hasher.number(share.device.value()).number(share.weight);
-    }
   }
   // Nothing is added for what is not set: digests of strategies without stay what they were.
   if (bucket > Bytes(0)) hasher.text("bucket").number(bucket.value);
@@ -177,10 +121,9 @@ Digest Strategy::digest() const {
   if (!variables.empty()) hasher.text("variables").number(variables.size());
   for (const VariableSync& variable : variables) add_to(hasher, variable);
   if (!priorities.empty()) hasher.text("priorities").numbers(std::span(priorities));
-  for (std::size_t g = 0; grouping && g < grouping->size(); ++g) {
+  for (std::size_t g = 0; grouping && g < grouping->size(); ++g)
     if (grouping->is_renamed(GroupId(g)))
       hasher.text("named").number(g).text(grouping->group(GroupId(g)).name);
-  }
   return hasher.finish();
 }
 
@@ -195,32 +138,56 @@ bool operator==(const Strategy& a, const Strategy& b) {
 Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupId> groups,
                             Mode mode) {
   Decision decision{mode, {}};
-  for (const DeviceGroupId group : groups) {
+  for (const DeviceGroupId group : groups)
     for (const DeviceId device : cluster.groups()[group].devices)
       decision.devices.push_back({device, 1});
-  }
-  std::sort(decision.devices.begin(), decision.devices.end());
-  const auto end = std::unique(decision.devices.begin(), decision.devices.end());
-  decision.devices.erase(end, decision.devices.end());
+  std::ranges::sort(decision.devices);
+  const auto same = std::ranges::unique(decision.devices);
+  decision.devices.erase(same.begin(), same.end());
   return decision;
 }
 
 Decision decision_on_device(DeviceId device) { return {Mode::ReplicateAllReduce, {{device, 1}}}; }
 
+bool has_equal_weights(std::span<const DeviceShare> shares) {
+  return std::ranges::all_of(
+      shares, [&](const DeviceShare& share) { return share.weight == shares.front().weight; });
+}
+
+void divide_by_common(std::vector<DeviceShare>& shares) {
+  std::int32_t divisor = 0;
+  for (const DeviceShare& share : shares) divisor = std::gcd(divisor, share.weight);
+  if (divisor < 2) return;
+  for (DeviceShare& share : shares) share.weight /= divisor;
+}
+
+Decision reduced(Decision decision) {
+  if (splits_batch(decision.mode))
+    divide_by_common(decision.devices);
+  else
+    for (DeviceShare& share : decision.devices) share.weight = 1;
+  return decision;
+}
+
 Strategy complete(const Strategy& partial, const Cluster& cluster) {
-  if (partial.is_complete()) return partial;
-  const auto first = std::find_if(partial.groups.begin(), partial.groups.end(),
-                                  [](const auto& group) { return group.has_value(); });
-  const Decision decision = first == partial.groups.end() ? data_parallel(cluster) : **first;
   Strategy result = partial;
-  for (std::optional<Decision>& group : result.groups) {
+  if (partial.is_complete()) return result;
+  const auto first = std::ranges::find_if(partial.groups, kIsDecided);
+  const Decision decision = first == partial.groups.end() ? data_parallel(cluster) : **first;
+  for (std::optional<Decision>& group : result.groups)
     if (!group) group = decision;
-  }
   return result;
 }
 
+CompleteStrategy::CompleteStrategy(const Strategy& strategy, const Cluster& cluster) {
+  Strategy whole = complete(strategy, cluster);
+  const Digest digest = whole.digest();
+  made_ = std::make_shared<const Made>(Made{std::move(whole), digest});
+}
+
 std::vector<std::int64_t> apportion(std::int64_t batch, std::span<const DeviceShare> shares) {
-  if (has_equal_weights(shares)) return apportion_equally(batch, shares.size());
+  const bool divides = !shares.empty() && shares.front().weight > 0;
+  if (divides && has_equal_weights(shares)) return apportion_equally(batch, shares.size());
   using Wide = __int128;  // batch x weight may not fit in 64 bits
   Wide total = 0;
   for (const DeviceShare& share : shares) total += share.weight;
@@ -234,29 +201,29 @@ std::vector<std::int64_t> apportion(std::int64_t batch, std::span<const DeviceSh
     remainders.emplace_back(-(quota % total), i);
     left -= samples.back();
   }
-  std::sort(remainders.begin(), remainders.end());
+  std::ranges::sort(remainders);
   for (std::int64_t i = 0; i < left; ++i) ++samples[remainders[static_cast<std::size_t>(i)].second];
   return samples;
 }
 
 void validate(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster) {
-  if (strategy.grouping != nullptr && strategy.grouping->digest() != grouping.digest()) {
-    throw InputError("", "strategy", "has op groups of its own",
-                     "look at it in the grouping that it was made with");
-  }
-  if (strategy.groups.size() != grouping.size()) {
-    throw InputError("", "strategy",
-                     fmt::format("is for {} op groups, the model has {}", strategy.groups.size(),
-                                 grouping.size()),
-                     "use the grouping that it was made with");
-  }
-  for (std::size_t i = 0; i < grouping.size(); ++i) {
-    if (!strategy.groups[GroupId(i)]) continue;
-    validate(*strategy.groups[GroupId(i)],
-             fmt::format("group \"{}\"", grouping.group(GroupId(i)).name), cluster);
-  }
-  validate_order(strategy, grouping);
-  validate_ops(strategy.duplicated, "duplicated ops", grouping);
+  if (strategy.grouping != nullptr && strategy.grouping->digest() != grouping.digest())
+    refuse("strategy", "look at it in the grouping that it was made with",
+           "has op groups of its own");
+  if (strategy.groups.size() != grouping.size())
+    refuse("strategy", "use the grouping that it was made with",
+           "is for {} op groups, the model has {}", strategy.groups.size(), grouping.size());
+  for (std::size_t i = 0; i < grouping.size(); ++i)
+    if (const std::optional<Decision>& decision = strategy.groups[GroupId(i)])
+      validate(*decision, fmt::format("group \"{}\"", grouping.group(GroupId(i)).name), cluster);
+  if (strategy.bucket < Bytes(0))
+    refuse("gradient buckets", "give a positive number of bytes, or 0 for no buckets",
+           "have a limit of {} bytes", strategy.bucket.value);
+  const std::size_t priorities = strategy.priorities.size();
+  if (priorities != 0 && priorities != grouping.op_count())
+    refuse("execution order", "give one for each op, or none",
+           "has {} priorities, the model has {} ops", priorities, grouping.op_count());
+  validate_ops(strategy.duplicated, {"duplicated ops"}, grouping);
   validate_splits(strategy, grouping, cluster);
   validate_variables(strategy, grouping, cluster);
 }

@@ -3,8 +3,7 @@
 //
 // Here are TAG's decisions: per op group a set of devices with shares and a mode (TAG 4.2). A group
 // that is not decided yet is empty (partial strategies are legal: see complete()). Single variables
-// may say otherwise how they are synchronised: AutoDist's node configs
-// (core/strategy/value/variable_sync.h).
+// may say otherwise how they are synchronised: AutoDist's node configs (variable_sync.h).
 #pragma once
 
 #include <cstdint>
@@ -29,11 +28,13 @@ enum class Mode : std::uint8_t {
   Duplicate,    // every device computes the whole batch: nothing to synchronise
   ModelParallel,  // ops divided over the devices (METIS inside the group)
 };
-std::string_view name_of(
-    Mode mode);  // "replicate-allreduce", "replicate-ps", "duplicate", "model-parallel"
-std::string_view label_of(
-    Mode mode);  // for people: "AllReduce", "PS", "Duplicate", "Model parallel"
+// "replicate-allreduce", "replicate-ps", "duplicate", "model-parallel"
+std::string_view name_of(Mode mode);
+std::string_view label_of(Mode mode);  // "AllReduce", "PS", "Duplicate", "Model parallel"
 std::optional<Mode> mode_from(std::string_view name);
+constexpr bool splits_batch(Mode mode) {  // whether weights mean something
+  return mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
+}
 
 struct DeviceShare {
   DeviceId device;
@@ -71,8 +72,7 @@ struct Strategy {
   // say does not hold for them.
   std::vector<OpSplit> splits;
   // Variables of replicated groups that are synchronised otherwise than their group says (AutoDist
-  // 2.2); ascending by update op, no update twice. Elsewhere an entry that changes nothing is
-  // legal.
+  // 2.2); ascending by update op, no update twice. Elsewhere an entry changes nothing and is legal.
   std::vector<VariableSync> variables;
   // Execution order (FastT 5): by op, smaller runs first; its transfers and collectives have it,
   // too. Empty: first in, first out.
@@ -91,13 +91,39 @@ Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupI
                             Mode mode);
 Decision decision_on_device(DeviceId device);
 
+bool has_equal_weights(std::span<const DeviceShare> shares);
+// Weights that say the same in the smallest whole numbers: 10 : 10 is 1 : 1.
+void divide_by_common(std::vector<DeviceShare>& shares);
+// The same decision in the smallest whole weights; all are 1 where the batch is not split, since
+// they mean nothing there.
+Decision reduced(Decision decision);
+
 // Fills undecided groups: with the decision of the first decided group (groups are sorted by
 // compute time, so it is the most expensive one: TAG 4.2.2, footnote 2), or data parallel with
 // AllReduce on all devices.
 Strategy complete(const Strategy& partial, const Cluster& cluster);
 
-// Samples of a batch for each weight: largest remainder, ties to the lower index; the sum is
-// `batch`.
+// A strategy in which every group is decided, with its digest. A strategy becomes one where it
+// enters the rooms that evaluate it (Evaluator::evaluate(), Lowering::lower()), and is neither
+// completed nor digested again behind that border. Immutable, cheap to copy, safe from any thread.
+class CompleteStrategy {
+ public:
+  // Decides what is undecided as complete() does.
+  CompleteStrategy(const Strategy& strategy, const Cluster& cluster);
+
+  const Strategy& operator*() const { return made_->strategy; }
+  const Strategy* operator->() const { return &made_->strategy; }
+  const Digest& digest() const { return made_->digest; }
+
+ private:
+  struct Made {
+    Strategy strategy;
+    Digest digest;
+  };
+  std::shared_ptr<const Made> made_;
+};
+
+// Samples of a batch for each weight, `batch` in all: largest remainder, ties to the lower index.
 std::vector<std::int64_t> apportion(std::int64_t batch, std::span<const DeviceShare> shares);
 
 // Throws InputError (place: the group) when a decision names no device, repeats one, has them out

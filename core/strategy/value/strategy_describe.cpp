@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <numeric>
 #include <optional>
 
 #include "core/base/error.h"
@@ -11,50 +13,25 @@
 namespace strato {
 namespace {
 
-bool has_equal_shares(const Decision& decision) {
-  return std::all_of(
-      decision.devices.begin(), decision.devices.end(),
-      [&](const DeviceShare& share) { return share.weight == decision.devices.front().weight; });
-}
-
-// Shares of one device group, in words; `shares` is not empty.
-std::vector<std::string> describe_group(const DeviceGroup& group,
-                                        std::span<const DeviceShare> shares, bool show_weights,
-                                        const Cluster& cluster) {
-  const auto text = [&](const std::string& name, std::int32_t weight) {
-    return show_weights ? fmt::format("{} x{}", name, weight) : name;
-  };
-  const bool alike = std::all_of(shares.begin(), shares.end(), [&](const DeviceShare& share) {
-    return share.weight == shares.front().weight;
-  });
-  if (alike && shares.size() > 1 && shares.size() == group.devices.size()) {
-    return {text(group.name, shares.front().weight)};
-  }
-  std::vector<std::string> names;
-  for (const DeviceShare& share : shares) {
-    names.push_back(text(cluster.device(share.device).name, share.weight));
-  }
-  return names;
-}
-
 std::string describe_devices(const Decision& decision, const Cluster& cluster) {
-  const bool equal = has_equal_shares(decision);
+  const bool equal = has_equal_weights(decision.devices);
   const std::size_t count = decision.devices.size();
-  if (equal && count > 1 && count == cluster.device_count()) {
+  if (equal && count > 1 && count == cluster.device_count())
     return fmt::format("all {} devices", count);
-  }
   std::vector<std::string> parts;
+  const auto add = [&](const std::string& name, std::int32_t weight) {
+    parts.push_back(equal ? name : fmt::format("{} x{}", name, weight));
+  };
   for (const DeviceGroup& group : cluster.groups()) {
     std::vector<DeviceShare> shares;
-    for (const DeviceShare& share : decision.devices) {
-      if (std::binary_search(group.devices.begin(), group.devices.end(), share.device)) {
-        shares.push_back(share);
-      }
-    }
-    if (shares.empty()) continue;
-    for (std::string& part : describe_group(group, shares, !equal, cluster)) {
-      parts.push_back(std::move(part));
-    }
+    std::ranges::copy_if(decision.devices, std::back_inserter(shares),
+                         [&](const DeviceShare& share) {
+                           return std::ranges::binary_search(group.devices, share.device);
+                         });
+    if (shares.size() > 1 && shares.size() == group.devices.size() && has_equal_weights(shares))
+      add(group.name, shares.front().weight);
+    else
+      for (const DeviceShare& share : shares) add(cluster.device(share.device).name, share.weight);
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -64,7 +41,7 @@ std::string describe_bucket(Bytes bucket) {
 }
 
 std::string with_commas(std::size_t count) {
-  std::string text = std::to_string(count);
+  std::string text = fmt::to_string(count);
   for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
     text.insert(static_cast<std::size_t>(at), ",");
   return text;
@@ -72,7 +49,7 @@ std::string with_commas(std::size_t count) {
 
 // Ops of the most frequent priority are those that nothing was said about, if there are several.
 std::string describe_order(std::vector<std::int32_t> priorities) {
-  std::sort(priorities.begin(), priorities.end());
+  std::ranges::sort(priorities);
   std::size_t alike = 0, run = 0;
   for (std::size_t i = 0; i < priorities.size(); ++i) {
     run = i > 0 && priorities[i] == priorities[i - 1] ? run + 1 : 1;
@@ -86,10 +63,9 @@ std::string describe_order(std::vector<std::int32_t> priorities) {
 // Counts the priorities in which two orders differ; 0 when one has none.
 std::size_t changed_priorities(std::span<const std::int32_t> before,
                                std::span<const std::int32_t> after) {
-  std::size_t changed = 0;
-  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i)
-    changed += before[i] != after[i];
-  return changed;
+  const std::size_t both = std::min(before.size(), after.size());
+  return std::inner_product(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(both),
+                            after.begin(), std::size_t{0}, std::plus(), std::not_equal_to());
 }
 
 // Adds how many ops are in one list only where the counts do not say how much differs.
@@ -104,9 +80,10 @@ std::string describe_duplicated(std::span<const OpId> before, std::span<const Op
   return fmt::format("{} ({} changed)", text, with_commas(changed.size()));
 }
 
-// Counts the entries that are in one list only, or differ. Both lists ascend by `key`.
+// Also how many entries are in one list only, or differ. Both lists ascend by `key`.
 template <class Entry, class Key>
-std::size_t changed_entries(std::span<const Entry> before, std::span<const Entry> after, Key key) {
+std::string describe_entries(const char* what, const std::vector<Entry>& before,
+                             const std::vector<Entry>& after, Key key) {
   std::size_t changed = 0;
   auto a = before.begin(), b = after.begin();
   while (a != before.end() || b != after.end()) {
@@ -116,20 +93,8 @@ std::size_t changed_entries(std::span<const Entry> before, std::span<const Entry
     if (!only_after) ++a;
     if (!only_before) ++b;
   }
-  return changed;
-}
-
-std::string describe_splits(std::span<const OpSplit> before, std::span<const OpSplit> after) {
-  return fmt::format("ops split: {} -> {} ({} changed)", with_commas(before.size()),
-                     with_commas(after.size()),
-                     with_commas(changed_entries(before, after, &OpSplit::op)));
-}
-
-std::string describe_variables(std::span<const VariableSync> before,
-                               std::span<const VariableSync> after) {
-  return fmt::format("variables synchronised on their own: {} -> {} ({} changed)",
-                     with_commas(before.size()), with_commas(after.size()),
-                     with_commas(changed_entries(before, after, &VariableSync::update)));
+  return fmt::format("{}: {} -> {} ({} changed)", what, with_commas(before.size()),
+                     with_commas(after.size()), with_commas(changed));
 }
 
 // Ops of one group whose decision changed alike.
@@ -144,11 +109,10 @@ void add(std::vector<Change>& changes, const std::optional<Decision>& before,
   const auto known = std::ranges::find_if(changes, [&](const Change& change) {
     return *change.before == before && *change.after == after;
   });
-  if (known == changes.end()) {
+  if (known == changes.end())
     changes.push_back({&before, &after, 1});
-  } else {
+  else
     ++known->ops;
-  }
 }
 
 // "conv4 (12 ops): AllReduce on v100 -> on v100:0"; of a part of the group "conv4 (5 of 12 ops)".
@@ -195,15 +159,16 @@ std::vector<std::string> describe_difference(const Strategy& before, const Strat
   if (named.digest() != finer.digest())
     lines.push_back(fmt::format("op groups: {} -> {}", with_commas(of_before.size()),
                                 with_commas(of_after.size())));
-  if (before.bucket != after.bucket) {
+  if (before.bucket != after.bucket)
     lines.push_back(fmt::format("gradient buckets: {} -> {}", describe_bucket(before.bucket),
                                 describe_bucket(after.bucket)));
-  }
   if (before.duplicated != after.duplicated)
     lines.push_back(describe_duplicated(before.duplicated, after.duplicated));
-  if (before.splits != after.splits) lines.push_back(describe_splits(before.splits, after.splits));
+  if (before.splits != after.splits)
+    lines.push_back(describe_entries("ops split", before.splits, after.splits, &OpSplit::op));
   if (before.variables != after.variables)
-    lines.push_back(describe_variables(before.variables, after.variables));
+    lines.push_back(describe_entries("variables synchronised on their own", before.variables,
+                                     after.variables, &VariableSync::update));
   if (before.priorities != after.priorities) {
     lines.push_back(fmt::format("execution order: {} -> {}", describe_order(before.priorities),
                                 describe_order(after.priorities)));

@@ -10,6 +10,16 @@
 
 namespace strato {
 
+// The place and the remedies of what is wrong with a list of ops.
+struct OpListTexts {
+  const char* place;
+  const char* choose = "choose an op of the model";
+  const char* once = "name each op once";
+  const char* sort = "sort the ops";
+};
+// Throws InputError unless the ops ascend, each is there once, and all are of the model.
+void validate_ops(std::span<const OpId> ops, const OpListTexts& texts, const Grouping& grouping);
+
 // Checks of Strategy::variables what can be told without the graph; validate() calls it. Throws
 // InputError (place: "synchronised variables", or the variable and part) for variables out of
 // order, there twice or outside the model; no part; a partition that its number of parts is not the
@@ -51,12 +61,10 @@ bool is_matrix(const Tensor& variable);
 Bytes encoded_bytes(const Graph& graph, OpId update, Encoding encoding, const Part& part,
                     std::int64_t samples);
 
-// Tells whether training with it means what it means on one device: no lossy encoding, no
-// staleness.
+// Does training with it mean what it means on one device: no lossy encoding, no staleness?
 bool keeps_results(const Strategy& strategy);
 
-// Returns the number of parts into which it divides; for more than 2^31, or a negative number of
-// them, 2^31.
+// Into how many parts it divides; 2^31 for more than these, and for a negative number.
 std::int64_t part_count(std::span<const std::int32_t> partition);
 // "2 parts along axis 0", "6 parts, 2x3 along axes 0 and 1"; empty: whole.
 std::string describe_division(const VariableSync& variable);

@@ -54,8 +54,7 @@ void divide(VariableSync& variable, std::vector<std::int32_t> partition) {
       throw InputError("", "partition", "is into less than one part, or into more than a million",
                        "give a number of parts for each axis, 1 where it is not divided");
   }
-  SyncPart first;
-  if (!variable.parts.empty()) first = variable.parts.front();
+  const SyncPart first = variable.parts.empty() ? SyncPart() : variable.parts.front();
   variable.axis = 0;
   variable.partition = std::move(partition);
   variable.parts.resize(static_cast<std::size_t>(count), first);
@@ -87,8 +86,7 @@ Part part_box(const VariableSync& variable, const Shape& shape, std::size_t inde
 
 void add_to(Hasher& hasher, const VariableSync& variable) {
   hasher.number(variable.update.value()).number(variable.axis).number(variable.parts.size());
-  // Nothing is added for synchronous ones, divided along one axis: their digests stay what they
-  // were.
+  // Nothing for synchronous ones, divided along one axis: their digests stay what they were.
   if (variable.staleness != 0) hasher.text("stale").number(variable.staleness);
   if (!variable.partition.empty()) hasher.text("partition").number(variable.partition.size());
   for (const std::int32_t parts : variable.partition) hasher.number(parts);

@@ -18,9 +18,8 @@
 // - 1: step t sends the gradients of step t - 1, which every replica kept, and gets the new values
 //   while it computes. Values lack exactly the gradients of the step before.
 // - 2 and more: step t sends the gradients of step t - 1 to the server, which keeps the sum, and
-// gets
-//   the new values with those of step t - 2. Values lack exactly those of the two steps before; a
-//   larger bound changes nothing more, as there is no further step that could wait.
+//   gets the new values with those of step t - 2. Values lack exactly those of the two steps
+//   before; a larger bound changes nothing more, as there is no further step that could wait.
 // Before the first step no gradients are under way, which count as zeros: an optimizer that counts
 // steps (Adam) counts these, too.
 #pragma once
@@ -61,8 +60,7 @@ std::optional<Encoding> encoding_from(std::string_view name);
 inline bool is_lossy(Encoding encoding) {
   return encoding == Encoding::Half || encoding == Encoding::TopK || encoding == Encoding::LowRank;
 }
-// Tells whether replicas cannot reduce a message on its way: every one gets all terms, and adds
-// them up.
+// Can replicas not reduce a message on its way? Every one gets all terms, and adds them up.
 inline bool is_gathered(Encoding encoding) {
   return encoding == Encoding::SparseRows || encoding == Encoding::TopK ||
          encoding == Encoding::LowRank;
@@ -71,10 +69,9 @@ inline bool is_gathered(Encoding encoding) {
 struct SyncPart {
   Synchroniser synchroniser = Synchroniser::AllReduce;
   Encoding encoding = Encoding::None;
-  DeviceId server;  // Ps only; any device of the cluster
-  std::vector<DeviceId>
-      stations;  // Ps only: transfer destinations, ascending, at most one a machine
-  std::int32_t merge_group = -1;  // AllReduce only; -1: on its own, or in the strategy's buckets
+  DeviceId server;                 // Ps only; any device of the cluster
+  std::vector<DeviceId> stations;  // Ps only: transfer stations, ascending, at most one a machine
+  std::int32_t merge_group = -1;   // AllReduce only; -1: on its own, or in the strategy's buckets
   // AllReduce only: the reduction sequence, every replica once, in the order of the ring. Empty:
   // the order that suits the network best, as the cost model knows it. The simulation counts it,
   // and transports that can go around it (NCCL chooses its own rings; the sums are the same).

@@ -21,7 +21,6 @@
 #include "app/explorer/main_window.h"
 #include "app/explorer/notice_strip.h"
 #include "core/cost/value/profile.h"
-#include "core/cost/value/profile_file.h"
 #include "core/strategy/file/plan_file.h"
 #include "tests/app/explorer/sample.h"
 #include "views/models/placement_model.h"

@@ -1,5 +1,4 @@
 // What nvidia-smi prints of a machine, as drivers of several years do.
-#include "core/cluster/read/topology_text.h"
 
 #include <gtest/gtest.h>
 

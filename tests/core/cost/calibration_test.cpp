@@ -17,7 +17,7 @@ namespace {
 std::shared_ptr<const CostModel> model_under(const Calibration& calibration,
                                              const std::shared_ptr<const Graph>& graph,
                                              const std::shared_ptr<const Cluster>& cluster) {
-  return make_calibrated_cost_model(graph, cluster, std::make_shared<Calibration>(calibration));
+  return make_analytic_cost_model(graph, cluster, std::make_shared<Calibration>(calibration));
 }
 
 std::string place_of(const std::string& json) {

@@ -11,7 +11,6 @@
 
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
-#include "core/cost/collective/collective_plan.h"
 #include "tests/core/cost/toy.h"
 
 namespace strato {

@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/cost/value/profile.h"
-#include "core/cost/value/profile_file.h"
 
 namespace strato {
 namespace {

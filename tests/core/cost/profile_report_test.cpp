@@ -1,8 +1,7 @@
 // How much of a graph a profile covers, and how well its curves meet its measurements.
-#include "core/cost/model/profile_report.h"
-
 #include <gtest/gtest.h>
 
+#include "core/cost/model/measured_cost_model.h"
 #include "core/cost/value/cost_model.h"
 #include "core/cost/value/profile.h"
 #include "tests/core/cost/toy.h"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/cost/value/profile_file.h"
 #include "tests/core/cost/random_profile.h"
 
 namespace strato {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/strategy/file/strategy_file.h"
+#include "core/strategy/file/named_strategy.h"
 #include "tests/core/cost/toy.h"
 
 namespace strato::toy {

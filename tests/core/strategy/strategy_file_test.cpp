@@ -1,5 +1,4 @@
 // Strategy files: round trips, partial files, rebinding to other groupings, clusters and models.
-#include "core/strategy/file/strategy_file.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

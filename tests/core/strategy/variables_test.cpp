@@ -8,7 +8,6 @@
 #include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/plan_file.h"
 #include "core/strategy/file/rebind.h"
-#include "core/strategy/file/strategy_file.h"
 #include "tests/core/cost/toy.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/strategy/random_variables.h"

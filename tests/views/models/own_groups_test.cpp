@@ -5,7 +5,7 @@
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_record.h"
-#include "core/strategy/file/strategy_file.h"
+#include "core/strategy/file/named_strategy.h"
 #include "tests/paths.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/model_tester.h"

@@ -2,7 +2,6 @@
 #include <fstream>
 
 #include "core/cost/value/profile.h"
-#include "core/cost/value/profile_file.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/strategy/file/plan_file.h"
 #include "tests/views/models/fixture.h"

@@ -3,7 +3,7 @@
 #include <QAbstractItemModelTester>
 #include <QUndoStack>
 
-#include "core/strategy/file/strategy_file.h"
+#include "core/strategy/file/named_strategy.h"
 #include "tests/views/models/fake_launcher.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/model_tester.h"

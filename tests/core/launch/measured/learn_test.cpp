@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "core/cost/value/profile.h"
-#include "core/cost/value/profile_file.h"
 #include "core/launch/measured/make_job.h"
 #include "core/launch/measured/measured.h"
 #include "tests/core/program/toy.h"

@@ -1,5 +1,3 @@
-#include "core/strategy/file/strategy_json.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/io/json.h"
+#include "core/strategy/file/named_strategy.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {
@@ -274,6 +274,20 @@ NamedStrategy strategy_from_json(const JsonView& root) {
   if (const auto list = root.find("variables")) strategy.variables = read_variables(*list);
   if (const auto order = root.find("order")) strategy.order = read_order(*order);
   return strategy;
+}
+
+std::string strategy_json(const NamedStrategy& strategy) {
+  Json json = {{"format", "stratoscope-strategy"}, {"version", 1}};
+  add_strategy(json, strategy);
+  return json_text(json, 2) + "\n";
+}
+
+NamedStrategy parse_strategy(std::string_view json, const std::string& file) {
+  const JsonView root = JsonView::parse(json, file);
+  root.expect_format("stratoscope-strategy", 1);
+  root.allow_only({"format", "version", "note", "bucket_bytes", "groups", "duplicated", "splits",
+                   "variables", "order"});
+  return strategy_from_json(root);
 }
 
 }  // namespace strato

@@ -1,5 +1,3 @@
-#include "core/cost/collective/collective_plan.h"
-
 #include <algorithm>
 #include <iterator>
 #include <tuple>
@@ -7,6 +5,7 @@
 
 #include "core/base/at.h"
 #include "core/base/error.h"
+#include "core/cost/collective/collectives.h"
 
 namespace strato {
 namespace {
@@ -56,54 +55,33 @@ class PlanBuilder {
   CollectivePlan plan_;
 };
 
-// The volume that crosses each hop of a ring, in tensors, and the number of steps that follow each
-// other.
-struct Rounds {
-  double volume;
-  std::int64_t steps;
-};
-
-Rounds ring_rounds(Collective kind, std::size_t members) {
-  const auto n = static_cast<std::int64_t>(members);
-  const double part = static_cast<double>(n - 1) / static_cast<double>(n);
-  switch (kind) {
-    case Collective::AllReduce:
-      return {2 * part, 2 * (n - 1)};
-    case Collective::AllGather:
-    case Collective::ReduceScatter:
-      return {part, n - 1};
-    case Collective::Broadcast:
-    case Collective::Reduce:
-      return {1, n - 1};  // a pipeline along the ring
-  }
-  CHECK(false, "unknown collective");
-}
-
 // Each gives the latency of the whole; one member alone has nothing to do.
 Nanos ring(PlanBuilder& plan, Collective kind, const Members& members, double share = 1) {
   if (members.size() < 2) return Nanos();
-  const Rounds rounds = ring_rounds(kind, members.size());
+  const auto n = static_cast<std::int64_t>(members.size());
+  const std::int64_t rounds = kind == Collective::AllReduce ? 2 : 1;
+  double volume = 1;  // that crosses each hop, in tensors; 1: a pipeline along the ring
+  if (kind != Collective::Broadcast && kind != Collective::Reduce)
+    volume = static_cast<double>(rounds) * (static_cast<double>(n - 1) / static_cast<double>(n));
   Nanos hop;
   DeviceId last = members.back();
   for (const DeviceId member : members) {
-    hop = std::max(hop, plan.send(last, member, rounds.volume * share));
+    hop = std::max(hop, plan.send(last, member, volume * share));
     last = member;
   }
-  return hop * rounds.steps;
+  return hop * (rounds * (n - 1));
 }
 
 // Sends from the first member along all others, or back.
 Nanos chain(PlanBuilder& plan, const Members& members, double volume, bool back) {
   Nanos latency;
-  for (std::size_t i = 1; i < members.size(); ++i) {
+  for (std::size_t i = 1; i < members.size(); ++i)
     latency += back ? plan.send(members[i], members[i - 1], volume)
                     : plan.send(members[i - 1], members[i], volume);
-  }
   return latency;
 }
 
-// Sends `volume` over every edge of a tree in the directions asked for. Returns the latency of the
-// deepest path.
+// Sends `volume` over every edge of a tree in these directions. Returns the deepest path's latency.
 Nanos send_over(PlanBuilder& plan, const std::vector<int>& parents, const Members& members,
                 double volume, bool up, bool down) {
   Nanos deepest;
@@ -168,7 +146,9 @@ class Hierarchy {
   }
 
   void append_to(std::vector<CollectivePlan>& plans) const {
-    const bool all = even() && kind_ != Collective::Broadcast && kind_ != Collective::Reduce;
+    const bool even = std::ranges::all_of(
+        machines_, [this](const Members& m) { return m.size() == machines_.front().size(); });
+    const bool all = even && kind_ != Collective::Broadcast && kind_ != Collective::Reduce;
     for (const bool tree : {false, true}) {
       if (tree && !has_tree(kind_)) continue;
       plans.push_back(by_leaders(tree));
@@ -177,11 +157,6 @@ class Hierarchy {
   }
 
  private:
-  bool even() const {
-    return std::ranges::all_of(
-        machines_, [this](const Members& m) { return m.size() == machines_.front().size(); });
-  }
-
   // A phase inside all machines at once.
   template <class Inside>
   void inside(PlanBuilder& plan, const Inside& one) const {
@@ -241,8 +216,8 @@ double crossing(const CollectivePlan& plan, const CollectivePlan& next) {
 
 // Leaves the lower envelope of the plans' lines.
 void keep_cheapest(std::vector<CollectivePlan>& plans) {
-  std::stable_sort(plans.begin(), plans.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.latency, a.nanos_per_byte) < std::tie(b.latency, b.nanos_per_byte);
+  std::ranges::stable_sort(plans, {}, [](const CollectivePlan& plan) {
+    return std::tie(plan.latency, plan.nanos_per_byte);
   });
   std::vector<CollectivePlan> kept;
   for (CollectivePlan& plan : plans) {
@@ -301,8 +276,8 @@ std::vector<CollectivePlan> collective_plans(const Cluster& cluster, Collective 
   std::vector<CollectivePlan> plans;
   for (const CollectiveAlgorithm algorithm :
        {CollectiveAlgorithm::Ring, CollectiveAlgorithm::Tree, CollectiveAlgorithm::Hierarchical}) {
-    std::vector<CollectivePlan> more = collective_plans(cluster, kind, devices, algorithm);
-    std::move(more.begin(), more.end(), std::back_inserter(plans));
+    std::ranges::move(collective_plans(cluster, kind, devices, algorithm),
+                      std::back_inserter(plans));
   }
   keep_cheapest(plans);
   return plans;

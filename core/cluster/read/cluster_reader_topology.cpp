@@ -1,5 +1,3 @@
-#include "core/cluster/read/topology_text.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/read/discovered_cluster.h"
 
 namespace strato {
@@ -50,13 +49,10 @@ std::string without_escapes(std::string_view text) {
   return plain;
 }
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(at, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
+Words split(std::string_view text, char at) {
+  Words parts;
+  for (std::size_t begin = 0; begin <= text.size(); begin += parts.back().size() + 1)
+    parts.push_back(text.substr(begin, text.find(at, begin) - begin));
   return parts;
 }
 
@@ -68,12 +64,17 @@ std::string_view trimmed_word(std::string_view text) {
 
 Words words_in(std::string_view line) {
   Words words;
-  for (std::size_t at = line.find_first_not_of(kBlank); at != std::string_view::npos;) {
-    const std::size_t end = std::min(line.find_first_of(kBlank, at), line.size());
-    words.push_back(line.substr(at, end - at));
-    at = line.find_first_not_of(kBlank, end);
+  while (!(line = trimmed_word(line)).empty()) {
+    words.push_back(line.substr(0, line.find_first_of(kBlank)));
+    line.remove_prefix(words.back().size());
   }
   return words;
+}
+
+Words cells_in(std::string_view line) {
+  Words cells = split(line, ',');
+  std::ranges::transform(cells, cells.begin(), trimmed_word);
+  return cells;
 }
 
 std::optional<int> number_in(std::string_view text) {
@@ -131,10 +132,10 @@ class TopologyReader {
     Words columns;
     while (columns.empty()) columns = header_of(lines_[line++]);  // there is one: is_topology()
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      if (const auto gpu = number_after("GPU", columns[c])) {
-        gpus_.push_back(*gpu);
-        column_.push_back(c);
-      }
+      const auto gpu = number_after("GPU", columns[c]);
+      if (!gpu) continue;
+      gpus_.push_back(*gpu);
+      column_.push_back(c);
     }
     if (gpus_.size() > kMostColumns) refuse("", "has more than 256 GPUs");
     cells_.resize(gpus_.size());
@@ -199,16 +200,15 @@ class TopologyReader {
 
   // The first line behind it.
   std::size_t read_table(std::size_t line) {
-    const auto heads = split(lines_[line], ',');
+    const Words heads = cells_in(lines_[line]);
     for (int row = 0; ++line < lines_.size(); ++row) {
-      const auto cells = split(lines_[line], ',');
+      const Words cells = cells_in(lines_[line]);
       if (cells.size() != heads.size() || trimmed_word(lines_[line]).empty()) return line;
       int gpu = row;
       for (std::size_t c = 0; c < cells.size(); ++c)
-        if (trimmed_word(heads[c]) == "index")
-          gpu = number_in(trimmed_word(cells[c])).value_or(row);
+        if (heads[c] == "index") gpu = number_in(cells[c]).value_or(row);
       for (std::size_t c = 0; c < cells.size(); ++c) {
-        const std::string_view head = trimmed_word(heads[c]), cell = trimmed_word(cells[c]);
+        const std::string_view head = heads[c], cell = cells[c];
         if (head == "name") names_[gpu] = cell;
         if (head.starts_with("memory.total"))
           mebibytes_[gpu] = number_in(cell.substr(0, cell.find(' '))).value_or(0);
@@ -262,7 +262,7 @@ class TopologyReader {
   inline static const std::set<std::string> kPcieKinds = {"PIX",  "PXB", "PHB",
                                                           "NODE", "SYS", "SOC"};
 
-  const std::vector<std::string_view> lines_;
+  const Words lines_;
   const std::string& file_;
   const GpuCatalogue& catalogue_;
   std::vector<int> gpus_;            // their numbers, in the order of columns

@@ -1,12 +1,12 @@
-#include "core/cluster/read/discovered_machine.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <map>
 #include <numeric>
+
+#include "core/cluster/read/discovered_cluster.h"
+#include "core/cluster/spec/cluster_spec.h"
 
 namespace strato {
 namespace {
@@ -32,6 +32,11 @@ int direct_links(const GpuReport& gpu) {
   return std::accumulate(gpu.nvlinks.begin(), gpu.nvlinks.end(), 0);
 }
 
+// Of a GPU to another one by its index.
+int links_to(const GpuReport& gpu, std::size_t other) {
+  return other < gpu.nvlinks.size() ? gpu.nvlinks[other] : 0;
+}
+
 LinkSpec pcie_of(const std::vector<GpuReport>& gpus, const std::string& source) {
   const auto rate = [](const GpuReport& gpu) {
     return kPcieShare * pcie_lane(gpu.pcie_generation) * gpu.pcie_lanes;
@@ -44,13 +49,6 @@ LinkSpec pcie_of(const std::vector<GpuReport>& gpus, const std::string& source) 
       fmt::format("{}; {:.0f} % of the line rate assumed{}", source, kPcieShare * 100, kLatency)};
 }
 
-bool is_joined(const std::vector<GpuReport>& gpus, std::size_t a, std::size_t b) {
-  const auto links = [&](std::size_t x, std::size_t y) {
-    return y < gpus[x].nvlinks.size() && gpus[x].nvlinks[y] > 0;
-  };
-  return links(a, b) || links(b, a);
-}
-
 // Tells whether NVLinks lead from every GPU to every other one, also over GPUs between them.
 bool all_joined(const std::vector<GpuReport>& gpus) {
   std::vector<std::size_t> reached = {0};
@@ -58,7 +56,9 @@ bool all_joined(const std::vector<GpuReport>& gpus) {
   seen[0] = true;
   for (std::size_t i = 0; i < reached.size(); ++i) {
     for (std::size_t other = 0; other < gpus.size(); ++other) {
-      if (seen[other] || !is_joined(gpus, reached[i], other)) continue;
+      const bool joined =
+          links_to(gpus[reached[i]], other) > 0 || links_to(gpus[other], reached[i]) > 0;
+      if (seen[other] || !joined) continue;
       seen[other] = true;
       reached.push_back(other);
     }
@@ -66,19 +66,14 @@ bool all_joined(const std::vector<GpuReport>& gpus) {
   return reached.size() == gpus.size();
 }
 
-// The links of the GPU that reaches least with them.
-struct SlowestLinks {
-  double rate = 0;
-  int links = 0;
-};
-
+// The rate and the links of the GPU that reaches least with them.
 template <class LinksOf>
-SlowestLinks slowest_links(const std::vector<GpuReport>& gpus, const LinksOf& links_of) {
-  SlowestLinks least;
+std::pair<double, int> slowest_links(const std::vector<GpuReport>& gpus, const LinksOf& links_of) {
+  std::pair<double, int> least;
   for (const GpuReport& gpu : gpus) {
     const int links = links_of(gpu);
     const double rate = links * nvlink_of(gpu);
-    if (least.links == 0 || rate < least.rate) least = {rate, links};
+    if (least.second == 0 || rate < least.first) least = {rate, links};
   }
   return least;
 }
@@ -103,9 +98,8 @@ LinkSpec mesh_link(const std::vector<GpuReport>& gpus) {
   for (std::size_t a = 0; a < gpus.size(); ++a) {
     for (std::size_t b = 0; b < gpus.size(); ++b) {
       if (a == b) continue;
-      const int joined = b < gpus[a].nvlinks.size() ? gpus[a].nvlinks[b] : 0;
-      fewest = std::min(fewest, joined);
-      most = std::max(most, joined);
+      fewest = std::min(fewest, links_to(gpus[a], b));
+      most = std::max(most, links_to(gpus[a], b));
     }
   }
   const std::string pairs =
@@ -134,39 +128,13 @@ LinkSpec nic_of(const MachineReport& report, const std::string& wanted) {
     if (!wanted.empty() && each.name != wanted) continue;
     if (each.mbps > 0 && (best == nullptr || each.mbps > best->mbps)) best = &each;
   }
-  if (best == nullptr) {
+  if (best == nullptr)
     return {"10GbE", kAssumedNic, 20,
             (wanted.empty() ? "assumed: no network tells its speed"
                             : "assumed: " + wanted + " does not tell its speed")};
-  }
-  const std::string kind =
-      fmt::format("{:g}{}", best->mbps / 1000, best->infiniband ? "IB" : "GbE");
-  return {kind, std::clamp(best->mbps / 8000, 1e-6, 1e6), best->infiniband ? 5.0 : 20.0,
+  return {fmt::format("{:g}{}", best->mbps / 1000, best->infiniband ? "IB" : "GbE"),
+          std::clamp(best->mbps / 8000, 1e-6, 1e6), best->infiniband ? 5.0 : 20.0,
           fmt::format("line rate reported by {}{}", best->name, kLatency)};
-}
-
-void add_gpus(const MachineReport& report, const std::string& pcie_source, DiscoveredTypes& types,
-              MachineSpec& machine) {
-  for (const GpuReport& gpu : report.gpus) {
-    const std::string type = types.type_of(gpu);
-    const auto known = std::ranges::find(machine.gpus, type, &GpuCount::type);
-    if (known != machine.gpus.end())
-      ++known->count;
-    else
-      machine.gpus.push_back({type, 1});
-  }
-  if (report.gpus.size() > 1) machine.fabric = fabric_of(report.gpus, pcie_source);
-  const bool nvlink = machine.fabric && !machine.fabric->kind.starts_with("pcie");
-  if (nvlink || !machine.fabric) machine.host_link = pcie_of(report.gpus, pcie_source);
-}
-
-void add_cpus(const MachineReport& report, int devices, DiscoveredTypes& types,
-              MachineSpec& machine) {
-  machine.gpus.push_back({types.type_of_cpu(report, devices), devices});
-  if (devices > 1) {
-    machine.fabric = {"shared memory", kAssumedShared, 5,
-                      "assumed: what one copy reaches in a server's memory"};
-  }
 }
 
 std::string note_of(const MachineReport& report) {
@@ -233,56 +201,7 @@ GpuType custom_type(const GpuReport& gpu) {
   return type;
 }
 
-}  // namespace
-
-MachineSpec discovered_machine(const MachineReport& report, const std::string& name,
-                               const DiscoveryText& text, DiscoveredTypes& types) {
-  MachineSpec machine;
-  machine.name = name;
-  if (report.gpus.empty())
-    add_cpus(report, std::max(1, text.cpu_devices), types, machine);
-  else
-    add_gpus(report, text.pcie_source, types, machine);
-  machine.nic = nic_of(report, text.interface);
-  machine.note = note_of(report);
-  return machine;
-}
-
-std::string machine_name_of(const std::string& host, std::set<std::string>& taken) {
-  std::string name = host.substr(0, host.find('.')).substr(0, 56);
-  for (char& c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte <= ' ' || byte >= 127 || std::string_view(":>/,").find(c) != std::string_view::npos)
-      c = '-';
-  }
-  if (name.empty()) name = "machine";
-  for (const std::string_view link : {"net", "network", "fabric", "host"})
-    if (name == link) name += "-1";
-  const std::string first = name;
-  for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{}-{}", first, i);
-  return name;
-}
-
-std::string DiscoveredTypes::add(GpuType type) {
-  const std::string name = type.name;
-  for (int i = 2;; ++i) {
-    const auto known = std::ranges::find_if(
-        types_, [&](const GpuType& each) { return same_ignoring_case(each.name, type.name); });
-    if (known == types_.end()) break;
-    if (same_type(*known, type)) return known->name;
-    type.name = fmt::format("{} ({})", name, i);
-  }
-  types_.push_back(type);
-  return type.name;
-}
-
-std::string DiscoveredTypes::type_of(const GpuReport& gpu) {
-  const GpuType* known = catalogue_.find(gpu.name);
-  return add(known != nullptr && same_memory(gpu.memory, known->memory) ? *known
-                                                                        : custom_type(gpu));
-}
-
-std::string DiscoveredTypes::type_of_cpu(const MachineReport& report, int devices) {
+GpuType cpu_type(const MachineReport& report, int devices) {
   GpuType type;
   const int cores = std::max(1, report.cores);
   const std::string share = devices > 1 ? fmt::format("1/{} of ", devices) : "";
@@ -303,7 +222,74 @@ std::string DiscoveredTypes::type_of_cpu(const MachineReport& report, int device
       told_or(2e6 * mhz * lanes * cores, kAssumedPeak, "peak_tflops", how, type.sources) / devices;
   type.peak_flops[static_cast<std::size_t>(Precision::Fp32)] = peak;
   type.peak_flops[static_cast<std::size_t>(Precision::Fp64)] = peak / 2;
-  return add(type);
+  return type;
+}
+
+// Adds a type as one that is there, or under a name of its own. Returns its name in the file.
+std::string add_type(GpuType type, std::vector<GpuType>& types) {
+  const std::string name = type.name;
+  for (int i = 2;; ++i) {
+    const auto known = std::ranges::find_if(
+        types, [&](const GpuType& each) { return same_ignoring_case(each.name, type.name); });
+    if (known == types.end()) break;
+    if (same_type(*known, type)) return known->name;
+    type.name = fmt::format("{} ({})", name, i);
+  }
+  types.push_back(type);
+  return type.name;
+}
+
+void add_gpus(const MachineReport& report, const std::string& pcie_source,
+              const GpuCatalogue& catalogue, std::vector<GpuType>& types, MachineSpec& machine) {
+  for (const GpuReport& gpu : report.gpus) {
+    const GpuType* found = catalogue.find(gpu.name);
+    const bool fits = found != nullptr && same_memory(gpu.memory, found->memory);
+    const std::string type = add_type(fits ? *found : custom_type(gpu), types);
+    const auto known = std::ranges::find(machine.gpus, type, &GpuCount::type);
+    if (known != machine.gpus.end())
+      ++known->count;
+    else
+      machine.gpus.push_back({type, 1});
+  }
+  if (report.gpus.size() > 1) machine.fabric = fabric_of(report.gpus, pcie_source);
+  const bool nvlink = machine.fabric && !machine.fabric->kind.starts_with("pcie");
+  if (nvlink || !machine.fabric) machine.host_link = pcie_of(report.gpus, pcie_source);
+}
+
+// A name that the file may have, and none of its machines has yet.
+std::string machine_name_of(const std::string& host, const std::vector<MachineSpec>& machines) {
+  std::string name = host.substr(0, host.find('.')).substr(0, 56);
+  for (char& c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= ' ' || byte >= 127 || kNameSeparators.find(c) != std::string_view::npos) c = '-';
+  }
+  if (name.empty()) name = "machine";
+  if (std::ranges::find(kLinkNames, name) != std::end(kLinkNames)) name += "-1";
+  const std::string first = name;
+  const auto taken = [&] {
+    return std::ranges::find(machines, name, &MachineSpec::name) != machines.end();
+  };
+  for (int i = 2; taken(); ++i) name = fmt::format("{}-{}", first, i);
+  return name;
+}
+
+}  // namespace
+
+void add_machine(const MachineReport& report, const DiscoveryText& text,
+                 const GpuCatalogue& catalogue, ClusterSpec& spec) {
+  MachineSpec machine;
+  machine.name = machine_name_of(report.host, spec.machines);
+  const int cpus = std::max(1, text.cpu_devices);
+  if (!report.gpus.empty())
+    add_gpus(report, text.pcie_source, catalogue, spec.gpus, machine);
+  else
+    machine.gpus.push_back({add_type(cpu_type(report, cpus), spec.gpus), cpus});
+  if (report.gpus.empty() && cpus > 1)
+    machine.fabric = {"shared memory", kAssumedShared, 5,
+                      "assumed: what one copy reaches in a server's memory"};
+  machine.nic = nic_of(report, text.interface);
+  machine.note = note_of(report);
+  spec.machines.push_back(std::move(machine));
 }
 
 }  // namespace strato

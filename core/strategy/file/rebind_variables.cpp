@@ -1,5 +1,3 @@
-#include "core/strategy/file/variable_binder.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
+#include "core/strategy/file/rebind.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {
@@ -20,21 +19,20 @@ class VariableBinder {
         grouping_(grouping),
         cluster_(cluster),
         strategy_(strategy),
-        unmatched_(unmatched) {
-    for (std::size_t i = 0; i < graph.op_count(); ++i)
-      if (const TensorId parameter = parameter_of(graph, OpId(i)); parameter.valid())
-        updates_.emplace(graph.tensor(parameter).name, OpId(i));
-  }
+        unmatched_(unmatched) {}
 
   void bind(std::span<const NamedVariable> named) {
+    std::unordered_map<std::string_view, OpId> updates;  // by the parameter's name
+    for (std::size_t i = 0; i < graph_.op_count(); ++i)
+      if (const TensorId parameter = parameter_of(graph_, OpId(i)); parameter.valid())
+        updates.emplace(graph_.tensor(parameter).name, OpId(i));
     std::vector<std::string_view> missing;
     for (const NamedVariable& variable : named) {
-      const auto update = updates_.find(variable.variable);
-      if (update == updates_.end()) {
+      const auto update = updates.find(variable.variable);
+      if (update == updates.end())
         missing.push_back(variable.variable);
-      } else {
+      else
         bind(variable, update->second);
-      }
     }
     std::ranges::sort(strategy_.variables, {}, &VariableSync::update);
     if (missing.empty()) return;
@@ -95,13 +93,12 @@ class VariableBinder {
     std::set<MachineId> machines;
     for (const std::string& name : named.stations) {
       const DeviceId station = cluster_.find_device(name);
-      if (!station.valid()) {
+      if (!station.valid())
         say(fmt::format("its station \"{}\" is not in the cluster, dropped", name));
-      } else if (!machines.insert(cluster_.device(station).machine).second) {
+      else if (!machines.insert(cluster_.device(station).machine).second)
         say(fmt::format("its station \"{}\" is the second in its machine, dropped", name));
-      } else {
+      else
         part.stations.push_back(station);
-      }
     }
     std::ranges::sort(part.stations);
   }
@@ -116,13 +113,11 @@ class VariableBinder {
     std::ranges::sort(sorted);
     const auto& decision = strategy_.groups[grouping_.group_of(update)];
     const bool known = sorted.size() == named.sequence.size();
-    if (known &&
-        (!decision || std::ranges::equal(sorted, decision->devices, {}, {}, &DeviceShare::device)))
-      return;
     const bool replicated =
-        decision && decision->devices.size() > 1 &&
-        (decision->mode == Mode::ReplicateAllReduce || decision->mode == Mode::ReplicatePs);
-    if (part.sequence.empty() || (known && !replicated)) return;
+        decision && decision->devices.size() > 1 && splits_batch(decision->mode);
+    const bool fits =
+        !replicated || std::ranges::equal(sorted, decision->devices, {}, {}, &DeviceShare::device);
+    if (named.sequence.empty() || (known && fits)) return;
     part.sequence.clear();
     say("its reduction sequence is not of its replicas, dropped");
   }
@@ -134,7 +129,6 @@ class VariableBinder {
   const Cluster& cluster_;
   Strategy& strategy_;
   std::vector<std::string>& unmatched_;
-  std::unordered_map<std::string_view, OpId> updates_;  // by the parameter's name
   std::string place_;
 };
 

@@ -1,5 +1,4 @@
-#include "core/cluster/spec/gpu_json.h"
-
+// One GPU type as JSON, and quantities with units.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "core/cluster/spec/cluster_spec.h"
 
 namespace strato {
 namespace {
@@ -81,13 +82,13 @@ std::optional<double> quantity(const std::string& text, std::span<const Unit> un
   return number * known->factor;
 }
 
-void refuse(const JsonView& view, std::span<const Unit> units, std::string_view what) {
-  if (!view.is_string()) return;
-  const std::string text = view.string();
-  if (const auto number = quantity(text, units))
-    view.fail(fmt::format("is \"{}\"", text.substr(0, 64)),
-              fmt::format("write {:.15g}, the number of {}", *number, what));
-}
+struct WrittenUnits {
+  std::span<const Unit> units;
+  std::string_view what;
+};
+// By Written.
+constexpr WrittenUnits kWritten[] = {
+    {kBandwidths, "10^9 bytes per second"}, {kLatencies, "microseconds"}, {kMemories, "bytes"}};
 
 }  // namespace
 
@@ -106,8 +107,8 @@ GpuType gpu_from_json(const JsonView& view) {
     for (const JsonView& alias : aliases->items()) gpu.aliases.push_back(alias.string());
   if (const auto value = view.find("architecture")) gpu.architecture = value->string();
   if (const auto value = view.find("year")) gpu.year = static_cast<int>(value->integer(1990, 2100));
-  refuse_written_memory(view.at("memory_bytes"));
-  refuse_written_bandwidth(view.at("memory_bandwidth_GBps"));
+  refuse_written(Written::Memory, view.at("memory_bytes"));
+  refuse_written(Written::Bandwidth, view.at("memory_bandwidth_GBps"));
   gpu.memory = Bytes(view.at("memory_bytes").integer(1, std::int64_t{1} << 50));
   gpu.memory_bandwidth = positive_between(view.at("memory_bandwidth_GBps"), 1e-3, 1e6) * 1e9;
   gpu.peak_flops = peaks(view.at("peak_tflops"));
@@ -130,12 +131,13 @@ Json gpu_to_json(const GpuType& gpu) {
   return json;
 }
 
-void refuse_written_bandwidth(const JsonView& view) {
-  refuse(view, kBandwidths, "10^9 bytes per second");
+void refuse_written(Written written, const JsonView& view) {
+  if (!view.is_string()) return;
+  const std::string text = view.string();
+  const auto& [units, what] = kWritten[static_cast<std::size_t>(written)];
+  if (const auto number = quantity(text, units))
+    view.fail(fmt::format("is \"{}\"", text.substr(0, 64)),
+              fmt::format("write {:.15g}, the number of {}", *number, what));
 }
-
-void refuse_written_latency(const JsonView& view) { refuse(view, kLatencies, "microseconds"); }
-
-void refuse_written_memory(const JsonView& view) { refuse(view, kMemories, "bytes"); }
 
 }  // namespace strato

@@ -1,4 +1,4 @@
-#include "core/cost/measured/measured_network.h"
+#include "core/cost/measured/measured_costs.h"
 
 #include <fmt/format.h>
 
@@ -31,9 +31,9 @@ PairKind kind_of(const Cluster& cluster, DeviceId from, DeviceId to) {
   return {a.type, b.type, a.machine == b.machine};
 }
 
-std::optional<GpuTypeId> gpu_called(const Cluster& cluster, std::string_view name) {
+GpuTypeId gpu_called(const Cluster& cluster, std::string_view name) {
   const GpuType* gpu = find_as_written(cluster.gpu_types(), name);
-  if (gpu == nullptr) return std::nullopt;
+  if (gpu == nullptr) return {};
   return GpuTypeId(static_cast<std::size_t>(gpu - cluster.gpu_types().data()));
 }
 
@@ -44,9 +44,8 @@ std::optional<PairKind> parse_pair_kind(const Cluster& cluster, std::string_view
   const bool same = to.ends_with(kSame);
   if (!same && !to.ends_with(kOther)) return std::nullopt;
   to.remove_suffix(same ? kSame.size() : kOther.size());
-  const auto source = gpu_called(cluster, from), target = gpu_called(cluster, to);
-  if (!source || !target) return std::nullopt;
-  return PairKind{*source, *target, same};
+  const PairKind kind{gpu_called(cluster, from), gpu_called(cluster, to), same};
+  return kind.from.valid() && kind.to.valid() ? std::optional(kind) : std::nullopt;
 }
 
 // "V100-SXM2-32GB to P100-PCIe-16GB in another machine"
@@ -60,12 +59,6 @@ Points pooled(const std::vector<const Points*>& all) {
   Profile profile;
   for (const Points* points : all) profile.transfers.push_back({"", "", *points});
   return normalised(std::move(profile)).transfers.front().measurements;
-}
-
-template <class Map, class Key>
-std::int32_t index_in(const Map& indices, const Key& key) {
-  const auto found = indices.find(key);
-  return found == indices.end() ? -1 : found->second;
 }
 
 std::string fit_text(const SizeCurve& curve, const std::string& what, Bytes bytes) {
@@ -94,20 +87,27 @@ Nanos time_on(const SizeCurve& curve, const Path& path, Bytes bytes) {
 
 }  // namespace
 
-MeasuredNetwork::MeasuredNetwork(const Profile& profile, const Cluster& cluster,
-                                 std::shared_ptr<const CostModel> analytic,
-                                 std::vector<std::string>& warnings)
-    : cluster_(cluster), analytic_(std::move(analytic)) {
+MeasuredCosts::MeasuredCosts(const Profile& profile, const Graph& graph, const Cluster& cluster,
+                             std::shared_ptr<const CostModel> analytic,
+                             std::vector<std::string>& warnings)
+    : cluster_(cluster),
+      analytic_(std::move(analytic)),
+      compute_(profile, graph, cluster, analytic_, warnings),
+      digest_(Hasher()
+                  .text("measured cost 1")
+                  .digest(analytic_->digest())  // of graph, cluster and calibration
+                  .digest(profile.digest())
+                  .finish()) {
   if (!profile.transfers.empty()) add_transfers(profile, warnings);
   if (!profile.collectives.empty()) add_collectives(profile, warnings);
 }
 
-std::int32_t MeasuredNetwork::add_pair(std::span<const SizedMeasurement> points, std::string what) {
+std::int32_t MeasuredCosts::add_pair(std::span<const SizedMeasurement> points, std::string what) {
   pairs_.push_back({SizeCurve(points), std::move(what)});
   return static_cast<std::int32_t>(pairs_.size() - 1);
 }
 
-void MeasuredNetwork::add_transfers(const Profile& profile, std::vector<std::string>& warnings) {
+void MeasuredCosts::add_transfers(const Profile& profile, std::vector<std::string>& warnings) {
   std::map<std::pair<DeviceId, DeviceId>, std::int32_t> pairs;
   std::map<PairKind, std::vector<const Points*>> by_kind, named;  // of its devices; as such
   for (const TransferProfile& entry : profile.transfers) {
@@ -135,14 +135,17 @@ void MeasuredNetwork::add_transfers(const Profile& profile, std::vector<std::str
   for (std::size_t i = 0; i < count * count; ++i) {
     const DeviceId from(i / count), to(i % count);
     if (from == to) continue;
-    for (const std::int32_t known :
-         {index_in(pairs, std::pair(from, to)), index_in(pairs, std::pair(to, from)),
-          index_in(kinds, kind_of(cluster_, from, to))})
-      if (pair_of_[i] < 0) pair_of_[i] = known;
+    const auto take = [&](const auto& indices, const auto& key) {
+      const auto found = indices.find(key);
+      if (pair_of_[i] < 0 && found != indices.end()) pair_of_[i] = found->second;
+    };
+    take(pairs, std::pair(from, to));
+    take(pairs, std::pair(to, from));
+    take(kinds, kind_of(cluster_, from, to));
   }
 }
 
-void MeasuredNetwork::add_collectives(const Profile& profile, std::vector<std::string>& warnings) {
+void MeasuredCosts::add_collectives(const Profile& profile, std::vector<std::string>& warnings) {
   for (const CollectiveProfile& entry : profile.collectives) {
     const std::string what =
         fmt::format("{} over {}", name_of(entry.kind), fmt::join(entry.devices, ", "));
@@ -155,13 +158,12 @@ void MeasuredNetwork::add_collectives(const Profile& profile, std::vector<std::s
     else
       groups_.push_back({entry.kind, std::move(devices), {SizeCurve(entry.measurements), what}});
   }
-  std::stable_sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
-    return std::tie(a.kind, a.devices) < std::tie(b.kind, b.devices);
-  });
+  std::ranges::stable_sort(groups_, {},
+                           [](const Group& group) { return std::tie(group.kind, group.devices); });
 }
 
 // A path of the cluster is told by where it lies; a copy of one by its links.
-const MeasuredNetwork::Measured* MeasuredNetwork::find(const Path& path) const {
+const MeasuredCosts::Measured* MeasuredCosts::find(const Path& path) const {
   if (pair_of_.empty() || path.links.empty()) return nullptr;
   const Path* first = &cluster_.path(DeviceId(0), DeviceId(0));
   const std::size_t count = pair_of_.size();
@@ -175,28 +177,26 @@ const MeasuredNetwork::Measured* MeasuredNetwork::find(const Path& path) const {
   return &pairs_[static_cast<std::size_t>(pair_of_[index])];
 }
 
-const MeasuredNetwork::Measured* MeasuredNetwork::find(Collective kind,
-                                                       std::span<const DeviceId> devices) const {
+const MeasuredCosts::Measured* MeasuredCosts::find(Collective kind,
+                                                   std::span<const DeviceId> devices) const {
   const auto before = [&](const Group& group, std::span<const DeviceId> members) {
-    if (group.kind != kind) return group.kind < kind;
-    return std::lexicographical_compare(group.devices.begin(), group.devices.end(), members.begin(),
-                                        members.end());
+    return group.kind != kind ? group.kind < kind
+                              : std::ranges::lexicographical_compare(group.devices, members);
   };
   const auto at = std::lower_bound(groups_.begin(), groups_.end(), devices, before);
-  if (at == groups_.end() || at->kind != kind ||
-      !std::equal(devices.begin(), devices.end(), at->devices.begin(), at->devices.end()))
-    return nullptr;
-  return &at->measured;
+  const bool found =
+      at != groups_.end() && at->kind == kind && std::ranges::equal(devices, at->devices);
+  return found ? &at->measured : nullptr;
 }
 
-Nanos MeasuredNetwork::transfer(const Path& path, Bytes bytes) const {
+Nanos MeasuredCosts::transfer(const Path& path, Bytes bytes) const {
   const Measured* measured = find(path);
   return measured != nullptr ? time_on(measured->curve, path, bytes)
                              : analytic_->transfer(path, bytes);
 }
 
-CollectiveCost MeasuredNetwork::collective(Collective kind, std::span<const DeviceId> devices,
-                                           Bytes bytes) const {
+CollectiveCost MeasuredCosts::collective(Collective kind, std::span<const DeviceId> devices,
+                                         Bytes bytes) const {
   CollectiveCost cost = analytic_->collective(kind, devices, bytes);
   const Measured* measured = groups_.empty() ? nullptr : find(kind, devices);
   if (measured == nullptr) return cost;
@@ -211,15 +211,15 @@ CollectiveCost MeasuredNetwork::collective(Collective kind, std::span<const Devi
   return cost;
 }
 
-Estimate MeasuredNetwork::explain_transfer(const Path& path, Bytes bytes) const {
+Estimate MeasuredCosts::explain_transfer(const Path& path, Bytes bytes) const {
   const Measured* measured = find(path);
   if (measured == nullptr) return analytic_->explain_transfer(path, bytes);
   return {transfer(path, bytes), CostSource::Fit, error_of(measured->curve, bytes),
           fit_text(measured->curve, measured->what, bytes)};
 }
 
-Estimate MeasuredNetwork::explain_collective(Collective kind, std::span<const DeviceId> devices,
-                                             Bytes bytes) const {
+Estimate MeasuredCosts::explain_collective(Collective kind, std::span<const DeviceId> devices,
+                                           Bytes bytes) const {
   const Measured* measured = groups_.empty() ? nullptr : find(kind, devices);
   if (measured == nullptr) return analytic_->explain_collective(kind, devices, bytes);
   return {collective(kind, devices, bytes).duration, CostSource::Fit,
