@@ -1,7 +1,6 @@
 // A decision and an op group as a person writes them on the command line.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "core/graph/group/grouping.h"

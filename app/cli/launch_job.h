@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "app/cli/command.h"
 #include "app/cli/interrupt.h"

@@ -1,6 +1,5 @@
 #include "app/cli/search.h"
 
-#include <fmt/format.h>
 
 #include "app/cli/recorder.h"
 #include "core/base/error.h"

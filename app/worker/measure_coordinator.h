@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "app/worker/events.h"

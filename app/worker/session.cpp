@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "app/worker/bytes.h"
 #include "app/worker/kernel_id.h"

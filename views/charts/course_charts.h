@@ -3,7 +3,6 @@
 #pragma once
 
 #include <QWidget>
-#include <memory>
 #include <vector>
 
 #include "core/search/api/planner.h"

@@ -1,6 +1,5 @@
 #include "views/graph/graph_attention.h"
 
-#include <algorithm>
 #include <exception>
 
 #include "views/style/text.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include "core/graph/group/equal_blocks.h"
 #include "views/graph/op_level.h"

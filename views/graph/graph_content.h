@@ -6,8 +6,6 @@
 #include <QString>
 #include <array>
 #include <memory>
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "core/search/api/problem.h"

@@ -3,7 +3,6 @@
 #include <QTextStream>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace strato {
 namespace {

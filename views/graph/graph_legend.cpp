@@ -2,7 +2,6 @@
 
 #include <QCoreApplication>
 #include <QFontMetricsF>
-#include <algorithm>
 
 #include "views/style/style.h"
 

@@ -6,7 +6,6 @@
 #include <QPainter>
 #include <QPalette>
 #include <optional>
-#include <set>
 
 #include "views/graph/overlay.h"
 

@@ -1,7 +1,6 @@
 #include "views/graph/op_search.h"
 
 #include <set>
-#include <string_view>
 
 namespace strato {
 namespace {

@@ -1,6 +1,5 @@
 // Chains (most vision models) are far longer than a window: like lines of text, they are wrapped.
 #include <algorithm>
-#include <cmath>
 
 #include "views/graph/graph_layout.h"
 

@@ -1,7 +1,6 @@
 // What leads to some ops, and what they lead to; a path through them. Pure.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 

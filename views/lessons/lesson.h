@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "core/strategy/value/strategy.h"

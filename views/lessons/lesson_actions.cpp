@@ -1,7 +1,6 @@
 #include "views/lessons/lesson_actions.h"
 
 #include <QCoreApplication>
-#include <algorithm>
 
 #include "core/base/error.h"
 #include "core/search/evaluate/baselines.h"

@@ -5,7 +5,6 @@
 #include <QObject>
 #include <QTimer>
 #include <deque>
-#include <functional>
 #include <vector>
 
 #include "views/lessons/lesson.h"

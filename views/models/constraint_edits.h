@@ -5,7 +5,6 @@
 
 #include <QStringList>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 

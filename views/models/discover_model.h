@@ -7,7 +7,6 @@
 #include <QStringList>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <stop_token>
 #include <string>
 

@@ -6,7 +6,6 @@
 #include <QPainterPath>
 #include <QToolTip>
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/at.h"
 #include "views/planning/pale.h"

@@ -6,7 +6,6 @@
 #include <QScrollBar>
 #include <QToolTip>
 #include <algorithm>
-#include <cmath>
 
 #include "core/search/tree/search_tree.h"
 #include "views/style/style.h"

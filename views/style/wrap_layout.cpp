@@ -4,7 +4,6 @@
 #include <QStyle>
 #include <QWidget>
 #include <algorithm>
-#include <utility>
 
 #include "views/style/style.h"
 

@@ -3,7 +3,6 @@
 
 #include <QAbstractTableModel>
 #include <QStringList>
-#include <memory>
 #include <vector>
 
 #include "views/timeline/range_totals.h"

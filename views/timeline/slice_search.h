@@ -3,7 +3,6 @@
 #pragma once
 
 #include <QString>
-#include <cstdint>
 #include <vector>
 
 #include "core/graph/group/grouping.h"

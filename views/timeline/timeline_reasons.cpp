@@ -1,7 +1,6 @@
 // Why: the strip of the critical path's reasons above the rows, and what idle devices wait for.
 #include <QCoreApplication>
 #include <QFontMetricsF>
-#include <cmath>
 
 #include "core/sim/explain/path_pieces.h"
 #include "views/style/style.h"

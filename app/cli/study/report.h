@@ -3,7 +3,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "app/cli/study/run.h"
 #include "core/io/json.h"

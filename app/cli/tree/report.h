@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "core/io/json.h"
 #include "core/search/api/problem.h"

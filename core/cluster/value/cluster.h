@@ -8,12 +8,8 @@
 #pragma once
 
 #include <array>
-#include <filesystem>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/base/digest.h"

@@ -2,7 +2,6 @@
 // interface. A cost model is bound to one graph and one cluster; immutable, safe from any thread.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>

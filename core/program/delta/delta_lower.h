@@ -12,9 +12,7 @@
 // class. Not thread safe: one per thread.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "core/cost/value/cost_model.h"

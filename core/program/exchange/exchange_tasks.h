@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
-#include <vector>
 
 #include "core/cost/value/cost_model.h"
 #include "core/program/place/emitter.h"

@@ -1,7 +1,6 @@
 #include "core/program/lower/verify.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "core/base/error.h"
 #include "core/program/value/ascending.h"

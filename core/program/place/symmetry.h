@@ -33,7 +33,6 @@
 // resident can differ, where layouts overlap differently, and is counted for every device.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "core/program/place/placement.h"

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "core/program/draft/rank_draft.h"

@@ -2,9 +2,7 @@
 // update, and what is kept for the next step. Not thread safe.
 #pragma once
 
-#include <cstdint>
 #include <span>
-#include <vector>
 
 #include "core/program/exchange/readers.h"
 #include "core/strategy/value/variable_check.h"

@@ -3,7 +3,6 @@
 // nodes are scheduled in milliseconds; nothing in this folder recurses along the graph.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <ranges>
 #include <span>

@@ -43,7 +43,6 @@
 // and is asked for (see layout_costs.cpp).
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "core/search/api/evaluator.h"

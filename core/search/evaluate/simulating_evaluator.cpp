@@ -5,7 +5,6 @@
 #include <optional>
 #include <thread>
 #include <unordered_map>
-#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"

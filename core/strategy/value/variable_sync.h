@@ -24,10 +24,8 @@
 // steps (Adam) counts these, too.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
