@@ -1,6 +1,5 @@
 #include "app/cli/search.h"
 
-
 #include "app/cli/recorder.h"
 #include "core/base/error.h"
 #include "core/plugin/use/import_note.h"

@@ -2,7 +2,6 @@
 // device, as priorities of ops (FastT 5). Pure; safe from any thread.
 #pragma once
 
-
 #include "core/search/api/problem.h"
 #include "core/sim/engine/simulate.h"
 

@@ -1,5 +1,3 @@
-#include "core/launch/measured/measured.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/launch/measured/measured.h"
 #include "core/program/value/collective.h"
 
 namespace strato {

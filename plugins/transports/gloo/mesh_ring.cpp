@@ -1,5 +1,3 @@
-#include "plugins/transports/gloo/mesh.h"
-
 #include <fmt/format.h>
 #include <gloo/transport/context.h>
 #include <gloo/transport/unbound_buffer.h>
@@ -8,6 +6,7 @@
 #include <bit>
 
 #include "core/base/error.h"
+#include "plugins/transports/gloo/mesh.h"
 
 namespace strato::gloo_transport {
 namespace {

@@ -1,10 +1,9 @@
 // Archives of tensors: they come back as they were, other programs read them, and nothing else is
 // read.
-#include "core/data/safetensors.h"
-
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/data/safetensors.h"
 #include "tests/message_of.h"
 
 namespace strato {

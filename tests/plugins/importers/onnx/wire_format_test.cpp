@@ -1,9 +1,9 @@
 // Payloads that are left out of a serialised model, and where the copy says that they are.
-#include "plugins/importers/onnx/read/read_model.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
+
+#include "plugins/importers/onnx/read/read_model.h"
 
 namespace strato::onnx_import {
 namespace {

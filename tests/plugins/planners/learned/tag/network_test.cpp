@@ -1,4 +1,6 @@
 // The network's mathematics: probabilities, gradients, learning, symmetry.
+#include "plugins/planners/learned/tag/network/network.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/sim/timeline/feedback.h"
-#include "plugins/planners/learned/tag/network/network.h"
 #include "tests/plugins/planners/learned/tag/kit.h"
 
 namespace strato::tag {
