@@ -13,36 +13,26 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "core/cost/value/cost_model.h"
-#include "core/graph/group/grouping.h"
-#include "core/program/value/program.h"
-#include "core/strategy/value/strategy.h"
+#include "core/program/delta/dirty_ops.h"
+#include "core/program/delta/op_blocks.h"
+#include "core/program/lower/op_lowering.h"
 
 namespace strato {
-
-class LoweredStrategy;  // lowered_strategy.h
 
 class DeltaLowering {
  public:
   DeltaLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
                 std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
-  ~DeltaLowering();
 
-  // What became of the tasks, by handle. Each list in emission order.
-  struct Change {
-    bool everything = false;      // all is lowered anew: `added` is every task, and no other handle
-                                  // means anything any more
-    std::vector<TaskId> added;    // handles never used before
-    std::vector<TaskId> removed;  // gone
-    std::vector<TaskId> changed;  // other dependencies or reads, or another place in the order
-  };
+  using Change = TaskChange;
   // The change from the last strategy to this one. Starts anew when more than a part of all ops is
   // to be lowered again.
   const Change& lower(const CompleteStrategy& strategy);
 
-  void forget();  // the next strategy is lowered anew
+  void forget() { valid_ = false; }  // the next strategy is lowered anew
 
   static bool is_plain(const Strategy& strategy);  // no buckets, priorities, split ops, variables
   // Can lower() follow the change from one to the other, as far as a comparison of the decisions
@@ -52,19 +42,34 @@ class DeltaLowering {
 
   // All tasks that were lowered, rows of tasks that are gone included. Dependencies are handles,
   // reads and writes are buffers' handles; rows of dependencies and reads are sorted by handle.
-  const Program& store() const;
-  std::size_t row(TaskId task) const;                 // of a task that is not gone
-  void list_tasks(std::vector<TaskId>& tasks) const;  // all that are not gone, in emission order
-  std::size_t task_count() const;                     // not gone
-  Bytes resident(DeviceId device) const;
+  const Program& store() const { return store_; }
+  std::size_t row(TaskId task) const {  // of a task that is not gone
+    return static_cast<std::size_t>(blocks_.row(task));
+  }
+  // All that are not gone, in emission order.
+  void list_tasks(std::vector<TaskId>& tasks) const { blocks_.list_tasks(tasks); }
+  std::size_t task_count() const { return alive_; }  // not gone
+  Bytes resident(DeviceId device) const { return dirty_.resident(device); }
   const std::shared_ptr<const Grouping>& grouping() const { return grouping_; }
 
   // The program as Lowering::lower() would have it; ids[i] is the handle of its task i.
-  Program program(std::vector<TaskId>& ids) const;
+  Program program(std::vector<TaskId>& ids);
 
  private:
+  void lower_all();
+  void lower_changes();
+  void lower_again(OpId op);
+  void list_outputs(OpId op, std::vector<Instance>& outputs);
+
   std::shared_ptr<const Grouping> grouping_;
-  std::unique_ptr<LoweredStrategy> lowered_;
+  OpLowering ops_;
+  Program store_;
+  DirtyOps dirty_;
+  OpBlocks blocks_;
+  Change change_;
+  bool valid_ = false;
+  std::optional<CompleteStrategy> strategy_;  // none: none was lowered yet
+  std::size_t alive_ = 0;                     // tasks
 };
 
 }  // namespace strato

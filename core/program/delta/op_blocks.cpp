@@ -93,7 +93,7 @@ bool OpBlocks::rows_equal(std::int32_t before, std::int32_t now) const {
          std::ranges::equal(store_.reads[a], store_.reads[b]);
 }
 
-void OpBlocks::compare(DeltaLowering::Change& change) {
+void OpBlocks::compare(TaskChange& change) {
   const Block now = blocks_[rank_of_[op_]];
   const std::uint64_t rank = std::uint64_t{rank_of_[op_]} << 32;
   ties_.resize(store_.tasks.size(), kNoTie);

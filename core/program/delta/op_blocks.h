@@ -5,11 +5,19 @@
 
 #include <vector>
 
-#include "core/program/delta/delta_lower.h"
 #include "core/program/delta/dirty_ops.h"
 #include "core/program/lower/op_lowering.h"
 
 namespace strato {
+
+// What became of the tasks, by handle. Each list in emission order.
+struct TaskChange {
+  bool everything = false;      // all is lowered anew: `added` is every task, and no other handle
+                                // means anything any more
+  std::vector<TaskId> added;    // handles never used before
+  std::vector<TaskId> removed;  // gone
+  std::vector<TaskId> changed;  // other dependencies or reads, or another place in the order
+};
 
 class OpBlocks final : public BlockObserver {
  public:
@@ -23,7 +31,7 @@ class OpBlocks final : public BlockObserver {
   void begin(OpId op, bool layout_stays);
   void end();
   // Adds to the change what became of the block that was lowered last.
-  void compare(DeltaLowering::Change& change);
+  void compare(TaskChange& change);
   // After all were lowered anew: where each task stands in the order.
   void number_tasks();
 

@@ -103,7 +103,7 @@ Feedback DeltaEvaluator::feedback() const {
 }
 
 Timeline DeltaEvaluator::timeline() const {
-  const Parts& parts = *parts_;
+  Parts& parts = *parts_;
   if (parts.last == Parts::Last::Outside) return parts.timeline;
   std::vector<TaskId> ids;
   Timeline timeline;
