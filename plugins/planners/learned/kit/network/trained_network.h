@@ -2,7 +2,7 @@
 // plain numbers, always in the same order, and their file. Processes share them, checkpoints keep
 // them, tests look at them.
 //
-// The file of a network's weights is an archive of tensors (core/data/tensor_archive.h) with one
+// The file of a network's weights is an archive of tensors (core/data/safetensors.h) with one
 // tensor, "parameters", and in its notes the planner, the sizes, and how they were made. Files as
 // versions before the archive wrote them are read, too: those of `tag` ("STRATAG") and of the other
 // planners ("STRATONN"), little-endian.
