@@ -44,10 +44,11 @@ class OneLayer : public testing::Test {
     return bench.run(strategy);
   }
   std::int64_t resident(const Timeline& timeline, const std::string& tensor, int device) const {
+    std::int64_t bytes = 0;
     for (const Resident& of : timeline.program->residents)
       if (of.device == DeviceId(device) && bench.graph->tensor(of.tensor).name == tensor)
-        return of.bytes.value;
-    return 0;
+        bytes += of.bytes.value;
+    return bytes;
   }
   static Bytes sent(const Timeline& timeline) {
     Bytes bytes;
