@@ -55,7 +55,7 @@ void Residents::list_samples(PartIndex& ids, const Place& place,
       {tensor, device, bytes(tensor, device), some ? ids.samples(has.begin, has.end) : kWhole});
 }
 
-// Parts that are all of it together are one.
+// Parts that are all of it together are one, and there is nothing else of it.
 void Residents::list_parts(PartIndex& ids, const Place& place,
                            std::vector<Resident>& residents) const {
   const auto& [device, tensor] = place;
@@ -74,7 +74,8 @@ void Residents::list_parts(PartIndex& ids, const Place& place,
     all += bytes;
   }
   if (here.empty() || all < tables_.tensors[tensor].bytes) return;
-  residents.resize(residents.size() - here.size());
+  while (!residents.empty() && Place(residents.back().device, residents.back().tensor) == place)
+    residents.pop_back();
   residents.push_back({tensor, device, all, kWhole});
 }
 
@@ -85,10 +86,9 @@ void Residents::list(PartIndex& ids, std::vector<Resident>& residents) const {
     for (const TensorId tensor : tables_.slots) {
       const Place place(DeviceId(d), tensor);
       const Samples& samples = samples_[cell(tensor, place.first)];
-      if (samples.begin < samples.end)
-        list_samples(ids, place, residents);
-      else if (has_parts)
-        list_parts(ids, place, residents);
+      if (samples.begin < samples.end) list_samples(ids, place, residents);
+      const bool has_all = samples.end - samples.begin == tables_.batch;
+      if (has_parts && !has_all) list_parts(ids, place, residents);
     }
   if (carried_.empty()) return;
   residents.insert(residents.end(), carried_.begin(), carried_.end());

@@ -20,9 +20,9 @@ class Residents {
   // Of the strategy that is placed: every parameter is where it is at home, and nothing else yet.
   void start();
 
-  // From here on the device has these samples of the tensor, all of it, or this slice. What a
-  // device has of one tensor is kept as one range; where it has slices along several axes, as all
-  // of it.
+  // From here on the device has these samples of the tensor, all of it, or this slice. The samples
+  // that a device has of one tensor are kept as one range, and so are slices along one axis; where
+  // it has slices along several axes, it has all of it.
   void add(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
     samples_[cell(tensor, device)].add(begin, end);
   }
