@@ -8,4 +8,17 @@ namespace strato {
 
 inline std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
+// The numbers from 0 to `count` - 1, to go through in a loop.
+struct Numbers {
+  struct Iterator {
+    std::int32_t number;
+    std::int32_t operator*() const { return number; }
+    Iterator& operator++() { return ++number, *this; }
+    friend bool operator==(const Iterator&, const Iterator&) = default;
+  };
+  std::int32_t count;
+  Iterator begin() const { return {0}; }
+  Iterator end() const { return {count}; }
+};
+
 }  // namespace strato

@@ -147,7 +147,7 @@ std::unique_ptr<Planner> make_planner_with(Make&& make, std::string_view name,
     return std::unique_ptr<strato::Transport>(make(*meet)).release();                     \
   }
 // In place of STRATOSCOPE_EXPORTER, for a plugin of one exporter.
-#define STRATOSCOPE_EXPORTER_FUNCTION(write)                                     \
-  STRATOSCOPE_EXPORTER([](std::string_view) {                                    \
-    return std::make_unique<strato::ExporterFunction<decltype(&write)>>(&write); \
+#define STRATOSCOPE_EXPORTER_FUNCTION(write)                                         \
+  STRATOSCOPE_EXPORTER([](std::string_view) {                                        \
+    return std::make_unique<strato::ExporterFunction<decltype(&(write))>>(&(write)); \
   })

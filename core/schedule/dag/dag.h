@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <vector>
 
@@ -33,10 +32,8 @@ class Dag {
  public:
   std::size_t size() const { return memory_.size(); }
   std::size_t edge_count() const { return bytes_.size(); }
-  auto nodes() const { return std::views::iota(NodeIndex{0}, static_cast<NodeIndex>(size())); }
-  auto edges() const {
-    return std::views::iota(std::int32_t{0}, static_cast<std::int32_t>(edge_count()));
-  }
+  Numbers nodes() const { return {static_cast<NodeIndex>(size())}; }
+  Numbers edges() const { return {static_cast<std::int32_t>(edge_count())}; }
   std::span<const DagEdge> successors(NodeIndex node) const {  // ascending by node
     return row(successors_, successor_begin_, node);
   }

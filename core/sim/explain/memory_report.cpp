@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <ranges>
+#include <numeric>
 #include <set>
 #include <span>
 
@@ -176,9 +176,11 @@ class Advisor {
       return peak - peak_of(held_, std::span(order).first(count));
     };
     // All of them when that is not enough.
-    const auto counts = std::views::iota(std::size_t{1}, order.size());
-    const std::size_t low = *std::ranges::partition_point(
-        counts, [&](std::size_t count) { return frees(count) < lacks_; });
+    std::size_t low = 1, high = order.size();
+    while (low < high) {
+      const std::size_t middle = std::midpoint(low, high);
+      frees(middle) < lacks_ ? low = middle + 1 : high = middle;
+    }
     Nanos costs;
     std::string names;
     for (std::size_t i = 0; i < low; ++i) {

@@ -1,7 +1,6 @@
 #include "core/strategy/file/named_strategy.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "core/strategy/value/variable_check.h"
 
@@ -11,7 +10,8 @@ namespace {
 bool is_permutation(std::span<const std::int32_t> priorities) {
   std::vector<std::int32_t> sorted(priorities.begin(), priorities.end());
   std::ranges::sort(sorted);
-  return std::ranges::equal(sorted, std::views::iota(0, static_cast<std::int32_t>(sorted.size())));
+  std::int32_t next = 0;
+  return std::ranges::all_of(sorted, [&](std::int32_t priority) { return priority == next++; });
 }
 
 // A list where the priorities are the places in one, else those that are not 0.
