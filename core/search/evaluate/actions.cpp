@@ -28,9 +28,9 @@ bool symmetric(const Cluster& cluster, DeviceGroupId a, DeviceGroupId b) {
     }
     return device;
   };
-  for (std::size_t i = 0; i < first.devices.size(); ++i)
+  for (const DeviceId p : first.devices)
     for (std::size_t d = 0; d < cluster.device_count(); ++d) {
-      const DeviceId p = first.devices[i], q(d);
+      const DeviceId q(d);
       if (p == q) continue;
       if (!same(p, q, image(p), image(q)) || !same(q, p, image(q), image(p))) return false;
     }
