@@ -40,7 +40,7 @@ bool same_order(const Strategy& from, const Strategy& to, const OpMatch& match) 
   return std::ranges::adjacent_find(priorities, differ) == priorities.end();
 }
 
-// Collects the differences that describe_difference() finds beside the groups.
+// Collects what is decided otherwise beside the op groups and variables.
 std::vector<std::string> other_changes(const PlanToCompare& from, const PlanToCompare& to,
                                        const OpMatch& match) {
   const auto bucket = [](Bytes bytes) {

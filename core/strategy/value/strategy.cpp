@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -82,6 +83,29 @@ void validate_splits(const Strategy& strategy, const Grouping& grouping, const C
              split.parts.size());
     validate_shares(split.parts, place, cluster);
   }
+}
+
+std::string describe_devices(const Decision& decision, const Cluster& cluster) {
+  const bool equal = has_equal_weights(decision.devices);
+  const std::size_t count = decision.devices.size();
+  if (equal && count > 1 && count == cluster.device_count())
+    return fmt::format("all {} devices", count);
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& name, std::int32_t weight) {
+    parts.push_back(equal ? name : fmt::format("{} x{}", name, weight));
+  };
+  for (const DeviceGroup& group : cluster.groups()) {
+    std::vector<DeviceShare> shares;
+    std::ranges::copy_if(decision.devices, std::back_inserter(shares),
+                         [&](const DeviceShare& share) {
+                           return std::ranges::binary_search(group.devices, share.device);
+                         });
+    if (shares.size() > 1 && shares.size() == group.devices.size() && has_equal_weights(shares))
+      add(group.name, shares.front().weight);
+    else
+      for (const DeviceShare& share : shares) add(cluster.device(share.device).name, share.weight);
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -226,6 +250,12 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
   validate_ops(strategy.duplicated, {"duplicated ops"}, grouping);
   validate_splits(strategy, grouping, cluster);
   validate_variables(strategy, grouping, cluster);
+}
+
+std::string describe(const Decision& decision, const Cluster& cluster) {
+  const std::string devices = describe_devices(decision, cluster);
+  if (decision.devices.size() == 1) return "on " + devices;  // every mode is the same there
+  return fmt::format("{} on {}", label_of(decision.mode), devices);
 }
 
 }  // namespace strato

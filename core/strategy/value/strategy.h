@@ -131,10 +131,6 @@ std::vector<std::int64_t> apportion(std::int64_t batch, std::span<const DeviceSh
 // another number of groups, or its duplicated or split ops are out of order or outside the graph.
 void validate(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster);
 
-// Says in words that a person reads which groups differ: "conv4 (12 ops): AllReduce on v100 -> PS
-// on v100, 1080ti-0".
-std::vector<std::string> describe_difference(const Strategy& before, const Strategy& after,
-                                             const Grouping& grouping, const Cluster& cluster);
 // "AllReduce on v100, 1080ti-0:1"; "AllReduce on all 16 devices"; unequal shares as "v100:0 x3". A
 // device group that is there as a whole goes by its name.
 std::string describe(const Decision& decision, const Cluster& cluster);

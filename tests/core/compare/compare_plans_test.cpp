@@ -3,13 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
+#include "core/base/at.h"
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
+#include "core/compare/changes.h"
 #include "core/io/json.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
+#include "core/strategy/value/variable_check.h"
 #include "tests/core/search/toy.h"
 #include "tests/property/random_problem.h"
 
@@ -288,7 +292,8 @@ TEST(ComparePlans, OrdersAreComparedByOp) {
   Strategy turned = of_two;
   for (std::size_t i = 0; i < two.graph->op_count(); ++i) turned.priorities[i] *= -1;
   const Plan c = plan_of("c", two, turned);
-  ASSERT_EQ(compare_plans(a.it(), c.it()).others.size(), 1u);
+  EXPECT_EQ(compare_plans(a.it(), c.it()).others,
+            std::vector<std::string>{"execution order: another one"});
   // Other numbers, the same order.
   Strategy scaled = of_two;
   for (std::size_t i = 0; i < two.graph->op_count(); ++i)
@@ -296,7 +301,47 @@ TEST(ComparePlans, OrdersAreComparedByOp) {
   const Plan d = plan_of("d", two, scaled);
   EXPECT_TRUE(compare_plans(b.it(), d.it()).others.empty());
   const Plan fifo = plan_of("e", two, data_parallel(two));
-  EXPECT_EQ(compare_plans(b.it(), fifo.it()).others.size(), 1u);
+  EXPECT_EQ(compare_plans(b.it(), fifo.it()).others,
+            std::vector<std::string>{"execution order: its own -> first in, first out"});
+}
+
+TEST(ComparePlans, DecisionsOfOpsInWords) {
+  const Problem problem = chain_on(2, 0);
+  Strategy from;
+  from.groups.resize(problem.grouping->size());
+  Strategy to = from;
+  to.groups[GroupId(1)] = decision_on_device(DeviceId(1));
+  const OpId moved = problem.grouping->group(GroupId(1)).ops.front();
+  const std::vector<OpId>& others = problem.grouping->group(GroupId(0)).ops;
+  ASSERT_GE(others.size(), 4u);
+  to.duplicated = {others[0]};
+  to.splits = {{others[1], 1, {{DeviceId(0), 1}, {DeviceId(1), 1}}},
+               {others[2], 0, {{DeviceId(0), 1}, {DeviceId(1), 3}}}};
+  const OpDecisions decided = op_decisions(problem, from, problem, to);
+  const auto text = [&](OpId op) { return decided.texts.at(at(decided.of.to[op])); };
+  for (const int number : decided.of.from) EXPECT_EQ(decided.texts.at(at(number)), "undecided");
+  EXPECT_EQ(text(moved), "on fast:1");
+  EXPECT_EQ(text(others[0]), "undecided, whole on each");
+  EXPECT_EQ(text(others[1]), "split along axis 1 on all 2 devices");
+  EXPECT_EQ(text(others[2]), "split along axis 0 on fast:0 x1, fast:1 x3");
+  EXPECT_EQ(text(others[3]), "undecided");
+}
+
+TEST(ComparePlans, VariablesSynchronisedOnTheirOwnInWords) {
+  const Problem problem = chain_on(2, 0);
+  Strategy other = data_parallel(problem);
+  for (std::size_t i = 0; other.variables.empty(); ++i)
+    if (parameter_of(*problem.graph, OpId(i)).valid())
+      other.variables = {{OpId(i), 0, {{.synchroniser = Synchroniser::Ps, .server = DeviceId(1)}}}};
+  const Plan from = plan_of("a", problem, data_parallel(problem)),
+             to = plan_of("b", problem, other);
+  const PlanComparison comparison = compare_plans(from.it(), to.it());
+  EXPECT_EQ(comparison.differing_groups(), 0u);
+  EXPECT_EQ(comparison.differing_variables(), 1u);
+  const auto differs = std::ranges::find(comparison.variables, true, &VariableChange::differs);
+  ASSERT_NE(differs, comparison.variables.end());
+  EXPECT_EQ(differs->synchronised.from, "AllReduce of 2 devices");
+  EXPECT_EQ(differs->synchronised.to, "PS on fast:1");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Split ops in strategies: checks, files, words.
+// Split ops in strategies: checks, files, digests.
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
@@ -166,17 +166,17 @@ TEST_F(Splits, BadFilesAreToldThePlace) {
          "s.json: splits[1].op: \"a\" is there twice; split each op once");
 }
 
-TEST_F(Splits, Words) {
+TEST_F(Splits, MakeAnotherStrategy) {
   Strategy after = strategy;
-  const auto words = [&] { return describe_difference(strategy, after, grouping, *cluster); };
-  EXPECT_TRUE(words().empty());
+  EXPECT_TRUE(after == strategy);
+  const auto differs = [&] { return after.digest() != strategy.digest() && !(after == strategy); };
   after.splits.pop_back();
-  EXPECT_EQ(words(), std::vector<std::string>{"ops split: 2 -> 1 (1 changed)"});
+  EXPECT_TRUE(differs());
+  after.splits = strategy.splits;
   after.splits[0].parts[0].weight = 2;
-  EXPECT_EQ(words(), std::vector<std::string>{"ops split: 2 -> 1 (2 changed)"});
+  EXPECT_TRUE(differs());
   after.splits = {{OpId(2), 1, strategy.splits[0].parts}};
-  EXPECT_EQ(words(), std::vector<std::string>{"ops split: 2 -> 1 (3 changed)"});
-  EXPECT_NE(after.digest(), strategy.digest());
+  EXPECT_TRUE(differs());
 }
 
 }  // namespace

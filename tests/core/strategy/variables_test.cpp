@@ -459,14 +459,11 @@ TEST_F(Variables, BadFilesAreToldThePlace) {
 
 TEST_F(Variables, Words) {
   Strategy after = strategy;
-  const auto words = [&] { return describe_difference(strategy, after, grouping, *cluster); };
   strategy.variables = {{w, 0, {server(0)}}};
-  EXPECT_EQ(words(),
-            std::vector<std::string>{"variables synchronised on their own: 1 -> 0 (1 changed)"});
+  EXPECT_NE(after.digest(), strategy.digest());
+  EXPECT_FALSE(after == strategy);
   after.variables = {{w, 0, {server(1)}}, {v, 0, {SyncPart()}}};
   std::ranges::sort(after.variables, {}, &VariableSync::update);
-  EXPECT_EQ(words(),
-            std::vector<std::string>{"variables synchronised on their own: 1 -> 2 (2 changed)"});
   EXPECT_NE(after.digest(), strategy.digest());
   EXPECT_EQ(
       describe({w, 1, {server(0, {DeviceId(4)}), group(3, Encoding::Half)}}, *graph, *cluster),
