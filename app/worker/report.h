@@ -6,7 +6,7 @@
 
 #include "app/worker/events.h"
 #include "app/worker/worker.h"
-#include "core/cluster/read/machine_report.h"
+#include "core/cluster/read/discovered_cluster.h"
 
 namespace strato::worker {
 

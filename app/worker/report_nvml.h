@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster/read/machine_report.h"
+#include "core/cluster/read/discovered_cluster.h"
 
 namespace strato::worker {
 

@@ -68,18 +68,4 @@ ClusterSpec read_spec(const JsonView& root, const GpuCatalogue& catalogue);
 ClusterSpec spec_of(const Cluster& cluster);  // that it was made from
 Json spec_to_json(const ClusterSpec& spec);
 
-// An entry of the catalogue, or of a cluster's gpu_types.
-GpuType gpu_from_json(const JsonView& view);
-Json gpu_to_json(const GpuType& gpu);
-
-// Quantities that people write with a unit where a file has a number: "100Gbps", "25 GB/s", "5us",
-// "80GB". The reader does not take them, but tells the number: of 10^9 bytes per second, of
-// microseconds, and of bytes ("80GB" of a GPU are 80 x 2^30).
-enum class Written : std::uint8_t { Bandwidth, Latency, Memory };
-// Throws InputError that tells the number to write, when `view` is a text with such a unit.
-void refuse_written(Written quantity, const JsonView& view);
-
-// A number from `low` to `high`, above zero.
-double positive_between(const JsonView& view, double low, double high);
-
 }  // namespace strato

@@ -1,8 +1,5 @@
 #include "core/cost/measured/curves.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/base/error.h"
 
 namespace strato {

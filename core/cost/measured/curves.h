@@ -2,6 +2,8 @@
 // Immutable, safe from any thread.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <vector>
@@ -22,6 +24,13 @@ inline double time_on_line(std::span<const LinePiece> pieces, double place) {
   const LinePiece* piece = pieces.data();
   while (place >= piece->until) ++piece;
   return piece->time + piece->slope * (place - piece->from);
+}
+
+// By how many doublings a size lies outside of those that were measured.
+inline double doublings_outside(std::int64_t first, std::int64_t last, std::int64_t size) {
+  const auto at = static_cast<double>(size);
+  return std::max(
+      {0.0, std::log2(at / static_cast<double>(last)), std::log2(static_cast<double>(first) / at)});
 }
 
 // An op's time as a function of the number of samples, from measurements at several batch sizes.

@@ -70,10 +70,9 @@ std::string fit_text(const SizeCurve& curve, const std::string& what, Bytes byte
 }
 
 double error_of(const SizeCurve& curve, Bytes bytes) {
-  const double size = std::max(static_cast<double>(bytes.value), 1.0);
-  const double doublings = std::max(
-      {0.0, std::log2(size / static_cast<double>(std::max<std::int64_t>(curve.to().value, 1))),
-       std::log2(static_cast<double>(curve.from().value) / size)});
+  const std::int64_t greatest = std::max<std::int64_t>(curve.to().value, 1);
+  const std::int64_t size = std::max<std::int64_t>(bytes.value, 1);
+  const double doublings = doublings_outside(curve.from().value, greatest, size);
   return std::min(1.0, std::max(curve.error(), 0.01) * (1 + doublings));
 }
 

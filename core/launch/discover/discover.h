@@ -5,7 +5,7 @@
 // The ranks are started as those of any job, in a folder beside the jobs that run plans (job.h):
 //
 //   discover.json     how many ranks there are
-//   machine-<r>.json  what rank r's machine has (core/cluster/read/machine_report.h)
+//   machine-<r>.json  what rank r's machine has (core/cluster/read/discovered_cluster.h)
 //   result.json       written by rank 0 when all have told
 //
 // What reads it throws InputError for what is not such a folder, and is safe from any process.
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster/read/machine_report.h"
+#include "core/cluster/read/discovered_cluster.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/cluster/value/cluster.h"
 #include "core/plugin/api/launcher.h"

@@ -1,5 +1,3 @@
-#include "core/cost/measured/measured_compute.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -10,6 +8,7 @@
 
 #include "core/base/quantity_text.h"
 #include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cost/measured/measured_costs.h"
 #include "core/cost/value/calibration.h"
 
 namespace strato {
@@ -39,14 +38,6 @@ std::string spread_text(const OpMeasurement& point) {
   if (point.repetitions == 1) return "run once";
   return fmt::format("median of {}, {} spread", point.repetitions,
                      percent_text(point.spread / point.time));
-}
-
-// Returns the number of doublings by which `samples` lies outside of the measurements.
-double doublings_outside(const MeasuredOp& op, std::int64_t samples) {
-  const auto at = static_cast<double>(samples);
-  const auto first = static_cast<double>(op.points.front().samples);
-  const auto last = static_cast<double>(op.points.back().samples);
-  return std::max({0.0, std::log2(at / last), std::log2(first / at)});
 }
 
 }  // namespace
@@ -139,7 +130,10 @@ void MeasuredCompute::bind(GpuTypeId gpu, const BoundProfile& profile,
       if (++missing == 1) example = &signature;
       continue;
     }
-    const MeasuredOp& measured = add(ops.front(), gpu, *found);
+    const bool level = !follows_batch(graph_, ops.front());
+    const double error = level ? 0 : left_out_error(ops.front(), gpu, found->measurements);
+    const MeasuredOp& measured = measured_.emplace_back(
+        MeasuredOp{found->measurements, SampleCurve(found->measurements), level, error});
     const OpMeasurement& point = measured.points.back();  // the greatest size is never disturbed
     const double through = nanos(point.time) / analytic(ops.front(), gpu, point.samples);
     for (const OpId op : ops)
@@ -150,14 +144,6 @@ void MeasuredCompute::bind(GpuTypeId gpu, const BoundProfile& profile,
       "{} of {} kinds of op in {} were not measured on {}: analytic times "
       "stand in for them ({}{})",
       missing, profile.ops.size(), graph_.name(), name, *example, missing > 1 ? ", …" : ""));
-}
-
-const MeasuredOp& MeasuredCompute::add(OpId op, GpuTypeId gpu, const OpProfile& profile) {
-  const bool level = !follows_batch(graph_, op);
-  const double error = level ? 0 : left_out_error(op, gpu, profile.measurements);
-  measured_.push_back(std::make_unique<MeasuredOp>(
-      MeasuredOp{profile.measurements, SampleCurve(profile.measurements), level, error}));
-  return *measured_.back();
 }
 
 double MeasuredCompute::left_out_error(OpId op, GpuTypeId gpu,
@@ -246,7 +232,8 @@ Estimate MeasuredCompute::explain_curve(const MeasuredOp& op, const std::string&
   }
   double noise = 0;
   for (const OpMeasurement& point : op.points) noise = std::max(noise, noise_of(point));
-  const double outside = doublings_outside(op, samples);
+  const double outside =
+      doublings_outside(op.points.front().samples, op.points.back().samples, samples);
   result.error = std::min(1.0, std::hypot(noise, op.left_out_error) * (1 + outside));
   result.detail =
       fmt::format("fit of {} measurements from {} to {} on {}; leaving one out misses it by {}",
