@@ -70,32 +70,26 @@ constexpr const char* kUnits =
     "bytes, peaks in 10^12 operations per second. Notes say which figures were reported by the "
     "machines, measured, or assumed.";
 
-// Means of what was measured of one pair of machines, or inside one.
-struct MeanLink {
+// Sums of what was measured of one pair of machines, or inside one.
+struct MeasuredSum {
   double bandwidth = 0, latency_ns = 0;
   int count = 0;
-
-  void add(const MeasuredLink& link) {
-    bandwidth += link.bandwidth;
-    latency_ns += static_cast<double>(link.latency.value);
-    ++count;
-  }
-  double gbps() const { return std::clamp(bandwidth / count / 1e9, 1e-6, 1e6); }
-  double latency_us() const { return latency_ns / count / 1e3; }
-  std::string note() const { return fmt::format("measured, the mean of {} transfers", count); }
 };
 
-using Means = std::map<std::pair<MachineId, MachineId>, MeanLink>;
+using MeasuredSums = std::map<std::pair<MachineId, MachineId>, MeasuredSum>;
 
-Means means_of(const Cluster& cluster, const std::vector<MeasuredLink>& links) {
-  Means means;
+MeasuredSums sums_of(const Cluster& cluster, const std::vector<MeasuredLink>& links) {
+  MeasuredSums sums;
   for (const MeasuredLink& link : links) {
     const DeviceId from = cluster.find_device(link.from), to = cluster.find_device(link.to);
     if (!from.valid() || !to.valid() || from == to || !(link.bandwidth > 0)) continue;
     const auto [a, b] = std::minmax(cluster.device(from).machine, cluster.device(to).machine);
-    means[{a, b}].add(link);
+    MeasuredSum& sum = sums[{a, b}];
+    sum.bandwidth += link.bandwidth;
+    sum.latency_ns += static_cast<double>(link.latency.value);
+    ++sum.count;
   }
-  return means;
+  return sums;
 }
 
 // The path leads over both devices' links to their machines, too.
@@ -104,8 +98,10 @@ double host_latency(const MachineSpec& machine) {
   return machine.fabric ? machine.fabric->latency_us : 0;
 }
 
-LinkSpec measured(const MeanLink& mean, const std::string& kind, double elsewhere_us) {
-  return {kind, mean.gbps(), std::max(0.0, mean.latency_us() - elsewhere_us), mean.note()};
+LinkSpec mean_of(const MeasuredSum& sum, const std::string& kind, double elsewhere_us) {
+  return {kind, std::clamp(sum.bandwidth / sum.count / 1e9, 1e-6, 1e6),
+          std::max(0.0, sum.latency_ns / sum.count / 1e3 - elsewhere_us),
+          fmt::format("measured, the mean of {} transfers", sum.count)};
 }
 
 }  // namespace
@@ -172,7 +168,7 @@ std::string with_measured_links(std::string_view cluster_json, const std::string
   std::vector<MachineSpec*> machines;  // by MachineId
   for (MachineSpec& machine : spec.machines)
     machines.insert(machines.end(), static_cast<std::size_t>(machine.count), &machine);
-  for (const auto& [pair, mean] : means_of(cluster, links)) {
+  for (const auto& [pair, sum] : sums_of(cluster, links)) {
     MachineSpec &a = *machines[pair.first.index()], &b = *machines[pair.second.index()];
     if (pair.first != pair.second) {
       const std::string& from = cluster.machines()[pair.first].name;
@@ -181,9 +177,9 @@ std::string with_measured_links(std::string_view cluster_json, const std::string
         return std::minmax(link.from, link.to) == std::minmax(from, to);
       });
       const double elsewhere = host_latency(a) + host_latency(b);
-      spec.links.push_back({from, to, measured(mean, "measured", elsewhere)});
+      spec.links.push_back({from, to, mean_of(sum, "measured", elsewhere)});
     } else if (a.count == 1 && a.fabric) {
-      a.fabric = measured(mean, a.fabric->kind, 0);
+      a.fabric = mean_of(sum, a.fabric->kind, 0);
       a.fabric->latency_us /= 2;  // a transfer goes through two ports, each has half of it
     }
   }

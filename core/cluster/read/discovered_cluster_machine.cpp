@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/disjoint_sets.h"
 #include "core/cluster/read/discovered_cluster.h"
 #include "core/cluster/spec/cluster_spec.h"
 
@@ -50,19 +51,13 @@ LinkSpec pcie_of(const std::vector<GpuReport>& gpus, const std::string& source) 
 
 // Tells whether NVLinks lead from every GPU to every other one, also over GPUs between them.
 bool all_joined(const std::vector<GpuReport>& gpus) {
-  std::vector<std::size_t> reached = {0};
-  std::vector<bool> seen(gpus.size(), false);
-  seen[0] = true;
-  for (std::size_t i = 0; i < reached.size(); ++i) {
-    for (std::size_t other = 0; other < gpus.size(); ++other) {
-      const bool joined =
-          links_to(gpus[reached[i]], other) > 0 || links_to(gpus[other], reached[i]) > 0;
-      if (seen[other] || !joined) continue;
-      seen[other] = true;
-      reached.push_back(other);
-    }
-  }
-  return reached.size() == gpus.size();
+  DisjointSets joined(gpus.size());
+  const Numbers all{static_cast<std::int32_t>(gpus.size())};
+  for (const std::int32_t a : all)
+    for (const std::int32_t b : all)
+      if (links_to(gpus[at(a)], at(b)) > 0) joined.join(a, b);
+  const std::vector<std::int32_t> sets = joined.numbered();
+  return std::ranges::count(sets, 0) == std::ssize(sets);
 }
 
 // The rate and the links of the GPU that reaches least with them.

@@ -14,7 +14,7 @@ namespace strato {
 namespace {
 
 auto key_of(const OpMeasurement& point) { return point.samples; }
-auto key_of(const SizedMeasurement& point) { return point.bytes; }
+auto key_of(const SizedMeasurement& point) { return point.bytes.value; }
 auto key_of(const OpProfile& op) { return std::tie(op.gpu, op.signature); }
 auto key_of(const TransferProfile& transfer) { return std::tie(transfer.from, transfer.to); }
 auto key_of(const CollectiveProfile& collective) {
@@ -111,14 +111,11 @@ void fade(std::vector<Entry>& known, const std::vector<Entry>& recent, double ke
   }
 }
 
-std::int64_t size_of(const OpMeasurement& point) { return point.samples; }
-std::int64_t size_of(const SizedMeasurement& point) { return point.bytes.value; }
-
 template <class Point>
 void hash(Hasher& hasher, const std::vector<Point>& points) {
   hasher.number(points.size());
   for (const Point& point : points)
-    hasher.number(size_of(point))
+    hasher.number(key_of(point))
         .number(point.time.value)
         .number(point.spread.value)
         .number(point.repetitions);

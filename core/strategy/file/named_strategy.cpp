@@ -45,22 +45,18 @@ NamedShares name_shares(std::span<const DeviceShare> shares, const Cluster& clus
 
 std::vector<NamedVariable> name_variables(std::span<const VariableSync> variables,
                                           const Graph& graph, const Cluster& cluster) {
+  const auto names = [&](const std::vector<DeviceId>& devices) {
+    return names_of(std::span(devices), cluster.devices());
+  };
   std::vector<NamedVariable> named;
   for (const VariableSync& variable : variables) {
-    NamedVariable& entry = named.emplace_back();
-    entry.variable = graph.tensor(parameter_of(graph, variable.update)).name;
-    entry.axis = variable.axis;
-    entry.staleness = variable.staleness;
-    entry.partition = variable.partition;
-    for (const SyncPart& part : variable.parts) {
-      NamedPart& to = entry.parts.emplace_back();
-      to.synchroniser = part.synchroniser;
-      to.encoding = part.encoding;
-      to.merge_group = part.merge_group;
-      if (part.server.valid()) to.server = cluster.device(part.server).name;
-      to.stations = names_of(std::span(part.stations), cluster.devices());
-      to.sequence = names_of(std::span(part.sequence), cluster.devices());
-    }
+    const std::string& parameter = graph.tensor(parameter_of(graph, variable.update)).name;
+    NamedVariable& entry = named.emplace_back(
+        NamedVariable{parameter, variable.axis, {}, variable.staleness, variable.partition});
+    for (const SyncPart& part : variable.parts)
+      entry.parts.push_back({part.synchroniser, part.encoding,
+                             part.server.valid() ? cluster.device(part.server).name : "",
+                             names(part.stations), part.merge_group, names(part.sequence)});
   }
   return named;
 }

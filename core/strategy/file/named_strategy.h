@@ -67,15 +67,7 @@ struct NamedSplit {
   friend bool operator==(const NamedSplit&, const NamedSplit&) = default;
 };
 
-struct NamedPart {
-  Synchroniser synchroniser = Synchroniser::AllReduce;
-  Encoding encoding = Encoding::None;
-  std::string server;                 // a device; empty: none
-  std::vector<std::string> stations;  // devices, each once
-  std::int32_t merge_group = -1;
-  std::vector<std::string> sequence;  // devices, each once
-  friend bool operator==(const NamedPart&, const NamedPart&) = default;
-};
+using NamedPart = SyncPartOf<std::string>;  // without a server: an empty name
 
 struct NamedVariable {
   std::string variable;  // the parameter's name

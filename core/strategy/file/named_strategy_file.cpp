@@ -15,11 +15,12 @@ namespace {
 constexpr std::int64_t kMaxWeight = 1'000'000;
 constexpr std::int64_t kMaxAxis = 63;
 
-// A word that `from` knows.
-template <class From>
-auto read_word(const JsonView& view, From from, const char* problem, const char* remedy) {
+// The value that the word names, one of those up to `last`.
+template <class Value>
+Value read_word(const JsonView& view, Value last, const char* problem, const char* remedy) {
   const std::string word = view.string();
-  if (const auto known = from(word)) return *known;
+  for (auto value = Value(); value <= last; value = Value(static_cast<int>(value) + 1))
+    if (name_of(value) == word) return value;
   view.fail(fmt::format("\"{}\" {}", word.substr(0, 64), problem), remedy);
 }
 
@@ -58,27 +59,12 @@ NamedGroup read_group(const JsonView& view) {
   group.name = view.at("name").string();
   if (const auto renamed = view.find("renamed")) group.renamed = renamed->boolean();
   if (const auto mode = view.find("mode"))
-    group.mode = read_word(*mode, mode_from, "is not a mode",
+    group.mode = read_word(*mode, Mode::ModelParallel, "is not a mode",
                            "modes: replicate-allreduce, replicate-ps, duplicate, model-parallel");
   if (const auto devices = view.find("devices")) group.devices = read_devices(*devices);
   if (group.mode && group.devices.empty()) view.fail("has a mode and no \"devices\"", "add them");
   if (!group.mode && !group.devices.empty()) view.fail("has devices and no \"mode\"", "add it");
   return group;
-}
-
-Json groups_to_json(const NamedStrategy& strategy) {
-  Json groups = Json::array();
-  for (const NamedGroup& group : strategy.groups) {
-    Json json = {{"name", group.name}};
-    if (group.renamed) json["renamed"] = true;
-    if (group.mode) {
-      json["mode"] = name_of(*group.mode);
-      json["devices"] = devices_to_json(group.devices);
-    }
-    if (!group.ops.empty()) json["ops"] = group.ops;
-    groups.push_back(std::move(json));
-  }
-  return groups;
 }
 
 void read_groups(const JsonView& groups, NamedStrategy& strategy) {
@@ -108,14 +94,6 @@ Json order_to_json(const NamedOrder& order) {
       json.push_back(name);
     else
       json[name] = priority;
-  return json;
-}
-
-Json splits_to_json(std::span<const NamedSplit> splits) {
-  Json json = Json::array();
-  for (const NamedSplit& split : splits)
-    json.push_back(
-        {{"op", split.op}, {"axis", split.axis}, {"devices", devices_to_json(split.devices)}});
   return json;
 }
 
@@ -172,11 +150,11 @@ void read_reduction(const JsonView& view, NamedPart& part) {
 
 NamedPart read_part(const JsonView& view) {
   NamedPart part;
-  part.synchroniser = read_word(view.at("sync"), synchroniser_from, "is no way to synchronise",
+  part.synchroniser = read_word(view.at("sync"), Synchroniser::Ps, "is no way to synchronise",
                                 "take \"allreduce\" or \"ps\"");
   if (const auto encoding = view.find("encoding"))
     part.encoding =
-        read_word(*encoding, encoding_from, "is not an encoding",
+        read_word(*encoding, Encoding::LowRank, "is not an encoding",
                   "encodings: none, sparse-rows, half, top-k, sufficient-factors, low-rank");
   part.synchroniser == Synchroniser::Ps ? read_ps(view, part) : read_reduction(view, part);
   return part;
@@ -206,31 +184,6 @@ void check_partition(const JsonView& item, NamedVariable& variable) {
   variable.partition = std::move(divided.partition);
 }
 
-Json to_json(const NamedPart& part) {
-  Json json = {{"sync", name_of(part.synchroniser)}};
-  if (!part.server.empty()) json["server"] = part.server;
-  if (!part.stations.empty()) json["stations"] = part.stations;
-  if (part.encoding != Encoding::None) json["encoding"] = name_of(part.encoding);
-  if (part.merge_group >= 0) json["merge_group"] = part.merge_group;
-  if (!part.sequence.empty()) json["sequence"] = part.sequence;
-  return json;
-}
-
-Json variables_to_json(std::span<const NamedVariable> variables) {
-  Json list = Json::array();
-  for (const NamedVariable& variable : variables) {
-    Json parts = Json::array();
-    for (const NamedPart& part : variable.parts) parts.push_back(to_json(part));
-    Json json = {{"variable", variable.variable}};
-    if (variable.axis != 0) json["axis"] = variable.axis;
-    if (!variable.partition.empty()) json["partition"] = variable.partition;
-    if (variable.staleness != 0) json["staleness"] = variable.staleness;
-    json["parts"] = std::move(parts);
-    list.push_back(std::move(json));
-  }
-  return list;
-}
-
 std::vector<NamedVariable> read_variables(const JsonView& view) {
   constexpr std::int64_t kMostSteps = 1'000'000'000;
   std::vector<NamedVariable> variables;
@@ -255,12 +208,44 @@ std::vector<NamedVariable> read_variables(const JsonView& view) {
 
 }  // namespace
 
+// The library's writers of lists find these by their name.
+static void to_json(Json& json, const NamedGroup& group) {
+  json = {{"name", group.name}};
+  if (group.renamed) json["renamed"] = true;
+  if (group.mode) {
+    json["mode"] = name_of(*group.mode);
+    json["devices"] = devices_to_json(group.devices);
+  }
+  if (!group.ops.empty()) json["ops"] = group.ops;
+}
+
+static void to_json(Json& json, const NamedSplit& split) {
+  json = {{"op", split.op}, {"axis", split.axis}, {"devices", devices_to_json(split.devices)}};
+}
+
+static void to_json(Json& json, const NamedPart& part) {
+  json = {{"sync", name_of(part.synchroniser)}};
+  if (!part.server.empty()) json["server"] = part.server;
+  if (!part.stations.empty()) json["stations"] = part.stations;
+  if (part.encoding != Encoding::None) json["encoding"] = name_of(part.encoding);
+  if (part.merge_group >= 0) json["merge_group"] = part.merge_group;
+  if (!part.sequence.empty()) json["sequence"] = part.sequence;
+}
+
+static void to_json(Json& json, const NamedVariable& variable) {
+  json = {{"variable", variable.variable}};
+  if (variable.axis != 0) json["axis"] = variable.axis;
+  if (!variable.partition.empty()) json["partition"] = variable.partition;
+  if (variable.staleness != 0) json["staleness"] = variable.staleness;
+  json["parts"] = variable.parts;
+}
+
 void add_strategy(Json& root, const NamedStrategy& strategy) {
   if (strategy.bucket > Bytes(0)) root["bucket_bytes"] = strategy.bucket.value;
-  root["groups"] = groups_to_json(strategy);
+  root["groups"] = strategy.groups;
   if (!strategy.duplicated.empty()) root["duplicated"] = strategy.duplicated;
-  if (!strategy.splits.empty()) root["splits"] = splits_to_json(strategy.splits);
-  if (!strategy.variables.empty()) root["variables"] = variables_to_json(strategy.variables);
+  if (!strategy.splits.empty()) root["splits"] = strategy.splits;
+  if (!strategy.variables.empty()) root["variables"] = strategy.variables;
   if (strategy.order) root["order"] = order_to_json(*strategy.order);
 }
 

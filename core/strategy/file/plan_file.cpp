@@ -7,8 +7,6 @@
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
-#include "core/strategy/file/named_strategy.h"
-#include "core/strategy/file/rebind.h"
 
 namespace strato {
 namespace fs = std::filesystem;
@@ -90,14 +88,9 @@ fs::path find_model(const PlanFile& plan, const fs::path& plan_file) {
 
 BoundPlan bind_plan(const PlanFile& plan, const Graph& graph, const Cluster& cluster,
                     std::span<const Nanos> op_times) {
-  BoundPlan bound;
-  bound.same_graph = plan.graph_digest == graph.digest();
   RestoredGrouping restored = restore_grouping(plan.strategy, graph, op_times);
   Rebound rebound = bind_strategy(plan.strategy, graph, restored, cluster, op_times);
-  bound.grouping = std::move(restored.grouping);
-  bound.strategy = std::move(rebound.strategy);
-  bound.unmatched = std::move(rebound.unmatched);
-  return bound;
+  return {std::move(rebound), plan.graph_digest == graph.digest(), std::move(restored.grouping)};
 }
 
 }  // namespace strato

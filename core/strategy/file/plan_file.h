@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/strategy/file/named_strategy.h"
+#include "core/strategy/file/rebind.h"
 
 namespace strato {
 
@@ -51,11 +51,9 @@ std::filesystem::path find_model(const PlanFile& plan, const std::filesystem::pa
 
 // The plan on a graph. Not the graph that it was made for (same_graph is false): the rest is a best
 // effort and `unmatched` says what did not fit. Grouping and strategy always fit together.
-struct BoundPlan {
+struct BoundPlan : Rebound {
   bool same_graph = false;
   Grouping grouping;
-  Strategy strategy;
-  std::vector<std::string> unmatched;
 };
 BoundPlan bind_plan(const PlanFile& plan, const Graph& graph, const Cluster& cluster,
                     std::span<const Nanos> op_times);

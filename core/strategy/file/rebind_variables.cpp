@@ -34,7 +34,6 @@ class VariableBinder {
       else
         bind(variable, update->second);
     }
-    std::ranges::sort(strategy_.variables, {}, &VariableSync::update);
     if (missing.empty()) return;
     unmatched_.push_back(
         fmt::format("variables: {} of its {} are not trained in the model, such as \"{}\"",
@@ -64,11 +63,10 @@ class VariableBinder {
   }
 
   SyncPart bind(const NamedPart& named, OpId update) {
-    SyncPart part;
-    part.synchroniser = named.synchroniser;
-    part.encoding = named.encoding;
-    part.merge_group = named.merge_group;
-    if (part.synchroniser == Synchroniser::Ps) part.server = cluster_.find_device(named.server);
+    SyncPart part{.synchroniser = named.synchroniser,
+                  .encoding = named.encoding,
+                  .server = cluster_.find_device(named.server),
+                  .merge_group = named.merge_group};
     bind_stations(named, part);
     bind_sequence(named, update, part);
     if (const char* objection = objection_to(part.encoding, update)) {

@@ -6,33 +6,15 @@
 #include "core/base/error.h"
 
 namespace strato {
-namespace {
-
-constexpr std::array<std::string_view, 2> kSynchronisers{"allreduce", "ps"};
-constexpr std::array<std::string_view, 6> kEncodings{"none",  "sparse-rows",        "half",
-                                                     "top-k", "sufficient-factors", "low-rank"};
-
-template <class Value, std::size_t N>
-std::optional<Value> value_of(std::string_view name, const std::array<std::string_view, N>& names) {
-  for (std::size_t i = 0; i < N; ++i)
-    if (names[i] == name) return static_cast<Value>(i);
-  return std::nullopt;
-}
-
-}  // namespace
 
 std::string_view name_of(Synchroniser synchroniser) {
-  return kSynchronisers[static_cast<std::size_t>(synchroniser)];
-}
-std::optional<Synchroniser> synchroniser_from(std::string_view name) {
-  return value_of<Synchroniser>(name, kSynchronisers);
+  return synchroniser == Synchroniser::Ps ? "ps" : "allreduce";
 }
 
 std::string_view name_of(Encoding encoding) {
-  return kEncodings[static_cast<std::size_t>(encoding)];
-}
-std::optional<Encoding> encoding_from(std::string_view name) {
-  return value_of<Encoding>(name, kEncodings);
+  constexpr std::array<std::string_view, 6> names = {"none",  "sparse-rows",        "half",
+                                                     "top-k", "sufficient-factors", "low-rank"};
+  return names[static_cast<std::size_t>(encoding)];
 }
 
 std::vector<AxisParts> divided_axes(const VariableSync& variable) {

@@ -25,7 +25,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -39,7 +38,6 @@ namespace strato {
 
 enum class Synchroniser : std::uint8_t { AllReduce, Ps };
 std::string_view name_of(Synchroniser synchroniser);  // "allreduce", "ps"
-std::optional<Synchroniser> synchroniser_from(std::string_view name);
 
 // Encodings of gradients as they travel. New values of variables always travel as they are.
 enum class Encoding : std::uint8_t {
@@ -54,7 +52,6 @@ enum class Encoding : std::uint8_t {
   LowRank,            // PowerSGD: of a matrix, thin factors whose product is near it; lossy
 };
 std::string_view name_of(Encoding encoding);  // "none", "sparse-rows", "half", "top-k", ...
-std::optional<Encoding> encoding_from(std::string_view name);
 inline bool is_lossy(Encoding encoding) {
   return encoding == Encoding::Half || encoding == Encoding::TopK || encoding == Encoding::LowRank;
 }
@@ -64,18 +61,21 @@ inline bool is_gathered(Encoding encoding) {
          encoding == Encoding::LowRank;
 }
 
-struct SyncPart {
+// Devices are ids, or in files their names (named_strategy.h).
+template <class Device>
+struct SyncPartOf {
   Synchroniser synchroniser = Synchroniser::AllReduce;
   Encoding encoding = Encoding::None;
-  DeviceId server;                 // Ps only; any device of the cluster
-  std::vector<DeviceId> stations;  // Ps only: transfer stations, ascending, at most one a machine
+  Device server{};                 // Ps only; any device of the cluster
+  std::vector<Device> stations{};  // Ps only: transfer stations, ascending, at most one a machine
   std::int32_t merge_group = -1;   // AllReduce only; -1: on its own, or in the strategy's buckets
   // AllReduce only: the reduction sequence, every replica once, in the order of the ring. Empty:
   // the order that suits the network best, as the cost model knows it. The simulation counts it,
   // and transports that can go around it (NCCL chooses its own rings; the sums are the same).
-  std::vector<DeviceId> sequence;
-  friend bool operator==(const SyncPart&, const SyncPart&) = default;
+  std::vector<Device> sequence{};
+  friend bool operator==(const SyncPartOf&, const SyncPartOf&) = default;
 };
+using SyncPart = SyncPartOf<DeviceId>;
 
 struct VariableSync {
   OpId update;   // the variable is the parameter that it updates
