@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "core/base/disjoint_sets.h"
 #include "core/cluster/read/discovered_cluster.h"
@@ -60,58 +61,50 @@ bool all_joined(const std::vector<GpuReport>& gpus) {
   return std::ranges::count(sets, 0) == std::ssize(sets);
 }
 
-// The rate and the links of the GPU that reaches least with them.
+// Returns the link that the NVLinks of a GPU make together: of the GPU that reaches least with
+// them.
 template <class LinksOf>
-std::pair<double, int> slowest_links(const std::vector<GpuReport>& gpus, const LinksOf& links_of) {
-  std::pair<double, int> least;
+LinkSpec nvlink_fabric(const std::vector<GpuReport>& gpus, const char* kind,
+                       const LinksOf& links_of, const std::string& where) {
+  double rate = 0;
+  int links = 0;
   for (const GpuReport& gpu : gpus) {
-    const int links = links_of(gpu);
-    const double rate = links * nvlink_of(gpu);
-    if (least.second == 0 || rate < least.first) least = {rate, links};
+    const int own = links_of(gpu);
+    if (links > 0 && own * nvlink_of(gpu) >= rate) continue;
+    links = own;
+    rate = own * nvlink_of(gpu);
   }
-  return least;
-}
-
-std::string rate_source(const std::vector<GpuReport>& gpus) {
   const bool told =
       std::ranges::all_of(gpus, [](const GpuReport& gpu) { return gpu.nvlink_gbps > 0; });
-  return told ? "reported" : "number reported, rate assumed";
+  return {kind, rate, 2,
+          fmt::format("{}: {} NVLinks of each GPU {}{}",
+                      told ? "reported" : "number reported, rate assumed", links, where, kLatency)};
 }
 
-LinkSpec switch_link(const std::vector<GpuReport>& gpus) {
-  const auto [rate, links] =
-      slowest_links(gpus, [](const GpuReport& gpu) { return gpu.switch_links; });
-  return {
-      "nvswitch", rate, 2,
-      fmt::format("{}: {} NVLinks of each GPU to a switch{}", rate_source(gpus), links, kLatency)};
-}
-
-LinkSpec mesh_link(const std::vector<GpuReport>& gpus) {
-  const auto [rate, links] = slowest_links(gpus, direct_links);
-  int fewest = 1 << 20, most = 0;
-  for (std::size_t a = 0; a < gpus.size(); ++a) {
-    for (std::size_t b = 0; b < gpus.size(); ++b) {
-      if (a == b) continue;
-      fewest = std::min(fewest, links_to(gpus[a], b));
-      most = std::max(most, links_to(gpus[a], b));
-    }
-  }
-  const std::string pairs =
-      fewest == most ? fmt::to_string(most) : fmt::format("{} to {}", fewest, most);
-  return {"nvlink", rate, 2,
-          fmt::format("{}: {} NVLinks of each GPU together, what a ring reaches; a pair is joined "
-                      "by {} of them{}",
-                      rate_source(gpus), links, pairs, kLatency)};
+// "2", or "1 to 2" where not all pairs have as many.
+std::string links_of_pairs(const std::vector<GpuReport>& gpus) {
+  std::set<int> links;
+  for (std::size_t a = 0; a < gpus.size(); ++a)
+    for (std::size_t b = 0; b < gpus.size(); ++b)
+      if (a != b) links.insert(links_to(gpus[a], b));
+  const int fewest = *links.begin(), most = *links.rbegin();
+  return fewest == most ? fmt::to_string(most) : fmt::format("{} to {}", fewest, most);
 }
 
 // Returns the link over which GPUs of a machine with several reach each other.
 LinkSpec fabric_of(const std::vector<GpuReport>& gpus, const std::string& pcie_source) {
-  const auto on_a_switch = [](const GpuReport& gpu) { return gpu.switch_links > 0; };
-  if (std::ranges::all_of(gpus, on_a_switch)) return switch_link(gpus);
-  if (all_joined(gpus)) return mesh_link(gpus);
+  const auto switch_links = [](const GpuReport& gpu) { return gpu.switch_links; };
+  const auto is_linked = [](int links) { return links > 0; };
+  if (std::ranges::all_of(gpus, is_linked, switch_links))
+    return nvlink_fabric(gpus, "nvswitch", switch_links, "to a switch");
+  if (all_joined(gpus))
+    return nvlink_fabric(
+        gpus, "nvlink", direct_links,
+        fmt::format("together, what a ring reaches; a pair is joined by {} of them",
+                    links_of_pairs(gpus)));
   LinkSpec link = pcie_of(gpus, pcie_source);
-  if (std::ranges::any_of(gpus, on_a_switch) ||
-      std::ranges::any_of(gpus, [](const GpuReport& gpu) { return direct_links(gpu) > 0; }))
+  if (std::ranges::any_of(gpus, is_linked, switch_links) ||
+      std::ranges::any_of(gpus, is_linked, direct_links))
     link.note += "; NVLinks join only some of the GPUs and are left out";
   return link;
 }

@@ -78,26 +78,18 @@ constexpr Field<Calibration> kFields[] = {
     {"relative_error", &Calibration::relative_error, 0, 10},
 };
 
-void read_family(const JsonView& json, FamilyEfficiency& family) {
-  json.allow_only({"cuda_cores", "tensor_cores", "memory", "half_flops", "half_bytes"});
-  for (const auto& field : kFamilyFields)
-    if (const auto value = json.find(field.key))
-      family.*field.member = value->number(field.low, field.high);
-}
-
-std::vector<std::string_view> family_names() {
-  std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < kOpFamilies; ++i) names.push_back(name_of(static_cast<OpFamily>(i)));
-  return names;
-}
-
 void read_families(const JsonView& json, Calibration& calibration) {
-  const std::vector<std::string_view> known = family_names();
-  for (const auto& [key, value] : json.members()) {
+  std::vector<std::string_view> known;
+  for (std::size_t i = 0; i < kOpFamilies; ++i) known.push_back(name_of(static_cast<OpFamily>(i)));
+  for (const auto& [key, family] : json.members()) {
     const auto found = std::ranges::find(known, key);
     if (found == known.end())
-      value.fail("is not an op family", fmt::format("known are: {}", fmt::join(known, ", ")));
-    read_family(value, calibration.families[static_cast<std::size_t>(found - known.begin())]);
+      family.fail("is not an op family", fmt::format("known are: {}", fmt::join(known, ", ")));
+    family.allow_only({"cuda_cores", "tensor_cores", "memory", "half_flops", "half_bytes"});
+    for (const auto& field : kFamilyFields)
+      if (const auto value = family.find(field.key))
+        calibration.families[static_cast<std::size_t>(found - known.begin())].*field.member =
+            value->number(field.low, field.high);
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -96,10 +95,8 @@ std::string describe_devices(const Decision& decision, const Cluster& cluster) {
   };
   for (const DeviceGroup& group : cluster.groups()) {
     std::vector<DeviceShare> shares;
-    std::ranges::copy_if(decision.devices, std::back_inserter(shares),
-                         [&](const DeviceShare& share) {
-                           return std::ranges::binary_search(group.devices, share.device);
-                         });
+    for (const DeviceShare& share : decision.devices)
+      if (std::ranges::binary_search(group.devices, share.device)) shares.push_back(share);
     if (shares.size() > 1 && shares.size() == group.devices.size() && has_equal_weights(shares))
       add(group.name, shares.front().weight);
     else
