@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <ranges>
 #include <span>
 
@@ -149,23 +148,8 @@ constexpr Unit kMemories[] = {{"B", 1},    {"MB", kMi},  {"MiB", kMi},       {"M
                               {"GB", kGi}, {"GiB", kGi}, {"G", kGi},         {"gb", kGi},
                               {"Gb", kGi}, {"g", kGi},   {"TB", kGi * 1024}, {"TiB", kGi * 1024}};
 
-std::optional<double> quantity(const std::string& text, std::span<const Unit> units) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || !std::isfinite(number) || number <= 0) return std::nullopt;
-  std::string unit = end;
-  std::erase(unit, ' ');
-  const auto known = std::ranges::find(units, unit, &Unit::name);
-  if (known == units.end()) return std::nullopt;
-  return number * known->factor;
-}
-
-struct WrittenUnits {
-  std::span<const Unit> units;
-  std::string_view what;
-};
-// By Written.
-constexpr WrittenUnits kWritten[] = {
+// By Written: the units, and what is counted.
+constexpr std::pair<std::span<const Unit>, std::string_view> kWritten[] = {
     {kBandwidths, "10^9 bytes per second"}, {kLatencies, "microseconds"}, {kMemories, "bytes"}};
 
 }  // namespace
@@ -262,9 +246,14 @@ void refuse_written(Written written, const JsonView& view) {
   if (!view.is_string()) return;
   const std::string text = view.string();
   const auto& [units, what] = kWritten[static_cast<std::size_t>(written)];
-  if (const auto number = quantity(text, units))
-    view.fail(fmt::format("is \"{}\"", text.substr(0, 64)),
-              fmt::format("write {:.15g}, the number of {}", *number, what));
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  std::string unit = end;
+  std::erase(unit, ' ');
+  const auto known = std::ranges::find(units, unit, &Unit::name);
+  if (known == units.end() || !std::isfinite(number) || number <= 0) return;
+  view.fail(fmt::format("is \"{}\"", text.substr(0, 64)),
+            fmt::format("write {:.15g}, the number of {}", number * known->factor, what));
 }
 
 }  // namespace strato

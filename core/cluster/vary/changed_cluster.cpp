@@ -16,9 +16,9 @@ namespace {
 
 constexpr double kMostFactor = 1024;
 
-std::shared_ptr<const Cluster> parsed(const ClusterSpec& spec) {
+std::shared_ptr<const Cluster> parsed(const ClusterSpec& spec, const std::string& file) {
   return std::make_shared<const Cluster>(
-      parse_cluster(spec_to_json(spec).dump(), spec.name, GpuCatalogue()));
+      parse_cluster(spec_to_json(spec).dump(), file, GpuCatalogue()));
 }
 
 // One entry a machine, named as in the cluster.
@@ -104,8 +104,7 @@ class Changer {
     lay_out();
     forget_unused_gpus();
     scale();
-    auto now = std::make_shared<const Cluster>(
-        parse_cluster(spec_to_json(spec_).dump(), cluster_.name() + ", changed", GpuCatalogue()));
+    auto now = parsed(spec_, cluster_.name() + ", changed");
     return {now, instead(*now), like(*now)};
   }
 
@@ -297,14 +296,14 @@ std::shared_ptr<const Cluster> with_device_speed(const std::shared_ptr<const Clu
   }
   for (MachineSpec& machine : spec.machines)
     for (GpuCount& gpu : machine.gpus) gpu.type = renamed(gpu.type);
-  return parsed(spec);
+  return parsed(spec, spec.name);
 }
 
 std::shared_ptr<const Cluster> with_name(const std::shared_ptr<const Cluster>& cluster,
                                          const std::string& name) {
   ClusterSpec spec = spec_of(*cluster);
   spec.name = name;
-  return parsed(spec);
+  return parsed(spec, spec.name);
 }
 
 }  // namespace strato

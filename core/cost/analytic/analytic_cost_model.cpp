@@ -33,17 +33,9 @@ bool uses_matrix_units(OpFamily family) {
 // TF32 stands for fp32 where a GPU has it, as frameworks have it for convolutions (and, with a
 // switch that training scripts set, for matrix products).
 Precision matrix_precision(DataType type) {
-  switch (type) {
-    case DataType::F16:
-      return Precision::Fp16;
-    case DataType::BF16:
-      return Precision::Bf16;
-    case DataType::I8:
-    case DataType::U8:
-      return Precision::Int8;
-    default:
-      return Precision::Tf32;
-  }
+  if (type == DataType::F16) return Precision::Fp16;
+  if (type == DataType::BF16) return Precision::Bf16;
+  return type == DataType::I8 || type == DataType::U8 ? Precision::Int8 : Precision::Tf32;
 }
 
 // The type that an op computes in: of its first floating-point output, else of such an input.

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/base/error.h"
-
 namespace strato {
 namespace {
 

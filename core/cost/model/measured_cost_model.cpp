@@ -122,18 +122,16 @@ std::string mixture_warning(const Profile& a, const Profile& b) {
 }
 
 std::string describe(const CostSources& sources) {
-  std::string text;
+  std::vector<std::string> parts;
+  const auto add = [&](const char* what, const auto& source) {
+    parts.push_back(
+        fmt::format("{} \"{}\" ({})", what, source.name, source.digest().hex().substr(0, 8)));
+  };
   const bool standard = sources.calibration == nullptr ||
                         sources.calibration->digest() == Calibration::standard().digest();
-  if (!standard) {
-    text = fmt::format("calibration \"{}\" ({})", sources.calibration->name,
-                       sources.calibration->digest().hex().substr(0, 8));
-  }
-  if (sources.profile != nullptr) {
-    text += fmt::format("{}profile \"{}\" ({})", text.empty() ? "" : " and ", sources.profile->name,
-                        sources.profile->digest().hex().substr(0, 8));
-  }
-  return text;
+  if (!standard) add("calibration", *sources.calibration);
+  if (sources.profile != nullptr) add("profile", *sources.profile);
+  return fmt::format("{}", fmt::join(parts, " and "));
 }
 
 ProfileReport report(const Profile& profile, const Graph& graph, const Cluster& cluster) {

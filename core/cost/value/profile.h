@@ -26,7 +26,6 @@
 
 #include "core/base/digest.h"
 #include "core/base/units.h"
-#include "core/cluster/value/cluster.h"
 #include "core/cost/value/cost_model.h"
 #include "core/graph/value/graph.h"
 

@@ -252,7 +252,7 @@ Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grou
   bind_ops("duplicated", named.duplicated, std::identity(), graph, result.unmatched,
            [&](const std::string&, OpId op) { result.strategy.duplicated.push_back(op); });
   std::ranges::sort(result.strategy.duplicated);
-  bind_variables(named.variables, graph, grouping, cluster, result.strategy, result.unmatched);
+  bind_variables(named.variables, graph, grouping, cluster, result);
   if (named.order) result.strategy.priorities = bind_order(*named.order, graph, result.unmatched);
   return result;
 }

@@ -34,11 +34,10 @@ struct RestoredGrouping {
 RestoredGrouping restore_grouping(const NamedStrategy& named, const Graph& graph,
                                   std::span<const Nanos> op_times);
 
-// Binds the synchronised variables in `strategy`, whose groups are bound. One that does not fit is
+// Binds the synchronised variables, in a strategy whose groups are bound. One that does not fit is
 // left out, with a word in `unmatched`; the others are valid. A part of bind_strategy().
 void bind_variables(std::span<const NamedVariable> named, const Graph& graph,
-                    const Grouping& grouping, const Cluster& cluster, Strategy& strategy,
-                    std::vector<std::string>& unmatched);
+                    const Grouping& grouping, const Cluster& cluster, Rebound& result);
 
 // Bound to it; says of both what did not match.
 Rebound bind_strategy(const NamedStrategy& named, const Graph& graph,

@@ -14,12 +14,8 @@ namespace {
 class VariableBinder {
  public:
   VariableBinder(const Graph& graph, const Grouping& grouping, const Cluster& cluster,
-                 Strategy& strategy, std::vector<std::string>& unmatched)
-      : graph_(graph),
-        grouping_(grouping),
-        cluster_(cluster),
-        strategy_(strategy),
-        unmatched_(unmatched) {}
+                 Rebound& result)
+      : graph_(graph), grouping_(grouping), cluster_(cluster), result_(result) {}
 
   void bind(std::span<const NamedVariable> named) {
     std::unordered_map<std::string_view, OpId> updates;  // by the parameter's name
@@ -35,7 +31,7 @@ class VariableBinder {
         bind(variable, update->second);
     }
     if (missing.empty()) return;
-    unmatched_.push_back(
+    result_.unmatched.push_back(
         fmt::format("variables: {} of its {} are not trained in the model, such as \"{}\"",
                     missing.size(), named.size(), missing.front()));
   }
@@ -50,7 +46,7 @@ class VariableBinder {
       variable.parts.push_back(bind(part, update));
     }
     // The check tells whether the entry divides the variable so, and fits the others' merge groups.
-    Strategy checked = strategy_;
+    Strategy checked = result_.strategy;
     checked.variables.push_back(std::move(variable));
     std::ranges::sort(checked.variables, {}, &VariableSync::update);
     try {
@@ -59,7 +55,7 @@ class VariableBinder {
     } catch (const InputError& error) {
       return say(error.problem() + ", dropped");
     }
-    strategy_.variables = std::move(checked.variables);
+    result_.strategy.variables = std::move(checked.variables);
   }
 
   SyncPart bind(const NamedPart& named, OpId update) {
@@ -109,7 +105,7 @@ class VariableBinder {
       if (part.sequence.back().valid()) sorted.push_back(part.sequence.back());
     }
     std::ranges::sort(sorted);
-    const auto& decision = strategy_.groups[grouping_.group_of(update)];
+    const auto& decision = result_.strategy.groups[grouping_.group_of(update)];
     const bool known = sorted.size() == named.sequence.size();
     const bool replicated =
         decision && decision->devices.size() > 1 && splits_batch(decision->mode);
@@ -120,23 +116,20 @@ class VariableBinder {
     say("its reduction sequence is not of its replicas, dropped");
   }
 
-  void say(const std::string& what) { unmatched_.push_back(place_ + ": " + what); }
+  void say(const std::string& what) { result_.unmatched.push_back(place_ + ": " + what); }
 
   const Graph& graph_;
   const Grouping& grouping_;
   const Cluster& cluster_;
-  Strategy& strategy_;
-  std::vector<std::string>& unmatched_;
+  Rebound& result_;
   std::string place_;
 };
 
 }  // namespace
 
 void bind_variables(std::span<const NamedVariable> named, const Graph& graph,
-                    const Grouping& grouping, const Cluster& cluster, Strategy& strategy,
-                    std::vector<std::string>& unmatched) {
-  if (named.empty()) return;
-  VariableBinder(graph, grouping, cluster, strategy, unmatched).bind(named);
+                    const Grouping& grouping, const Cluster& cluster, Rebound& result) {
+  if (!named.empty()) VariableBinder(graph, grouping, cluster, result).bind(named);
 }
 
 }  // namespace strato

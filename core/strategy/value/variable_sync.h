@@ -29,9 +29,7 @@
 #include <vector>
 
 #include "core/base/digest.h"
-#include "core/base/ids.h"
 #include "core/cluster/value/cluster.h"
-#include "core/graph/value/graph.h"
 #include "core/strategy/value/part.h"
 
 namespace strato {
