@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 
 #include "core/base/error.h"
 #include "core/cluster/spec/cluster_spec.h"
@@ -171,10 +170,6 @@ Cluster parse_cluster(std::string_view json, const std::string& file,
                       const GpuCatalogue& catalogue) {
   const ClusterSpec spec = read_spec(JsonView::parse(json, file), catalogue);
   return ClusterReader(spec).build();
-}
-
-double ClusterPrice::total() const {
-  return std::accumulate(per_hour.begin(), per_hour.end(), 0.0);
 }
 
 std::optional<ClusterPrice> price_of(const Cluster& cluster) {

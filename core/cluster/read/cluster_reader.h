@@ -14,6 +14,7 @@
 #pragma once
 
 #include <filesystem>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,7 +40,7 @@ std::string topology_cluster(std::string_view text, const std::string& file,
 // is no part of the cluster's digest: what is found for a cluster does not depend on it.
 struct ClusterPrice {
   IdVector<MachineId, double> per_hour;  // US dollars, by machine
-  double total() const;                  // of all machines
+  double total() const { return std::accumulate(per_hour.begin(), per_hour.end(), 0.0); }
 };
 
 // Nothing when the file has no prices. It reads the cluster's description again: call it once.

@@ -143,11 +143,6 @@ constexpr int kAssumedLanes = 16;
 constexpr std::int64_t kAssumedMemory = std::int64_t{8} << 30;
 constexpr double kMemoryTolerance = 0.15;  // drivers keep some, and ECC takes up to a sixteenth
 
-bool same_type(const GpuType& a, const GpuType& b) {
-  return same_ignoring_case(a.name, b.name) && a.memory == b.memory &&
-         a.memory_bandwidth == b.memory_bandwidth && a.peak_flops == b.peak_flops;
-}
-
 bool same_memory(Bytes told, Bytes known) {
   return told.value == 0 || std::abs(told / known - 1) <= kMemoryTolerance;
 }
@@ -219,7 +214,9 @@ std::string add_type(GpuType type, std::vector<GpuType>& types) {
     const auto known = std::ranges::find_if(
         types, [&](const GpuType& each) { return same_ignoring_case(each.name, type.name); });
     if (known == types.end()) break;
-    if (same_type(*known, type)) return known->name;
+    if (known->memory == type.memory && known->memory_bandwidth == type.memory_bandwidth &&
+        known->peak_flops == type.peak_flops)
+      return known->name;
     type.name = fmt::format("{} ({})", name, i);
   }
   types.push_back(type);

@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
-#include "core/cluster/spec/gpu_catalogue.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 
