@@ -53,11 +53,6 @@ GpuReport gpu_report_from(const JsonView& view) {
   return gpu;
 }
 
-InterfaceReport interface_from(const JsonView& view) {
-  return {view.at("name").string(), view.at("infiniband").boolean(),
-          view.at("Mbps").number(0, 1e9)};
-}
-
 std::vector<JsonView> entries_of(const JsonView& view) {
   std::vector<JsonView> entries = view.items();
   if (entries.size() > kMostEntries)
@@ -141,7 +136,8 @@ MachineReport parse_machine_report(std::string_view json, const std::string& nam
   for (const JsonView& gpu : entries_of(root.at("gpus")))
     report.gpus.push_back(gpu_report_from(gpu));
   for (const JsonView& each : entries_of(root.at("interfaces")))
-    report.interfaces.push_back(interface_from(each));
+    report.interfaces.push_back({each.at("name").string(), each.at("infiniband").boolean(),
+                                 each.at("Mbps").number(0, 1e9)});
   return report;
 }
 

@@ -99,19 +99,18 @@ class VariableBinder {
 
   // A sequence is of all replicas: in another cluster, or of another group, it means nothing.
   void bind_sequence(const NamedPart& named, OpId update, SyncPart& part) {
-    std::vector<DeviceId> sorted;
-    for (const std::string& name : named.sequence) {
+    if (named.sequence.empty()) return;
+    for (const std::string& name : named.sequence)
       part.sequence.push_back(cluster_.find_device(name));
-      if (part.sequence.back().valid()) sorted.push_back(part.sequence.back());
-    }
+    std::vector<DeviceId> sorted = part.sequence;
     std::ranges::sort(sorted);
     const auto& decision = result_.strategy.groups[grouping_.group_of(update)];
-    const bool known = sorted.size() == named.sequence.size();
+    const bool known = sorted.front().valid();  // one that is unknown is the least
     const bool replicated =
         decision && decision->devices.size() > 1 && splits_batch(decision->mode);
     const bool fits =
         !replicated || std::ranges::equal(sorted, decision->devices, {}, {}, &DeviceShare::device);
-    if (named.sequence.empty() || (known && fits)) return;
+    if (known && fits) return;
     part.sequence.clear();
     say("its reduction sequence is not of its replicas, dropped");
   }
