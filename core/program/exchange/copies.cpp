@@ -74,11 +74,10 @@ Copies::Here Copies::find(TensorId tensor, DeviceId device, PartId samples) cons
     return has.is_samples() && samples != kWhole && has.first().contains(range);
   };
   const Instance* made = own(tensor, device);
-  if (made && made->part == samples) return {made, made, false};
+  if (made && made->part == samples) return {made, made};
   for (std::int32_t i = last_copy(tensor, device); i >= 0;) {
     const Instance& here = instances_[static_cast<std::size_t>(i)];
     i = here.next;
-    result.copies = true;
     if (here.part == samples) result.exact = &here;
     if (covers(here)) result.covering = &here;  // the last in the list was made first
   }

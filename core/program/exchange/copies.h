@@ -29,7 +29,6 @@ class Copies {
   struct Here {
     const Instance* exact = nullptr;     // exactly these samples
     const Instance* covering = nullptr;  // them and more: what the device made, or its first copy
-    bool copies = false;                 // it has some part, of these samples or others
   };
 
   Copies(const Tables& tables, Placement& placement, const Emitter& emitter)

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/program/value/collective.h"
 
 namespace strato {
 
@@ -130,13 +131,12 @@ void ExchangeTasks::send_home(TensorId parameter, OpId update, TaskId updated, D
   emitter_.commit_transfer(task);
 }
 
-const CollectiveCost& ExchangeTasks::collective_cost(Collective kind, LayoutId layout,
-                                                     Bytes bytes) {
+const CollectiveCost& ExchangeTasks::collective_cost(TaskKind kind, LayoutId layout, Bytes bytes) {
   const auto [at, fresh] = collective_costs_.try_emplace({layout, kind, bytes});
   if (!fresh) return at->second;
   std::vector<DeviceId> members;  // of which some may be folded away
   for (const Shard& owner : placement_.layouts().members(layout)) members.push_back(owner.device);
-  at->second = tables_.cost->collective(kind, members, bytes);
+  at->second = tables_.cost->collective(*collective_of(kind), members, bytes);
   at->second.duration = std::max(Nanos(1), at->second.duration);
   return at->second;
 }

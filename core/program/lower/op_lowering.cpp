@@ -14,7 +14,7 @@ OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const
       copies_(tables_, placement_, emitter_),
       residents_(tables_, placement_),
       tasks_(tables_, placement_, emitter_),
-      readers_(tables_, placement_, copies_),
+      readers_(tables_, placement_),
       exchange_base_{tables_, placement_, emitter_, copies_, residents_, tasks_, readers_},
       collectives_(exchange_base_),
       exchange_(exchange_base_, collectives_),

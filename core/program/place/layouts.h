@@ -31,7 +31,9 @@ struct Layout {
   // Of a split op: shard i makes [cuts[i], cuts[i + 1]) along its axis. Else empty.
   std::vector<std::int32_t> cuts;
   bool is_split() const { return !cuts.empty(); }
-  AxisRange range(std::size_t shard, int axis) const {  // of a split op, along an axis like its own
+  // A shard's samples; of a split op its part along an axis like its own.
+  AxisRange range(std::size_t shard, int axis) const {
+    if (axis == kBatchAxis) return {kBatchAxis, shards[shard].begin, shards[shard].end};
     return {static_cast<std::int8_t>(axis), cuts[shard], cuts[shard + 1]};
   }
   AxisRange all_of(int axis) const { return {static_cast<std::int8_t>(axis), 0, cuts.back()}; }

@@ -56,7 +56,7 @@ class VariableExchange : ExchangeBase {
   std::vector<SyncedPart> merged_with(const SyncedPart& part) const;
   void all_reduce(std::span<const SyncedPart> parts);
   void all_gather(const SyncedPart& part);
-  void commit(Task& task, Collective kind, const SyncedPart& part);
+  void commit(Task& task, const SyncedPart& part);
 
   // Where a replica sends its term, and has the new value from. In the server's machine that is the
   // server.
