@@ -61,6 +61,13 @@ class ExchangeTasks {
   const CollectiveCost& collective_cost(TaskKind kind, LayoutId layout, Bytes bytes);
   Nanos move_time(DeviceId device, Bytes moved) const;
   void set_transfer(Task& task, DeviceId from, DeviceId to) const;  // as long as its bytes take
+  // Of an op's time on the device the share of some of its elements. A cost model knows no slices:
+  // rounded up, but no less than the smallest kernel takes, or the op, where that takes less.
+  Nanos share_of(Nanos time, DeviceId device, std::int64_t some, std::int64_t all) const;
+  // Adds a task whose tensor and bytes are set: what it makes on the device, after what it reads
+  // was told; or its part, brought from there.
+  Instance make(Task& task, DeviceId device, PartId part, Bytes bytes);
+  Instance move(Task& task, const Instance& from, DeviceId to);
 
  private:
   struct CollectiveKey {
@@ -77,7 +84,6 @@ class ExchangeTasks {
           (static_cast<std::uint64_t>(key.bytes.value) ^ (small << 40)) * 0x9e3779b97f4a7c15u >> 8);
     }
   };
-  Instance made_here(Task& task, TensorId tensor, DeviceId device, PartId made);
 
   Tables& tables_;
   Placement& placement_;

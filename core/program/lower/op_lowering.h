@@ -62,7 +62,6 @@ class OpLowering {
   void return_parameters(OpId update, TaskId updated);
   void lower_alias(OpId op);
   void lower_shards(OpId op);
-  // Of an op that is split along another axis than the batch (op_lowering_split.cpp).
   void lower_split(OpId op);
   void compute_part(OpId op, std::size_t part, std::span<const Instance> brought);
 

@@ -52,6 +52,10 @@ struct OpFacts {
 // Does this op make no task? It takes over one input's bytes and readiness; others may only be
 // known before the step.
 bool is_alias(const Graph& graph, OpId op);
+// What the outputs of such an op are views of; and of any tensor, through views, the one whose
+// bytes it is.
+TensorId viewed(const Graph& graph, OpId alias);
+TensorId root_of(const Graph& graph, TensorId tensor);
 
 class Tables {
  public:
