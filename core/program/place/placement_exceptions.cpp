@@ -81,10 +81,9 @@ void Placement::take_splits_back() {
 
 bool Placement::may_synchronise(OpId update) const {
   const Op& op = tables_.graph->op(update);
-  const Mode mode = mode_[tables_.grouping->group_of(update)];
   const Layout& replicas = layout(layout_of_[update]);
-  const bool replicated = mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
-  if (!replicated || duplicated_[update] || replicas.is_split() || replicas.shards.size() < 2)
+  if (!splits_batch(mode(update)) || duplicated_[update] || replicas.is_split() ||
+      replicas.shards.size() < 2)
     return false;
   if (op.phase != Phase::Update || op.inputs.size() < 2 || !op.outputs.empty() ||
       !tables_.updates_here(update, op.inputs[0]) || !op.inputs[1].valid())

@@ -115,7 +115,7 @@ void Replicas::place_groups(const Strategy& complete) {
   for (const std::optional<Decision>& decision : complete.groups) {
     Group group;
     group.mode = decision->mode;
-    const auto samples = replicates(group.mode)
+    const auto samples = splits_batch(group.mode)
                              ? apportion(tables_.batch, decision->devices)
                              : std::vector<std::int64_t>(decision->devices.size(), tables_.batch);
     for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -131,7 +131,7 @@ void Replicas::place_groups(const Strategy& complete) {
 
 bool Replicas::may_shard(OpId op) const {
   const Group& here = group(op);
-  if (!replicates(here.mode) || here.devices.size() < 2 || !tables_.ops[op].splittable)
+  if (!splits_batch(here.mode) || here.devices.size() < 2 || !tables_.ops[op].splittable)
     return false;
   return std::ranges::all_of(tables_.inputs(op), [&](TensorId input) {
     const TensorFacts& facts = tables_.tensors[input];

@@ -33,10 +33,6 @@ struct SfbSite {
 // nearer ones, and every op on the way costs time. By g, ascending.
 std::vector<SfbSite> sfb_sites(const Tables& tables, int max_ops, int max_distance);
 
-inline bool replicates(Mode mode) {
-  return mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
-}
-
 // What the integer programs need to know of a strategy. The rules are those of lowering's first
 // pass (placement.h).
 class Replicas {
