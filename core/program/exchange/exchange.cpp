@@ -87,10 +87,8 @@ Instance Exchange::slice(TensorId tensor, DeviceId device, const AxisRange& samp
   const Form form = copies_.made(tensor).form;
   if (form == Form::Parts && !copies_.local(tensor, device, kWhole)) gather(tensor, device);
   const PartId part = tasks_.part(tensor, samples);
-  const Copies::Here here = copies_.find(tensor, device, part);
-  if (here.exact) return *here.exact;
-  if (here.covering)
-    return copies_.add(tensor, tasks_.split(tensor, Instance(*here.covering), part));
+  if (const Instance* here = copies_.covering(tensor, device, part))
+    return here->part == part ? *here : copies_.add(tensor, tasks_.split(tensor, *here, part));
   if (form == Form::Whole) {
     const DeviceId source = copies_.nearest(tensor, copies_.made(tensor).layout, device);
     return transfer(tensor, slice(tensor, source, samples), device);
