@@ -25,6 +25,7 @@ class Copies {
     bool no_collective = false;
     DeviceId root;  // where partial sums were summed up
   };
+
   Copies(const Tables& tables, Placement& placement, const Emitter& emitter)
       : tables_(tables), placement_(placement), emitter_(emitter) {}
   void start();

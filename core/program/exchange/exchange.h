@@ -25,9 +25,8 @@
 //   is split along the same axis takes as they are;
 // - an AllReduce works in place, unless a partial sum that it would overwrite has another reader;
 // - parameters are at home where their update op's group is placed, and are fetched from the
-// nearest
-//   home at the start of the step elsewhere; all other tensors without a producer are resident
-//   where they are read;
+//   nearest home at the start of the step elsewhere; all other tensors without a producer are
+//   resident where they are read;
 // - a stale parameter (VariableSync::staleness) is copied on its homes when the step begins, and
 //   read as it was then: its new value may come at any time.
 #pragma once

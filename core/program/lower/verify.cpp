@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/program/value/ascending.h"
 #include "core/program/value/collective.h"
 #include "core/program/value/program_task.h"
 
@@ -81,7 +80,7 @@ class Verifier {
     CHECK(!task.keeps || (task.kind == TaskKind::Split && program_.writes[id.index()].empty()),
           at(id) + " keeps what it makes, and makes it");
     const auto dependencies = program_.dependencies[id.index()];
-    CHECK(ascending(dependencies), at(id) + ": dependencies not ascending");
+    CHECK(is_ascending(dependencies), at(id) + ": dependencies not ascending");
     CHECK(dependencies.empty() || (dependencies.front().valid() && dependencies.back() < id),
           at(id) + " depends on a later task");
     check_resources(id, task);
@@ -102,7 +101,7 @@ class Verifier {
 
   void check_resources(TaskId id, const Task& task) {
     const auto resources = program_.resources[id.index()];
-    CHECK(!resources.empty() && ascending(resources) && resources.front().valid() &&
+    CHECK(!resources.empty() && is_ascending(resources) && resources.front().valid() &&
               resources.back().index() < program_.resource_count(),
           at(id) + ": bad resources");
     if (!is_communication(task.kind)) {
@@ -213,7 +212,7 @@ class Verifier {
 
   void check_reads(TaskId id, const Task& task) {
     const auto reads = program_.reads[id.index()];
-    CHECK(ascending(reads), at(id) + ": reads not ascending");
+    CHECK(is_ascending(reads), at(id) + ": reads not ascending");
     for (BufferId buffer : reads) {
       CHECK(buffer.valid() && buffer.index() < program_.buffers.size(),
             at(id) + " reads no buffer");

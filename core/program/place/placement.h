@@ -15,10 +15,9 @@
 //   hold for them; a split update's parameter and state are kept in parts, too.
 //
 // - A variable of a replicated group that has an entry of its own is updated where its replicas
-// are,
-//   or as the entry says (variable_exchange.h). Where it sends sufficient factors the products that
-//   its gradient is made of are duplicated, and so is its update: then all that travels is what
-//   they read.
+//   are, or as the entry says (variable_exchange.h). Where it sends sufficient factors the products
+//   that its gradient is made of are duplicated, and so is its update: then all that travels is
+//   what they read.
 //
 // Layouts, and what follows from them alone, are remembered from strategy to strategy; a group that
 // is decided as it was before keeps its layouts.

@@ -140,23 +140,16 @@ bool Symmetry::check_ops(const std::vector<OpId>& ops) {
 
 // Inputs of the batch are resident in the union of what the ops of a device read.
 void Symmetry::count_residents(Fold& fold) {
-  struct Range {
-    std::int32_t begin = 0, end = 0;
-  };
-  IdVector<DeviceId, Range> ranges;
+  IdVector<DeviceId, SampleRange> ranges;
   for (const TensorId tensor : tables_.slots) {
     const TensorFacts& facts = tables_.tensors[tensor];
     if (facts.kind != BatchKind::Batched) continue;
-    ranges.assign(class_of_.size(), Range());
+    ranges.assign(class_of_.size(), SampleRange());
     for (const OpId consumer : tables_.graph->consumers(tensor))
-      for (const Shard& shard : placement_.layout(consumer).shards) {
-        Range& range = ranges[shard.device];
-        range = range.begin == range.end
-                    ? Range{shard.begin, shard.end}
-                    : Range{std::min(range.begin, shard.begin), std::max(range.end, shard.end)};
-      }
+      for (const Shard& shard : placement_.layout(consumer).shards)
+        ranges[shard.device].add(shard.begin, shard.end);
     const auto bytes = [&](DeviceId device) {
-      const Range range = ranges[device];
+      const SampleRange range = ranges[device];
       return range.begin == range.end ? Bytes(0)
                                       : slice_bytes(facts, range.begin, range.end, tables_.batch);
     };

@@ -3,8 +3,7 @@
 //
 // Twins are devices of one GPU type that
 //   (a) occur together, in the same layouts, with as many samples; and where two layouts give one
-//   of
-//       them the same samples, they do so for all of them;
+//       of them the same samples, they do so for all of them;
 //   (b) are at neither end of a transfer, and sum up nothing for others.
 // Every exchange that touches them is then a collective of all of them or of none, or a Split of
 // what they have. Only the first of them, the representative, gets tasks, buffers and streams;

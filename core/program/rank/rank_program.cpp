@@ -118,10 +118,4 @@ std::string describe_instruction(const RankPrograms& programs, std::size_t rank,
   return text;
 }
 
-std::string describe(const RankPrograms& programs, std::size_t rank, std::size_t instruction,
-                     const Cluster& cluster) {
-  return describe_instruction(programs, rank, instruction,
-                              [&](DeviceId device) { return cluster.device(device).name; });
-}
-
 }  // namespace strato

@@ -35,6 +35,14 @@ struct TensorFacts {
   OpId op;                 // its producer; of a parameter: its update op
 };
 
+struct SampleRange {  // empty: none
+  std::int32_t begin = 0, end = 0;
+  void add(std::int32_t from, std::int32_t to) {
+    begin = begin == end ? from : std::min(begin, from);
+    end = std::max(end, to);
+  }
+};
+
 // Bytes of these samples of a tensor; of all of it where it does not carry the batch.
 inline Bytes slice_bytes(const TensorFacts& facts, std::int32_t begin, std::int32_t end,
                          std::int32_t batch) {

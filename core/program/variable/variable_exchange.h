@@ -7,9 +7,9 @@
 //   received is decoded by the Sum, or by a Concat where there is nothing to sum up. Terms that are
 //   not sent are not encoded;
 // - Synchronizer, AllReduce: the replicas all-reduce the part, in place, and each updates its
-// slice;
-//   parts of one merge group on the same devices are one message, ready when the last of them is.
-//   What is sparse cannot be reduced on its way: it is all-gathered, and each replica sums it up;
+//   slice; parts of one merge group on the same devices are one message, ready when the last of
+//   them is. What is sparse cannot be reduced on its way: it is all-gathered, and each replica sums
+//   it up;
 // - Synchronizer, PS: the terms go to the server, by the station of their machine where there is
 //   one; it sums up and sends on (in its own machine the server is the station). The server updates
 //   the slice, and the new value goes the same way back, in place into the replicas' parameter.
