@@ -125,7 +125,7 @@ Decision parse_decision(std::string_view text, const Cluster& cluster) {
   decision.mode = *mode;
   for (const std::string_view part : split(text.substr(colon + 1)))
     add(decision, parse_share(part, cluster), text, cluster);
-  const bool replicates = *mode == Mode::ReplicateAllReduce || *mode == Mode::ReplicatePs;
+  const bool replicates = splits_batch(*mode);
   const auto uneven = [](const DeviceShare& share) { return share.weight != 1; };
   if (!replicates && std::ranges::any_of(decision.devices, uneven)) {
     throw InputError("", std::string(text), "shares of the batch mean nothing in this mode",

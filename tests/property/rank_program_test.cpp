@@ -10,7 +10,6 @@
 #include "core/program/lower/lower.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_file.h"
-#include "core/program/rank/termination.h"
 #include "core/sim/engine/simulate.h"
 #include "core/sim/timeline/execution_order.h"
 #include "tests/core/strategy/random_variables.h"

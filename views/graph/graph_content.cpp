@@ -242,8 +242,7 @@ GraphContent content_of(const Problem& problem, const GraphLevel& level,
 }
 
 std::vector<PlacementStripe> stripes_of(const Decision& decision, const Cluster& cluster) {
-  const bool weighted =
-      decision.mode == Mode::ReplicateAllReduce || decision.mode == Mode::ReplicatePs;
+  const bool weighted = splits_batch(decision.mode);
   std::map<DeviceGroupId, double> sums;
   double whole = 0;
   for (const DeviceShare& share : decision.devices) {

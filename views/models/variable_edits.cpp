@@ -63,8 +63,7 @@ const VariableSync* sync_of(const Strategy& strategy, OpId update) {
 
 bool is_synchronised(const Strategy& strategy, const Problem& problem, OpId update) {
   const auto& decision = strategy.groups[problem.grouping->group_of(update)];
-  return decision && decision->devices.size() > 1 &&
-         (decision->mode == Mode::ReplicateAllReduce || decision->mode == Mode::ReplicatePs);
+  return decision && decision->devices.size() > 1 && splits_batch(decision->mode);
 }
 
 VariableSync sync_as_group(const Strategy& strategy, const Problem& problem, OpId update) {

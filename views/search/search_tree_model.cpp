@@ -228,8 +228,7 @@ QString SearchTreeModel::choice_text(std::int32_t id) const {
 // Unequal shares as parts of the batch: weights alone mean nothing to a reader.
 QString SearchTreeModel::decision_text(const Decision& decision) const {
   const Cluster& cluster = *problem_->cluster;
-  const bool shared =
-      decision.mode == Mode::ReplicateAllReduce || decision.mode == Mode::ReplicatePs;
+  const bool shared = splits_batch(decision.mode);
   const bool equal = std::all_of(
       decision.devices.begin(), decision.devices.end(),
       [&](const DeviceShare& share) { return share.weight == decision.devices.front().weight; });

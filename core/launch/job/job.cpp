@@ -6,7 +6,7 @@
 #include "core/io/file.h"
 #include "core/launch/job/job_file.h"
 #include "core/program/rank/rank_file.h"
-#include "core/program/rank/termination.h"
+#include "core/program/rank/rank_program.h"
 
 namespace strato {
 namespace {

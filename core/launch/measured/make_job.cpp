@@ -11,7 +11,7 @@
 #include "core/program/place/symmetry.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/project/ring_order.h"
-#include "core/program/rank/termination.h"
+#include "core/program/rank/rank_program.h"
 #include "core/program/value/collective.h"
 #include "core/sim/timeline/execution_order.h"
 #include "core/strategy/file/named_strategy.h"

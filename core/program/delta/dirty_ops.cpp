@@ -16,19 +16,12 @@ DirtyOps::DirtyOps(OpLowering& lowering)
   op_dirty_.resize(ops);
   reduces_.resize(tables_.grouping->size());
   tensor_dirty_.resize(tables_.tensors.size());
-  find_roots();
-}
-
-void DirtyOps::find_roots() {
   root_.resize(tables_.tensors.size());
-  for (const std::vector<OpId>* list : {&tables_.early, &tables_.late})
-    for (const OpId op : *list) {
-      if (!tables_.ops[op].alias) continue;
-      const TensorId input = tables_.inputs(op).front();
-      const bool is_parameter = tables_.tensors[input].source == Source::Parameter;
-      for (TensorId output : tables_.outputs(op))
-        root_[output] = is_parameter ? input : root_[input];
-    }
+  for (std::size_t t = 0; t < root_.size(); ++t) {
+    const TensorId root = root_of(*tables_.graph, TensorId(t));
+    if (root != TensorId(t) && tables_.tensors[root].source == Source::Parameter)
+      root_[TensorId(t)] = root;
+  }
 }
 
 void DirtyOps::start(const Strategy& strategy, const std::vector<Resident>& residents) {

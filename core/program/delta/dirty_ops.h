@@ -32,7 +32,6 @@ class DirtyOps {
   Bytes resident(DeviceId device) const { return resident_[device]; }
 
  private:
-  void find_roots();
   void mark_tensor(TensorId tensor);
   void mark_modes(const Strategy& strategy);
   void mark_readers(TensorId tensor, bool moved);

@@ -1,17 +1,17 @@
 #include "core/program/exchange/collectives.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/error.h"
 
 namespace strato {
 
-CollectiveExchange::Collected CollectiveExchange::collective(Collective kind, TaskKind task_kind,
-                                                             TensorId tensor, LayoutId layout,
+CollectiveExchange::Collected CollectiveExchange::collective(TaskKind kind, TensorId tensor,
                                                              Bytes bytes) {
-  Collected what{tasks_.communication(task_kind, tensor),
-                 tasks_.collective_cost(kind, layout, bytes), placement_.layout(layout).shards,
-                 emitter_.next_task()};
+  const LayoutId owners = copies_.owners(tensor);
+  Collected what{tasks_.communication(kind, tensor), tasks_.collective_cost(kind, owners, bytes),
+                 placement_.layout(owners).shards, emitter_.next_task()};
   what.task.bytes = bytes;
   what.task.device = what.members.front().device;
   what.task.duration = what.cost.duration;
@@ -19,45 +19,41 @@ CollectiveExchange::Collected CollectiveExchange::collective(Collective kind, Ta
   return what;
 }
 
-void CollectiveExchange::add_total(const Collected& what, TensorId tensor, std::size_t member,
-                                   BufferId buffer) {
-  copies_.add(tensor, {buffer, what.id, what.members[member].device, kWhole});
-}
-
-void CollectiveExchange::all_gather(TensorId tensor) {
-  const Collected what = collective(Collective::AllGather, TaskKind::AllGather, tensor,
-                                    copies_.made(tensor).layout, tables_.tensors[tensor].bytes);
-  for (std::size_t i = 0; i < what.members.size(); ++i) emitter_.read(copies_.of_shard(tensor, i));
-  for (std::size_t i = 0; i < what.members.size(); ++i)
-    add_total(what, tensor, i,
-              emitter_.write(tensor, what.members[i].device, what.task.bytes, kWhole));
+void CollectiveExchange::all_gather(TensorId tensor, std::span<const Instance> held) {
+  const Layout& owners = placement_.layout(copies_.owners(tensor));
+  Collected what = collective(TaskKind::AllGather, tensor, tables_.tensors[tensor].bytes);
+  if (owners.is_split()) what.task.part = tasks_.axis(owners.all_of(copies_.divided_axis(tensor)));
+  for (const Instance& instance : held) emitter_.read(instance);
+  for (const Shard& member : what.members)
+    copies_.add(tensor, {emitter_.write(tensor, member.device, what.task.bytes, kWhole), what.id,
+                         member.device, kWhole});
   emitter_.commit_collective(what.task, what.members, what.cost.links);
 }
 
-void CollectiveExchange::all_reduce(TensorId tensor) {
-  const bool in_place = readers_.allow_sum_in_place(tensor);
-  const Collected what = collective(Collective::AllReduce, TaskKind::AllReduce, tensor,
-                                    copies_.made(tensor).layout, tables_.tensors[tensor].bytes);
-  for (std::size_t i = 0; i < what.members.size(); ++i) {
-    const Instance partial = copies_.of_shard(tensor, i);
-    emitter_.read(partial);
-    add_total(what, tensor, i,
-              in_place ? partial.buffer
-                       : emitter_.write(tensor, what.members[i].device, what.task.bytes, kWhole));
-  }
-  emitter_.commit_collective(what.task, what.members, what.cost.links);
+bool CollectiveExchange::allow_sum_in_place(TensorId tensor) const {
+  for (OpId consumer : tables_.graph->consumers(tensor))
+    if (placement_.layout(consumer).sharded) return false;
+  const std::size_t shards = placement_.layout(copies_.made(tensor).layout).shards.size();
+  for (std::size_t i = 0; i < shards; ++i)
+    if (!copies_.of_shard(tensor, i).exclusive) return false;
+  return true;
 }
 
-void CollectiveExchange::all_reduce(std::span<const TensorId> gradients, Bytes bytes) {
-  const TensorId first = gradients.front();
-  Collected what = collective(Collective::AllReduce, TaskKind::AllReduce, first,
-                              copies_.made(first).layout, bytes);
+void CollectiveExchange::all_reduce(std::span<const TensorId> gradients) {
+  Bytes all;
+  for (const TensorId gradient : gradients) all += tables_.tensors[gradient].bytes;
+  Collected what = collective(TaskKind::AllReduce, gradients.front(), all);
   for (const TensorId gradient : gradients) {
     what.task.priority = std::min(what.task.priority, tasks_.priority(gradient));
+    const Bytes bytes = tables_.tensors[gradient].bytes;
+    const bool in_place = allow_sum_in_place(gradient);
     for (std::size_t i = 0; i < what.members.size(); ++i) {
       const Instance partial = copies_.of_shard(gradient, i);
+      const DeviceId member = what.members[i].device;
       emitter_.read(partial);
-      add_total(what, gradient, i, partial.buffer);
+      const BufferId total =
+          in_place ? partial.buffer : emitter_.write(gradient, member, bytes, kWhole);
+      copies_.add(gradient, {total, what.id, member, kWhole});
     }
   }
   emitter_.commit_collective(what.task, what.members, what.cost.links);
@@ -65,8 +61,7 @@ void CollectiveExchange::all_reduce(std::span<const TensorId> gradients, Bytes b
 
 void CollectiveExchange::reduce_scatter(TensorId tensor, const SliceRead& read) {
   const Layout& readers = placement_.layout(read.layout);
-  Collected what = collective(Collective::ReduceScatter, TaskKind::ReduceScatter, tensor,
-                              copies_.made(tensor).layout, tables_.tensors[tensor].bytes);
+  Collected what = collective(TaskKind::ReduceScatter, tensor, tables_.tensors[tensor].bytes);
   what.task.part = tasks_.axis(readers.all_of(read.axis));
   for (std::size_t i = 0; i < what.members.size(); ++i) {
     emitter_.read(copies_.of_shard(tensor, i));
@@ -76,18 +71,6 @@ void CollectiveExchange::reduce_scatter(TensorId tensor, const SliceRead& read) 
     const BufferId sum = emitter_.write(tensor, member, tasks_.bytes_of(tensor, part), part);
     copies_.add(tensor, {sum, what.id, member, part});
   }
-  emitter_.commit_collective(what.task, what.members, what.cost.links);
-}
-
-void CollectiveExchange::all_gather_parts(TensorId parameter, std::span<const Instance> parts) {
-  const LayoutId homes = copies_.owners(parameter);
-  Collected what = collective(Collective::AllGather, TaskKind::AllGather, parameter, homes,
-                              tables_.tensors[parameter].bytes);
-  what.task.part = tasks_.axis(placement_.layout(homes).all_of(copies_.divided_axis(parameter)));
-  for (const Instance& part : parts) emitter_.read(part);
-  for (std::size_t i = 0; i < what.members.size(); ++i)
-    add_total(what, parameter, i,
-              emitter_.write(parameter, what.members[i].device, what.task.bytes, kWhole));
   emitter_.commit_collective(what.task, what.members, what.cost.links);
 }
 
@@ -102,7 +85,7 @@ bool CollectiveExchange::is_fusible(TensorId tensor) {
   const auto consumers = tables_.graph->consumers(tensor);
   const bool reduce = !consumers.empty() && readers_.reduce_at_once(tensor, consumers.front()) &&
                       !placement_.variables().find(consumers.front());
-  return reduce && readers_.are_owners(tensor) && readers_.allow_sum_in_place(tensor) &&
+  return reduce && readers_.are_owners(tensor) && allow_sum_in_place(tensor) &&
          !readers_.are_scattered(tensor, readers_.slices_read_by(consumers.front(), tensor));
 }
 
@@ -125,6 +108,10 @@ void CollectiveExchange::fuse(Bytes limit) {
   const auto layout_of = [&](TensorId gradient) -> const Layout& {
     return placement_.layout(copies_.made(gradient).layout);
   };
+  struct Bucket {
+    std::vector<TensorId> gradients;
+    Bytes bytes;
+  };
   std::vector<Bucket> open;  // each has other members
   for (const TensorId gradient : fusible_gradients()) {
     const Bytes bytes = tables_.tensors[gradient].bytes;
@@ -132,20 +119,12 @@ void CollectiveExchange::fuse(Bytes limit) {
       return have_same_devices(layout_of(known.gradients.front()), layout_of(gradient));
     });
     if (bucket == open.end()) bucket = open.insert(open.end(), Bucket());
-    if (!bucket->gradients.empty() && bucket->bytes + bytes > limit) reduce(*bucket);
+    if (!bucket->gradients.empty() && bucket->bytes + bytes > limit)
+      all_reduce(std::exchange(*bucket, {}).gradients);
     bucket->gradients.push_back(gradient);
     bucket->bytes += bytes;
   }
-  for (Bucket& bucket : open) reduce(bucket);
-}
-
-// One AllReduce for all gradients of the bucket, which is empty afterwards.
-void CollectiveExchange::reduce(Bucket& bucket) {
-  if (bucket.gradients.size() == 1)
-    all_reduce(bucket.gradients.front());
-  else
-    all_reduce(bucket.gradients, bucket.bytes);
-  bucket = {};
+  for (const Bucket& bucket : open) all_reduce(bucket.gradients);
 }
 
 }  // namespace strato

@@ -20,9 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "core/program/exchange/copies.h"
 #include "core/program/exchange/exchange_tasks.h"
-#include "core/program/exchange/readers.h"
 
 namespace strato {
 
@@ -30,19 +28,16 @@ class CollectiveExchange : ExchangeBase {
  public:
   explicit CollectiveExchange(const ExchangeBase& base) : ExchangeBase(base) {}
 
-  // Slices to the whole, and partial sums to the total, on all owners.
-  void all_gather(TensorId tensor);
-  void all_reduce(TensorId tensor);
-  // The same for several gradients of the same owners as one message of so many bytes, in place.
-  void all_reduce(std::span<const TensorId> gradients, Bytes bytes);
+  // What the owners hold, each its slice or its part, to the whole on all of them.
+  void all_gather(TensorId tensor, std::span<const Instance> held);
+  // Partial sums to the total, on all owners; of several gradients of the same owners as one
+  // message.
+  void all_reduce(std::span<const TensorId> gradients);
   // Partial sums to one slice of the total for each part of the op that reads it so.
   void reduce_scatter(TensorId tensor, const SliceRead& read);
   // All-reduces what waits for the updates in buckets of at most `limit` bytes. Call it when every
   // gradient is made and before the first update.
   void fuse(Bytes limit);
-  // A parameter that is kept in parts to all of it, on all devices that keep it. By shard: its
-  // part.
-  void all_gather_parts(TensorId parameter, std::span<const Instance> parts);
 
  private:
   struct Collected {  // a collective that is about to be added
@@ -51,16 +46,11 @@ class CollectiveExchange : ExchangeBase {
     std::span<const Shard> members;
     TaskId id;
   };
-  Collected collective(Collective kind, TaskKind task, TensorId tensor, LayoutId layout,
-                       Bytes bytes);
-  struct Bucket {
-    std::vector<TensorId> gradients;
-    Bytes bytes;
-  };
+  Collected collective(TaskKind kind, TensorId tensor, Bytes bytes);  // of the tensor's owners
+  // Does nobody read the partial sums themselves?
+  bool allow_sum_in_place(TensorId tensor) const;
   bool is_fusible(TensorId tensor);
   std::vector<TensorId> fusible_gradients();
-  void reduce(Bucket& bucket);
-  void add_total(const Collected& what, TensorId tensor, std::size_t member, BufferId buffer);
 };
 
 }  // namespace strato

@@ -64,26 +64,24 @@ const Instance* Copies::local(TensorId tensor, DeviceId device, PartId part) con
   return nullptr;
 }
 
-Copies::Here Copies::find(TensorId tensor, DeviceId device, PartId samples) const {
-  Here result;
+const Instance* Copies::covering(TensorId tensor, DeviceId device, PartId samples) const {
   const IdVector<PartId, Part>& parts = emitter_.program().parts;
   const AxisRange range = parts[samples].first();
   const auto covers = [&](const Instance& here) {
-    if (here.part == samples || here.part == kWhole) return true;
+    if (here.part == kWhole) return true;
     const Part& has = parts[here.part];
     return has.is_samples() && samples != kWhole && has.first().contains(range);
   };
   const Instance* made = own(tensor, device);
-  if (made && made->part == samples) return {made, made, false};
+  if (made && made->part == samples) return made;
+  const Instance* found = nullptr;
   for (std::int32_t i = last_copy(tensor, device); i >= 0;) {
     const Instance& here = instances_[static_cast<std::size_t>(i)];
+    if (here.part == samples) return &here;
+    if (covers(here)) found = &here;  // the last in the list was made first
     i = here.next;
-    result.copies = true;
-    if (here.part == samples) result.exact = &here;
-    if (covers(here)) result.covering = &here;  // the last in the list was made first
   }
-  if (made && covers(*made)) result.covering = made;
-  return result;
+  return made && covers(*made) ? made : found;
 }
 
 LayoutId Copies::owners(TensorId tensor) const {

@@ -25,12 +25,6 @@ class Copies {
     bool no_collective = false;
     DeviceId root;  // where partial sums were summed up
   };
-  // What a device has of slices, or of a whole tensor that carries the batch.
-  struct Here {
-    const Instance* exact = nullptr;     // exactly these samples
-    const Instance* covering = nullptr;  // them and more: what the device made, or its first copy
-    bool copies = false;                 // it has some part, of these samples or others
-  };
 
   Copies(const Tables& tables, Placement& placement, const Emitter& emitter)
       : tables_(tables), placement_(placement), emitter_(emitter) {}
@@ -61,7 +55,9 @@ class Copies {
   Instance add(TensorId tensor, Instance instance);
   // The instance that holds exactly this part on the device; null: none.
   const Instance* local(TensorId tensor, DeviceId device, PartId part) const;
-  Here find(TensorId tensor, DeviceId device, PartId samples) const;
+  // The same of slices, or of a whole tensor that carries the batch; else one that holds these
+  // samples and more: what the device made, or its first copy.
+  const Instance* covering(TensorId tensor, DeviceId device, PartId samples) const;
 
   // The layout in which a tensor was made, or a parameter is kept; and where that is a split one,
   // the axis along which it is divided.

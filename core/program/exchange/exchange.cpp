@@ -17,14 +17,12 @@ Instance Exchange::input(OpId op, TensorId tensor, std::size_t index) {
   // Same devices, same ranges: it is there.
   if (copies_.made(tensor).layout == id) return copies_.of_shard(tensor, index);
   const Layout& layout = placement_.layout(id);
-  const Shard& shard = layout.shards[index];
+  const DeviceId device = layout.shards[index].device;
   const bool part = layout.sharded && facts.kind == BatchKind::Batched;
-  if (facts.source == Source::Parameter) return parameter(tensor, shard.device);
-  if (facts.source == Source::Resident)
-    return resident(tensor, shard.device,
-                    part ? AxisRange{kBatchAxis, shard.begin, shard.end} : tasks_.all_samples());
-  return part ? slice(tensor, shard.device, shard.begin, shard.end)
-              : whole(op, tensor, shard.device);
+  const AxisRange samples = part ? layout.range(index, kBatchAxis) : tasks_.all_samples();
+  if (facts.source == Source::Parameter) return parameter(tensor, device);
+  if (facts.source == Source::Resident) return resident(tensor, device, samples);
+  return part ? slice(tensor, device, samples) : whole(op, tensor, device);
 }
 
 Instance Exchange::part_input(OpId op, TensorId tensor, std::size_t index, int axis) {
@@ -78,51 +76,25 @@ Instance Exchange::parameter(TensorId tensor, DeviceId device) {
         tensor, tasks_.split(tensor, resident(tensor, device, tasks_.all_samples()), kWhole));
   if (homes.is_split()) {
     if (!readers_.are_keepers(tensor)) return gather(tensor, device);
-    gather_at_home(tensor);
+    gather_on_owners(tensor);
     return *copies_.local(tensor, device, kWhole);
   }
   const DeviceId home = copies_.nearest(tensor, placement_.homes_id(update), device);
   return transfer(tensor, parameter(tensor, home), device);
 }
 
-Instance Exchange::slice(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
+Instance Exchange::slice(TensorId tensor, DeviceId device, const AxisRange& samples) {
   const Form form = copies_.made(tensor).form;
   if (form == Form::Parts && !copies_.local(tensor, device, kWhole)) gather(tensor, device);
-  const AxisRange samples{kBatchAxis, begin, end};
-  const PartId part = tasks_.samples(tensor, begin, end);
-  const Copies::Here here = copies_.find(tensor, device, part);
-  if (here.exact) return *here.exact;
-  if (here.covering)
-    return copies_.add(tensor, tasks_.split(tensor, Instance(*here.covering), part));
+  const PartId part = tasks_.part(tensor, samples);
+  if (const Instance* here = copies_.covering(tensor, device, part))
+    return here->part == part ? *here : copies_.add(tensor, tasks_.split(tensor, *here, part));
   if (form == Form::Whole) {
     const DeviceId source = copies_.nearest(tensor, copies_.made(tensor).layout, device);
-    return transfer(tensor, slice(tensor, source, begin, end), device);
+    return transfer(tensor, slice(tensor, source, samples), device);
   }
   CHECK(form == Form::Slices, "a slice of a sum over the batch");
-  return pieces_of_slice(tensor, device, samples, here.copies);
-}
-
-// Slices of slices go one level deep: a piece is a part of its owner's slice.
-Instance Exchange::pieces_of_slice(TensorId tensor, DeviceId device, const AxisRange& samples,
-                                   bool has_copies) {
-  const std::vector<Shard>& owners = placement_.layout(copies_.made(tensor).layout).shards;
-  std::vector<Instance> pieces;
-  pieces.reserve(owners.size());
-  for (const Shard& owner : owners) {
-    const std::int32_t from = std::max(samples.begin, owner.begin),
-                       to = std::min(samples.end, owner.end);
-    if (from >= to) continue;
-    const Instance* copy = nullptr;
-    if (owner.device != device && has_copies)
-      copy = copies_.local(tensor, device, tasks_.samples(tensor, from, to));
-    if (owner.device == device)
-      pieces.push_back(slice(tensor, device, from, to));
-    else
-      pieces.push_back(copy ? *copy
-                            : transfer(tensor, slice(tensor, owner.device, from, to), device));
-  }
-  if (pieces.size() == 1) return pieces[0];
-  return copies_.add(tensor, tasks_.concat(tensor, device, pieces, samples));
+  return join(tensor, device, samples);
 }
 
 Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
@@ -140,10 +112,13 @@ Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
   const bool all = !made.no_collective && readers_.are_owners(tensor);
   made.no_collective =
       !all || (made.form == Form::Partials && !readers_.reduce_at_once(tensor, reader));
-  if (made.form == Form::Slices && made.no_collective)
-    return slice(tensor, device, 0, tables_.batch);
-  if (made.form == Form::Partials && made.no_collective) return sum_at(tensor, device);
-  made.form == Form::Slices ? collectives_.all_gather(tensor) : collectives_.all_reduce(tensor);
+  if (made.form == Form::Slices) {
+    if (made.no_collective) return slice(tensor, device, tasks_.all_samples());
+    gather_on_owners(tensor);
+  } else {
+    if (made.no_collective) return sum_at(tensor, device);
+    collectives_.all_reduce({&tensor, 1});
+  }
   return *copies_.local(tensor, device, kWhole);
 }
 
@@ -183,29 +158,25 @@ bool Exchange::is_divided(TensorId tensor, int axis) const {
 }
 
 Instance Exchange::gather(TensorId tensor, DeviceId device) {
-  const AxisRange all =
-      placement_.layout(copies_.owners(tensor)).all_of(copies_.divided_axis(tensor));
-  return copies_.add(tensor, tasks_.concat(tensor, device, pieces(tensor, device, all), all));
+  const Layout& owners = placement_.layout(copies_.owners(tensor));
+  return join(tensor, device, owners.all_of(copies_.divided_axis(tensor)));
 }
 
 Instance Exchange::join(TensorId tensor, DeviceId device, const AxisRange& range) {
-  const std::vector<Instance> of = pieces(tensor, device, range);
-  return of.size() == 1 ? of[0] : copies_.add(tensor, tasks_.concat(tensor, device, of, range));
-}
-
-std::vector<Instance> Exchange::pieces(TensorId tensor, DeviceId device, const AxisRange& range) {
   const Layout& owners = placement_.layout(copies_.owners(tensor));
-  std::vector<Instance> result;
+  std::vector<Instance> pieces;
+  pieces.reserve(owners.shards.size());
   for (std::size_t i = 0; i < owners.shards.size(); ++i) {
     AxisRange overlap = owners.range(i, range.axis);
     overlap.begin = std::max(overlap.begin, range.begin);
     overlap.end = std::min(overlap.end, range.end);
-    if (overlap.begin < overlap.end) result.push_back(piece(tensor, i, device, overlap));
+    if (overlap.begin < overlap.end) pieces.push_back(piece(tensor, i, device, overlap));
   }
-  return result;
+  if (pieces.size() == 1) return pieces[0];
+  return copies_.add(tensor, tasks_.concat(tensor, device, pieces, range));
 }
 
-// Some of what one part holds.
+// Some of what one part, or one slice of the batch, holds.
 Instance Exchange::piece(TensorId tensor, std::size_t index, DeviceId device,
                          const AxisRange& range) {
   const PartId wanted = tasks_.part(tensor, range);
@@ -230,11 +201,11 @@ Instance Exchange::take(TensorId tensor, const Instance& from, DeviceId device) 
   return from.device == device ? from : transfer(tensor, from, device);
 }
 
-void Exchange::gather_at_home(TensorId parameter) {
-  std::vector<Instance> parts;
-  for (std::size_t i = 0; i < placement_.layout(copies_.owners(parameter)).shards.size(); ++i)
-    parts.push_back(part(parameter, i, copies_.divided_axis(parameter)));
-  collectives_.all_gather_parts(parameter, parts);
+void Exchange::gather_on_owners(TensorId tensor) {
+  std::vector<Instance> held;
+  for (std::size_t i = 0; i < placement_.layout(copies_.owners(tensor)).shards.size(); ++i)
+    held.push_back(part(tensor, i, copies_.divided_axis(tensor)));
+  collectives_.all_gather(tensor, held);
 }
 
 }  // namespace strato

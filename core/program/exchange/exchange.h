@@ -25,18 +25,13 @@
 //   is split along the same axis takes as they are;
 // - an AllReduce works in place, unless a partial sum that it would overwrite has another reader;
 // - parameters are at home where their update op's group is placed, and are fetched from the
-// nearest
-//   home at the start of the step elsewhere; all other tensors without a producer are resident
-//   where they are read;
+//   nearest home at the start of the step elsewhere; all other tensors without a producer are
+//   resident where they are read;
 // - a stale parameter (VariableSync::staleness) is copied on its homes when the step begins, and
 //   read as it was then: its new value may come at any time.
 #pragma once
 
 #include "core/program/exchange/collectives.h"
-#include "core/program/exchange/copies.h"
-#include "core/program/exchange/exchange_tasks.h"
-#include "core/program/exchange/readers.h"
-#include "core/program/exchange/residents.h"
 
 namespace strato {
 
@@ -54,9 +49,7 @@ class Exchange : ExchangeBase {
  private:
   Instance whole(OpId reader, TensorId tensor, DeviceId device);
   Instance whole_near(OpId reader, TensorId tensor, DeviceId device);
-  Instance slice(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end);
-  Instance pieces_of_slice(TensorId tensor, DeviceId device, const AxisRange& samples,
-                           bool has_copies);
+  Instance slice(TensorId tensor, DeviceId device, const AxisRange& samples);
   // From here on the device has the range of a tensor that no op produces.
   Instance resident(TensorId tensor, DeviceId device, const AxisRange& range);
   Instance parameter(TensorId tensor, DeviceId device);
@@ -70,13 +63,12 @@ class Exchange : ExchangeBase {
   //
   // Is it made or kept in parts along this axis?
   bool is_divided(TensorId tensor, int axis) const;
-  // All of what is made or kept in parts, by Transfers and a Concat; and a slice of it along the
-  // axis of the parts.
+  // All of what is made or kept in parts, by Transfers and a Concat; and a range of it along the
+  // axis of the parts, or of what is made in slices of the batch.
   Instance gather(TensorId tensor, DeviceId device);
   Instance join(TensorId tensor, DeviceId device, const AxisRange& range);
-  // A parameter that is kept in parts to all of it on all devices that keep it, by one AllGather.
-  void gather_at_home(TensorId parameter);
-  std::vector<Instance> pieces(TensorId tensor, DeviceId device, const AxisRange& range);
+  // What its owners hold in slices or in parts to all of it on each of them, by one AllGather.
+  void gather_on_owners(TensorId tensor);
   Instance piece(TensorId tensor, std::size_t part, DeviceId device, const AxisRange& range);
   Instance part(TensorId tensor, std::size_t part, int axis);
   Instance cut(TensorId tensor, const Instance& from, PartId part);

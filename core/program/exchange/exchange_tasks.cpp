@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/program/value/collective.h"
 
 namespace strato {
 
@@ -75,49 +76,61 @@ void ExchangeTasks::set_transfer(Task& task, DeviceId from, DeviceId to) const {
   task.latency = std::min(path.latency, task.duration);
 }
 
-// The task's part and `bytes` are set, and what it reads is told.
-Instance ExchangeTasks::made_here(Task& task, TensorId tensor, DeviceId device, PartId made) {
+Nanos ExchangeTasks::share_of(Nanos time, DeviceId device, std::int64_t some,
+                              std::int64_t all) const {
+  const auto share = (static_cast<__int128>(time.value) * some + all - 1) / all;
+  const GpuTypeId gpu = tables_.cluster->device(device).type;
+  return std::max(Nanos(static_cast<std::int64_t>(share)),
+                  std::min(time, tables_.cost->local_move(gpu, Bytes(1))));
+}
+
+Instance ExchangeTasks::make(Task& task, DeviceId device, PartId part, Bytes bytes) {
   task.device = device;
   task.duration = move_time(device, task.bytes);
-  Instance instance{emitter_.write(tensor, device, bytes_of(tensor, made), made), {}, device, made};
-  instance.task = emitter_.commit_compute(task);
-  return instance;
+  const BufferId buffer = emitter_.write(task.tensor, device, bytes, part);
+  return {buffer, emitter_.commit_compute(task), device, part};
+}
+
+Instance ExchangeTasks::move(Task& task, const Instance& from, DeviceId to) {
+  set_transfer(task, from.device, to);
+  emitter_.read(from);
+  const BufferId buffer = emitter_.write(task.tensor, to, task.bytes, task.part);
+  return {buffer, emitter_.commit_transfer(task), to, task.part};
 }
 
 Instance ExchangeTasks::split(TensorId tensor, const Instance& from, PartId part) {
   Task task = communication(TaskKind::Split, tensor);
+  const Bytes bytes = bytes_of(tensor, part);
   task.part = part;
-  task.bytes = 2 * bytes_of(tensor, part);
+  task.bytes = 2 * bytes;
   emitter_.read(from);
-  return made_here(task, tensor, from.device, part);
+  return make(task, from.device, part, bytes);
 }
 
 Instance ExchangeTasks::concat(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
                                const AxisRange& range) {
   const PartId made = part(tensor, range);
+  const Bytes bytes = bytes_of(tensor, made);
   Task task = communication(TaskKind::Concat, tensor);
   task.part = made == kWhole && range.axis != kBatchAxis ? axis(range) : made;
-  task.bytes = 2 * bytes_of(tensor, made);
+  task.bytes = 2 * bytes;
   for (const Instance& piece : pieces) emitter_.read(piece);
-  return made_here(task, tensor, device, made);
+  return make(task, device, made, bytes);
 }
 
 Instance ExchangeTasks::sum(TensorId tensor, DeviceId device, std::span<const Instance> terms) {
   Task task = communication(TaskKind::Sum, tensor);
-  task.bytes = task.bytes * static_cast<std::int64_t>(terms.size() + 1);
+  const Bytes bytes = task.bytes;
+  task.bytes = bytes * static_cast<std::int64_t>(terms.size() + 1);
   for (const Instance& term : terms) emitter_.read(term);
-  return made_here(task, tensor, device, kWhole);
+  return make(task, device, kWhole, bytes);
 }
 
 Instance ExchangeTasks::send(TensorId tensor, const Instance& from, DeviceId to) {
   Task task = communication(TaskKind::Transfer, tensor);
   task.part = from.part;
   task.bytes = bytes_of(tensor, from.part);
-  set_transfer(task, from.device, to);
-  emitter_.read(from);
-  Instance instance{emitter_.write(tensor, to, task.bytes, from.part), {}, to, from.part};
-  instance.task = emitter_.commit_transfer(task);
-  return instance;
+  return move(task, from, to);
 }
 
 void ExchangeTasks::send_home(TensorId parameter, OpId update, TaskId updated, DeviceId from,
@@ -130,13 +143,12 @@ void ExchangeTasks::send_home(TensorId parameter, OpId update, TaskId updated, D
   emitter_.commit_transfer(task);
 }
 
-const CollectiveCost& ExchangeTasks::collective_cost(Collective kind, LayoutId layout,
-                                                     Bytes bytes) {
+const CollectiveCost& ExchangeTasks::collective_cost(TaskKind kind, LayoutId layout, Bytes bytes) {
   const auto [at, fresh] = collective_costs_.try_emplace({layout, kind, bytes});
   if (!fresh) return at->second;
   std::vector<DeviceId> members;  // of which some may be folded away
   for (const Shard& owner : placement_.layouts().members(layout)) members.push_back(owner.device);
-  at->second = tables_.cost->collective(kind, members, bytes);
+  at->second = tables_.cost->collective(*collective_of(kind), members, bytes);
   at->second.duration = std::max(Nanos(1), at->second.duration);
   return at->second;
 }

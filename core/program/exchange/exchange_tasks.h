@@ -7,8 +7,9 @@
 #include <unordered_map>
 
 #include "core/cost/value/cost_model.h"
-#include "core/program/place/emitter.h"
-#include "core/program/place/placement.h"
+#include "core/program/exchange/copies.h"
+#include "core/program/exchange/residents.h"
+#include "core/program/place/readers.h"
 
 namespace strato {
 
@@ -57,26 +58,32 @@ class ExchangeTasks {
   // A task that moves all of the tensor; who makes it fills in where.
   Task communication(TaskKind kind, TensorId tensor) const;
   // Of the layout's devices, all of them.
-  const CollectiveCost& collective_cost(Collective kind, LayoutId layout, Bytes bytes);
+  const CollectiveCost& collective_cost(TaskKind kind, LayoutId layout, Bytes bytes);
   Nanos move_time(DeviceId device, Bytes moved) const;
   void set_transfer(Task& task, DeviceId from, DeviceId to) const;  // as long as its bytes take
+  // Of an op's time on the device the share of some of its elements. A cost model knows no slices:
+  // rounded up, but no less than the smallest kernel takes, or the op, where that takes less.
+  Nanos share_of(Nanos time, DeviceId device, std::int64_t some, std::int64_t all) const;
+  // Adds a task whose tensor and bytes are set: what it makes on the device, after what it reads
+  // was told; or its part, brought from there.
+  Instance make(Task& task, DeviceId device, PartId part, Bytes bytes);
+  Instance move(Task& task, const Instance& from, DeviceId to);
 
  private:
   struct CollectiveKey {
     LayoutId layout;
-    Collective kind;
+    TaskKind kind;
     Bytes bytes;
     friend bool operator==(const CollectiveKey&, const CollectiveKey&) = default;
   };
   struct CollectiveHash {
     std::size_t operator()(const CollectiveKey& key) const {
       const auto small =
-          static_cast<std::uint64_t>(key.layout) * 8 + static_cast<unsigned>(key.kind);
+          static_cast<std::uint64_t>(key.layout) * 16 + static_cast<unsigned>(key.kind);
       return static_cast<std::size_t>(
           (static_cast<std::uint64_t>(key.bytes.value) ^ (small << 40)) * 0x9e3779b97f4a7c15u >> 8);
     }
   };
-  Instance made_here(Task& task, TensorId tensor, DeviceId device, PartId made);
 
   Tables& tables_;
   Placement& placement_;
@@ -85,6 +92,18 @@ class ExchangeTasks {
   IdVector<TensorId, std::int32_t> priority_of_;  // of the tasks that bring it; empty: all 0
   std::unordered_map<CollectiveKey, CollectiveCost, CollectiveHash> collective_costs_;
   std::uint32_t generation_ = 0;  // of the layouts in collective_costs_
+};
+
+// What all exchanges work with: a base of those who bring tensors where they are needed. Of one
+// lowering, whose parts it refers to.
+struct ExchangeBase {
+  Tables& tables_;
+  Placement& placement_;
+  Emitter& emitter_;
+  Copies& copies_;
+  Residents& residents_;
+  ExchangeTasks& tasks_;
+  Readers& readers_;
 };
 
 }  // namespace strato

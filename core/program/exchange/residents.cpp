@@ -6,7 +6,7 @@ void Residents::start() {
   slices_.clear();
   parts_.clear();
   carried_.clear();
-  samples_.assign(tables_.slots.size() * tables_.cluster->device_count(), Samples());
+  samples_.assign(tables_.slots.size() * tables_.cluster->device_count(), SampleRange());
   for (OpId update : tables_.updates)
     for (TensorId input : tables_.inputs(update))
       if (tables_.updates_here(update, input)) add_homes(input);
@@ -42,13 +42,13 @@ void Residents::add_homes(TensorId parameter) {
 
 void Residents::forget(TensorId tensor) {
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
-    samples_[cell(tensor, DeviceId(d))] = Samples();
+    samples_[cell(tensor, DeviceId(d))] = SampleRange();
 }
 
 void Residents::list_samples(PartIndex& ids, const Place& place,
                              std::vector<Resident>& residents) const {
   const auto& [device, tensor] = place;
-  const Samples has = samples_[cell(tensor, device)];
+  const SampleRange has = samples_[cell(tensor, device)];
   const bool some =
       tables_.tensors[tensor].kind == BatchKind::Batched && has.end - has.begin < tables_.batch;
   residents.push_back(
@@ -85,7 +85,7 @@ void Residents::list(PartIndex& ids, std::vector<Resident>& residents) const {
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
     for (const TensorId tensor : tables_.slots) {
       const Place place(DeviceId(d), tensor);
-      const Samples& samples = samples_[cell(tensor, place.first)];
+      const SampleRange& samples = samples_[cell(tensor, place.first)];
       if (samples.begin < samples.end) list_samples(ids, place, residents);
       const bool has_all = samples.end - samples.begin == tables_.batch;
       if (has_parts && !has_all) list_parts(ids, place, residents);

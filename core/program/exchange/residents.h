@@ -7,9 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/program/place/placement.h"
-#include "core/program/value/part_index.h"
-#include "core/program/value/tables.h"
+#include "core/program/place/emitter.h"
 
 namespace strato {
 
@@ -40,7 +38,7 @@ class Residents {
 
   // Samples and whole tensors alone.
   Bytes bytes(TensorId tensor, DeviceId device) const {
-    const Samples has = samples_[cell(tensor, device)];
+    const SampleRange has = samples_[cell(tensor, device)];
     if (has.end <= has.begin) return Bytes(0);
     return slice_bytes(tables_.tensors[tensor], has.begin, has.end, tables_.batch);
   }
@@ -50,13 +48,6 @@ class Residents {
   void list(PartIndex& ids, std::vector<Resident>& residents) const;
 
  private:
-  struct Samples {  // empty: none
-    std::int32_t begin = 0, end = 0;
-    void add(std::int32_t from, std::int32_t to) {
-      begin = begin == end ? from : std::min(begin, from);
-      end = std::max(end, to);
-    }
-  };
   using Place = std::pair<DeviceId, TensorId>;
 
   std::size_t cell(TensorId tensor, DeviceId device) const {
@@ -68,7 +59,7 @@ class Residents {
 
   const Tables& tables_;
   const Placement& placement_;
-  std::vector<Samples> samples_;  // device x slot
+  std::vector<SampleRange> samples_;  // device x slot
   std::map<Place, Part> slices_;
   std::map<Place, std::vector<Part>> parts_;
   std::vector<Resident> carried_;

@@ -10,17 +10,6 @@
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {
-namespace {
-
-// The same as validate() has: strategies come from files and from hands. A group that is left open
-// takes a decision that a sequence was not made for.
-void check_variables(const Strategy& strategy, const Tables& tables) {
-  validate_variables(strategy, *tables.grouping, *tables.cluster);
-  validate_variables(strategy, *tables.graph);
-}
-
-}  // namespace
-
 Lowering::Lowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
                    std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost)
     : ops_(std::make_unique<OpLowering>(std::move(graph), std::move(grouping), std::move(cluster),
@@ -40,7 +29,13 @@ Program Lowering::lower(const CompleteStrategy& strategy, const LowerOptions& op
 
 void Lowering::lower(const CompleteStrategy& complete, Program& into, const LowerOptions& options) {
   const Strategy& strategy = *complete;
-  if (!strategy.variables.empty()) check_variables(strategy, ops_->tables());
+  // The same as validate() has: strategies come from files and from hands. A group that is left
+  // open takes a decision that a sequence was not made for.
+  if (!strategy.variables.empty()) {
+    const Tables& tables = ops_->tables();
+    validate_variables(strategy, *tables.grouping, *tables.cluster);
+    validate_variables(strategy, *tables.graph);
+  }
   const auto pass = [&](std::string_view name, auto&& work, auto&& check) {
     const auto begin = std::chrono::steady_clock::now();
     work();

@@ -14,7 +14,7 @@ OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const
       copies_(tables_, placement_, emitter_),
       residents_(tables_, placement_),
       tasks_(tables_, placement_, emitter_),
-      readers_(tables_, placement_, copies_),
+      readers_(tables_, placement_),
       exchange_base_{tables_, placement_, emitter_, copies_, residents_, tasks_, readers_},
       collectives_(exchange_base_),
       exchange_(exchange_base_, collectives_),
@@ -38,31 +38,31 @@ void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) 
 }
 
 // What all shards share is looked up once.
-void OpLowering::sort_inputs(OpId op, Inputs& inputs) {
+void OpLowering::sort_inputs(OpId op) {
   const LayoutId layout = placement_.layout_id(op);
   const std::span<const TensorId> all = tables_.inputs(op);
-  inputs.at_hand.clear();
-  inputs.at_home.clear();
-  inputs.to_bring.clear();
-  inputs.brought.clear();
+  inputs_.at_hand.clear();
+  inputs_.at_home.clear();
+  inputs_.to_bring.clear();
+  inputs_.brought.clear();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const TensorFacts& facts = tables_.tensors[all[i]];
     const std::int32_t first = copies_.at_hand(all[i], layout);
     if (first >= 0) {
-      inputs.at_hand.push_back(static_cast<std::size_t>(first));
+      inputs_.at_hand.push_back(static_cast<std::size_t>(first));
     } else if (facts.source == Source::Resident) {
       residents_.add_reader(op, all[i]);
     } else if (facts.source == Source::Parameter &&
                placement_.homes(facts.op).has_all(placement_.layout(layout)) &&
                !placement_.homes(facts.op).is_split() &&
                !placement_.variables().is_stale(facts.op)) {
-      inputs.at_home.push_back(facts.slot);
+      inputs_.at_home.push_back(facts.slot);
     } else {
-      inputs.to_bring.push_back(i);
+      inputs_.to_bring.push_back(i);
     }
   }
   // What they wait for is sorted for each shard: nearly always it then is in order already.
-  std::sort(inputs.at_hand.begin(), inputs.at_hand.end());
+  std::sort(inputs_.at_hand.begin(), inputs_.at_hand.end());
 }
 
 Instance OpLowering::bring(OpId op, std::size_t shard, std::size_t input) {
@@ -72,8 +72,7 @@ Instance OpLowering::bring(OpId op, std::size_t shard, std::size_t input) {
 }
 
 // One task for each of the shards, which have their inputs. The last of them is returned.
-TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_shard,
-                           const Inputs& inputs) {
+TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_shard) {
   const Layout& layout = placement_.layout(op);
   Task task;
   task.kind = tables_.ops[op].kind;
@@ -83,9 +82,9 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
   for (std::size_t s = first_shard; s < end_shard; ++s) {
     const Shard& shard = layout.shards[s];
     if (observer_) observer_->compute(s);
-    for (const std::size_t first : inputs.at_hand) emitter_.read(copies_.instance(first + s));
-    for (const Instance& instance : inputs.brought) emitter_.read(instance);
-    for (const std::int32_t slot : inputs.at_home) emitter_.read_parameter(slot, shard.device);
+    for (const std::size_t first : inputs_.at_hand) emitter_.read(copies_.instance(first + s));
+    for (const Instance& instance : inputs_.brought) emitter_.read(instance);
+    for (const std::int32_t slot : inputs_.at_home) emitter_.read_parameter(slot, shard.device);
     if (task.kind == TaskKind::Update) overwrite_parameters(op, shard.device);
     last = emitter_.next_task();
     if (layout.sharded) task.part = emitter_.parts().samples(shard.begin, shard.end);
@@ -152,21 +151,63 @@ void OpLowering::lower_alias(OpId op) {
 }
 
 void OpLowering::lower_shards(OpId op) {
-  sort_inputs(op, inputs_);
+  sort_inputs(op);
   const std::size_t shards = placement_.layout(op).shards.size();
   TaskId last;
   if (inputs_.to_bring.empty()) {
-    last = compute(op, 0, shards, inputs_);
+    last = compute(op, 0, shards);
   } else {
     for (std::size_t s = 0; s < shards; ++s) {
       inputs_.brought.clear();
       for (const std::size_t input : inputs_.to_bring)
         inputs_.brought.push_back(bring(op, s, input));
-      last = compute(op, s, s + 1, inputs_);
+      last = compute(op, s, s + 1);
     }
   }
   if (tables_.ops[op].kind == TaskKind::Update && placement_.homes(op).shards.size() != shards)
     return_parameters(op, last);
+}
+
+// ---- ops that are split along another axis than the batch: each part has the whole batch, all of
+// some inputs and a slice of the others
+
+void OpLowering::compute_part(OpId op, std::size_t part, std::span<const Instance> brought) {
+  const Layout& layout = placement_.layout(op);
+  const Shard& shard = layout.shards[part];
+  const AxisRange range = layout.range(part, placement_.split(op).axis);
+  for (const Instance& instance : brought) emitter_.read(instance);
+  Task task;
+  task.kind = tables_.ops[op].kind;
+  task.op = op;
+  task.priority = tasks_.priority(op);
+  task.device = shard.device;
+  task.part = tasks_.axis(range);
+  task.duration = tasks_.share_of(tables_.op_time(shard.costs, op), shard.device, range.size(),
+                                  layout.cuts.back());
+  if (task.kind == TaskKind::Update) overwrite_parameters(op, shard.device);
+  for (const TensorId output : tables_.outputs(op)) {
+    const AxisRange own = layout.range(part, copies_.made(output).axis);
+    const PartId made = tasks_.part(output, own);
+    copies_.set(copies_.first(output) + part,
+                {emitter_.write(output, shard.device, tasks_.bytes_of(output, made), made),
+                 emitter_.next_task(), shard.device, made});
+  }
+  emitter_.commit_compute(task);
+}
+
+void OpLowering::lower_split(OpId op) {
+  const PlacedSplit& split = placement_.split(op);
+  const std::span<const TensorId> inputs = tables_.inputs(op);
+  const auto outputs = tables_.outputs(op);
+  for (std::size_t o = 0; o < outputs.size(); ++o)
+    copies_.stand_in_parts(
+        outputs[o], o == 0 ? split.axis : split_output_axis(*tables_.graph, op, o, split.axis));
+  for (std::size_t part = 0; part < placement_.layout(op).shards.size(); ++part) {
+    std::vector<Instance> brought;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      brought.push_back(exchange_.part_input(op, inputs[i], part, split.inputs[i]));
+    compute_part(op, part, brought);
+  }
 }
 
 void OpLowering::lower(OpId op, bool outputs_stay) {

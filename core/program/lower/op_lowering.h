@@ -54,15 +54,14 @@ class OpLowering {
     std::vector<Instance> brought;      // those, for one shard
   };
   void declare_outputs(OpId op);
-  void sort_inputs(OpId op, Inputs& inputs);
+  void sort_inputs(OpId op);
   Instance bring(OpId op, std::size_t shard, std::size_t input);
-  TaskId compute(OpId op, std::size_t first_shard, std::size_t end_shard, const Inputs& inputs);
+  TaskId compute(OpId op, std::size_t first_shard, std::size_t end_shard);
   void write_outputs(OpId op, const Shard& at, std::size_t shard, TaskId task, PartId samples);
   void overwrite_parameters(OpId update, DeviceId device);
   void return_parameters(OpId update, TaskId updated);
   void lower_alias(OpId op);
   void lower_shards(OpId op);
-  // Of an op that is split along another axis than the batch (op_lowering_split.cpp).
   void lower_split(OpId op);
   void compute_part(OpId op, std::size_t part, std::span<const Instance> brought);
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/program/value/ascending.h"
 #include "core/program/value/collective.h"
+#include "core/program/value/program_task.h"
 
 namespace strato {
 namespace {
@@ -80,7 +80,7 @@ class Verifier {
     CHECK(!task.keeps || (task.kind == TaskKind::Split && program_.writes[id.index()].empty()),
           at(id) + " keeps what it makes, and makes it");
     const auto dependencies = program_.dependencies[id.index()];
-    CHECK(ascending(dependencies), at(id) + ": dependencies not ascending");
+    CHECK(is_ascending(dependencies), at(id) + ": dependencies not ascending");
     CHECK(dependencies.empty() || (dependencies.front().valid() && dependencies.back() < id),
           at(id) + " depends on a later task");
     check_resources(id, task);
@@ -101,7 +101,7 @@ class Verifier {
 
   void check_resources(TaskId id, const Task& task) {
     const auto resources = program_.resources[id.index()];
-    CHECK(!resources.empty() && ascending(resources) && resources.front().valid() &&
+    CHECK(!resources.empty() && is_ascending(resources) && resources.front().valid() &&
               resources.back().index() < program_.resource_count(),
           at(id) + ": bad resources");
     if (!is_communication(task.kind)) {
@@ -136,34 +136,31 @@ class Verifier {
   // several it works in place.
   void check_sum(TaskId id, const Task& task) {
     const std::vector<DeviceId> members = members_of(program_, id);
-    const std::vector<TensorId> first = tensors_on(id, members.front());
+    const MemberBuffers reads(program_, program_.reads[id.index()]);
+    const auto first = reads.of(members.front());
     CHECK(!first.empty() && (first.size() == 1 || program_.writes[id.index()].empty()),
           at(id) + " sums up nothing, or several tensors into others");
+    const auto tensor = [&](BufferId buffer) { return program_.buffers[buffer].tensor; };
     for (DeviceId member : members)
-      CHECK(tensors_on(id, member) == first, at(id) + " sums up other tensors on each member");
+      CHECK(std::ranges::equal(reads.of(member), first, {}, tensor, tensor),
+            at(id) + " sums up other tensors on each member");
     Bytes bytes;
-    for (BufferId buffer : program_.reads[id.index()])
-      if (program_.buffers[buffer].device == members.front())
-        bytes += program_.buffers[buffer].bytes;
+    for (BufferId buffer : first) bytes += program_.buffers[buffer].bytes;
     CHECK(bytes == task.bytes, at(id) + " moves other bytes than it reads");
-  }
-  std::vector<TensorId> tensors_on(TaskId id, DeviceId device) const {
-    std::vector<TensorId> tensors;
-    for (BufferId buffer : program_.reads[id.index()])
-      if (program_.buffers[buffer].device == device)
-        tensors.push_back(program_.buffers[buffer].tensor);
-    return tensors;
   }
 
   // A ReduceScatter sums up one tensor, of which every member has terms and gets one slice. The
   // slices make up the whole; one of no byte counts as one byte.
   void check_scatter(TaskId id, const Task& task) {
+    const MemberBuffers reads(program_, program_.reads[id.index()]),
+        writes(program_, program_.writes[id.index()]);
     Bytes slices;
     for (DeviceId member : members_of(program_, id)) {
-      CHECK(tensors_on(id, member) == std::vector{task.tensor},
+      const auto terms = reads.of(member);
+      CHECK(terms.size() == 1 && program_.buffers[terms[0]].tensor == task.tensor,
             at(id) + " sums up something else on a member");
-      CHECK(read_on(id, member) == task.bytes, at(id) + " moves other bytes than it reads");
-      slices += written_on(id, member);
+      CHECK(bytes_of(terms) == task.bytes, at(id) + " moves other bytes than it reads");
+      slices += bytes_of(writes.of(member));
     }
     CHECK(slices >= task.bytes, at(id) + " loses a part of the sum");
   }
@@ -171,29 +168,18 @@ class Verifier {
   // An AllGather has a slice from every member, or what is resident there (or a view of that), and
   // leaves all of it on every one.
   void check_gather(TaskId id, const Task& task) {
+    const MemberBuffers reads(program_, program_.reads[id.index()]),
+        writes(program_, program_.writes[id.index()]);
     for (DeviceId member : members_of(program_, id)) {
-      CHECK(tensors_on(id, member).size() == 1 || resident_[place(task.tensor, member)] ||
+      CHECK(reads.of(member).size() == 1 || resident_[place(task.tensor, member)] ||
                 program_.graph->tensor(task.tensor).producer.valid(),
             at(id) + " has nothing from a member");
-      CHECK(written_on(id, member) == task.bytes, at(id) + " does not leave all on a member");
+      CHECK(bytes_of(writes.of(member)) == task.bytes, at(id) + " does not leave all on a member");
     }
   }
-  Bytes bytes_on(std::span<const BufferId> buffers, DeviceId device) const {
-    Bytes bytes;
-    std::size_t count = 0;
-    for (BufferId buffer : buffers) {
-      if (program_.buffers[buffer].device != device) continue;
-      bytes += program_.buffers[buffer].bytes;
-      ++count;
-    }
-    CHECK(count <= 1, "a collective has several buffers on a member");
-    return bytes;
-  }
-  Bytes read_on(TaskId id, DeviceId device) const {
-    return bytes_on(program_.reads[id.index()], device);
-  }
-  Bytes written_on(TaskId id, DeviceId device) const {
-    return bytes_on(program_.writes[id.index()], device);
+  Bytes bytes_of(std::span<const BufferId> of_member) const {
+    CHECK(of_member.size() <= 1, "a collective has several buffers on a member");
+    return of_member.empty() ? Bytes(0) : program_.buffers[of_member.front()].bytes;
   }
 
   bool takes_part(const Task& task, TaskId id, DeviceId device) const {
@@ -226,7 +212,7 @@ class Verifier {
 
   void check_reads(TaskId id, const Task& task) {
     const auto reads = program_.reads[id.index()];
-    CHECK(ascending(reads), at(id) + ": reads not ascending");
+    CHECK(is_ascending(reads), at(id) + ": reads not ascending");
     for (BufferId buffer : reads) {
       CHECK(buffer.valid() && buffer.index() < program_.buffers.size(),
             at(id) + " reads no buffer");

@@ -112,11 +112,8 @@ class PartVerifier {
     const OpId producer = graph_.tensor(tensor).producer;
     if (!producer.valid() || kept_.contains({device, tensor}))
       return is_standing(tensor, part, device);
-    if (is_alias(graph_, producer)) return has(at, viewed(producer), part);
+    if (is_alias(graph_, producer)) return has(at, viewed(graph_, producer), part);
     return graph_.op(producer).phase == Phase::Update;  // what it makes is resident, in place
-  }
-  TensorId viewed(OpId view) const {
-    return *std::ranges::find_if(graph_.op(view).inputs, &TensorId::valid);
   }
   // What no buffer holds: what is resident, or what the step before kept of a gradient.
   bool is_standing(TensorId tensor, const Part& part, DeviceId device) const {
@@ -125,7 +122,7 @@ class PartVerifier {
                                  [&](const Part& all) { return is_cut_from(part, all); });
     const OpId producer = graph_.tensor(tensor).producer;
     if (producer.valid())
-      return is_alias(graph_, producer) && is_standing(viewed(producer), part, device);
+      return is_alias(graph_, producer) && is_standing(viewed(graph_, producer), part, device);
     return std::ranges::any_of(program_.residents_of(tensor, device), [&](const Resident& here) {
       return contains(program_.part_of(here), part);
     });
@@ -133,12 +130,6 @@ class PartVerifier {
 
   // ---- what is moved
 
-  std::vector<BufferId> on_device(std::span<const BufferId> row, DeviceId device) const {
-    std::vector<BufferId> here;
-    for (const BufferId buffer : row)
-      if (program_.buffers[buffer].device == device) here.push_back(buffer);
-    return here;
-  }
   std::optional<Part> written(const ProgramTask& at) const {
     return at.writes().empty() ? std::nullopt : std::optional(holds_[at.writes().front()]);
   }
@@ -188,17 +179,14 @@ class PartVerifier {
               task.tensor, "its pieces overlap, or are not all of it");
   }
   bool stands_somewhere(const ProgramTask& at) const {
-    TensorId tensor = at.task().tensor;
-    for (OpId producer = graph_.tensor(tensor).producer; producer.valid();
-         producer = graph_.tensor(tensor).producer) {
-      if (!is_alias(graph_, producer)) return false;
-      tensor = viewed(producer);
-    }
+    const TensorId tensor = root_of(graph_, at.task().tensor);
+    if (graph_.tensor(tensor).producer.valid()) return false;
+    const MemberBuffers read(program_, at.reads());
     std::vector<DeviceId> devices = members_of(program_, at.id);
     if (devices.empty()) devices = {at.task().device};
     return std::ranges::all_of(devices, [&](DeviceId device) {
-      const bool reads = !on_device(at.reads(), device).empty();
-      return (reads && devices.size() > 1) || !program_.residents_of(tensor, device).empty();
+      return (!read.of(device).empty() && devices.size() > 1) ||
+             !program_.residents_of(tensor, device).empty();
     });
   }
 
@@ -207,18 +195,17 @@ class PartVerifier {
   // On each device, or over all of them, the terms of each buffer add up to the total.
   void check_sums(const ProgramTask& at) {
     const Task& task = at.task();
-    const auto reads = at.reads();
-    if (task.kind == TaskKind::Sum && task.encoding != Encoding::None && reads.size() == 1)
+    if (task.kind == TaskKind::Sum && task.encoding != Encoding::None && at.reads().size() == 1)
       return check_decoded(at);
-    if (task.kind == TaskKind::Sum) return check_sum(at, {reads.begin(), reads.end()});
+    if (task.kind == TaskKind::Sum) return check_sum(at, at.reads());
     const std::vector<DeviceId> members = members_of(program_, at.id);
-    const std::size_t count = on_device(reads, members.front()).size();
+    const MemberBuffers read(program_, at.reads());
+    const std::size_t count = read.of(members.front()).size();
     for (std::size_t i = 0; i < count; ++i) {
       std::vector<BufferId> terms;
       for (const DeviceId member : members) {
-        const std::vector<BufferId> here = on_device(reads, member);
-        at.expect(here.size() == count, task.tensor, "its members have other terms");
-        terms.push_back(here[i]);
+        at.expect(read.of(member).size() == count, task.tensor, "its members have other terms");
+        terms.push_back(read.of(member)[i]);
       }
       check_sum(at, terms);
       if (at.writes().empty())  // in place
@@ -226,7 +213,7 @@ class PartVerifier {
     }
     if (task.kind == TaskKind::ReduceScatter) check_scattered(at);
   }
-  void check_sum(const ProgramTask& at, const std::vector<BufferId>& terms) const {
+  void check_sum(const ProgramTask& at, std::span<const BufferId> terms) const {
     const TensorId tensor = at.task().tensor;
     std::vector<AxisRange> samples;
     const Part& first = holds_[terms.front()];

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -31,7 +30,9 @@ struct Layout {
   // Of a split op: shard i makes [cuts[i], cuts[i + 1]) along its axis. Else empty.
   std::vector<std::int32_t> cuts;
   bool is_split() const { return !cuts.empty(); }
-  AxisRange range(std::size_t shard, int axis) const {  // of a split op, along an axis like its own
+  // A shard's samples; of a split op its part along an axis like its own.
+  AxisRange range(std::size_t shard, int axis) const {
+    if (axis == kBatchAxis) return {kBatchAxis, shards[shard].begin, shards[shard].end};
     return {static_cast<std::int8_t>(axis), cuts[shard], cuts[shard + 1]};
   }
   AxisRange all_of(int axis) const { return {static_cast<std::int8_t>(axis), 0, cuts.back()}; }
@@ -84,15 +85,15 @@ class Layouts {
     LayoutId unfolded = -1;  // what it is a part of
   };
   void forget();
-  LayoutId add(bool sharded, const std::vector<Shard>& shards);
+  LayoutId add(Known known);
+  // The layout of the shards in scratch_: a known one, or one more.
+  LayoutId find(bool sharded, std::vector<std::int32_t> cuts = {}, LayoutId unfolded = -1);
 
   Tables& tables_;
   std::vector<Known> known_;  // the first device_count() are "whole on one device"
   std::unordered_multimap<std::uint64_t, LayoutId> by_hash_;
   std::uint32_t generation_ = 0;
-  std::map<std::vector<std::int32_t>, LayoutId> of_parts_;  // by devices and cuts
-  std::unordered_multimap<LayoutId, LayoutId> folded_;      // by what they are a part of
-  std::vector<Shard> scratch_;                              // memory that is used again
+  std::vector<Shard> scratch_;  // memory that is used again
 };
 
 }  // namespace strato

@@ -70,7 +70,7 @@ void Placement::place_updates() {
     const std::vector<Shard>& replicas = layout(homes_[update]).shards;
     const Shard& server = replicas[next_server_[group]++ % replicas.size()];
     if (!duplicated_[update] && !layout(homes_[update]).is_split() &&
-        (variables_.empty() || !(variables_.is_reduced(update) || variables_.find(update))))
+        !variables_.is_reduced(update) && !variables_.find(update))
       layout_of_[update] = server.device.value();
   }
 }

@@ -15,10 +15,9 @@
 //   hold for them; a split update's parameter and state are kept in parts, too.
 //
 // - A variable of a replicated group that has an entry of its own is updated where its replicas
-// are,
-//   or as the entry says (variable_exchange.h). Where it sends sufficient factors the products that
-//   its gradient is made of are duplicated, and so is its update: then all that travels is what
-//   they read.
+//   are, or as the entry says (variable_exchange.h). Where it sends sufficient factors the products
+//   that its gradient is made of are duplicated, and so is its update: then all that travels is
+//   what they read.
 //
 // Layouts, and what follows from them alone, are remembered from strategy to strategy; a group that
 // is decided as it was before keeps its layouts.
@@ -39,27 +38,38 @@ namespace strato {
 // summed up in parts, which nobody else reads. Elsewhere an entry changes nothing.
 class SyncedVariables {
  public:
-  void clear();
-  void add(const VariableSync& variable);  // ascending
+  void clear() { variables_.clear(); }
+  void add(const VariableSync& variable) { variables_.push_back(variable); }  // ascending
 
-  bool empty() const { return variables_.empty() && reduced_.empty(); }
+  bool empty() const { return variables_.empty(); }
   std::span<const VariableSync> all() const { return variables_; }
-  const VariableSync* find(OpId update) const;  // null: none
-  // An entry that says no more than that the whole gradient is all-reduced is none of these.
+  // Null: none, or one that is_reduced().
+  const VariableSync* find(OpId update) const {
+    const VariableSync* variable = entry(update);
+    return variable && !is_all_reduced(*variable) ? variable : nullptr;
+  }
+  // Has it an entry that says no more than that the whole gradient is all-reduced, on its own or in
+  // the strategy's buckets?
   bool is_reduced(OpId update) const {
-    return !reduced_.empty() && std::binary_search(reduced_.begin(), reduced_.end(), update);
+    const VariableSync* variable = entry(update);
+    return variable && is_all_reduced(*variable);
   }
   // Is the parameter read as it was when the step began, and overwritten at any time?
   bool is_stale(OpId update) const {
-    if (!has_stale_) return false;
     const VariableSync* variable = find(update);
     return variable && variable->staleness > 0;
   }
 
  private:
+  static bool is_all_reduced(const VariableSync& variable) {
+    return variable.parts.size() == 1 && variable.parts[0] == SyncPart();
+  }
+  const VariableSync* entry(OpId update) const {
+    const auto at = std::ranges::lower_bound(variables_, update, {}, &VariableSync::update);
+    return at != variables_.end() && at->update == update ? &*at : nullptr;
+  }
+
   std::vector<VariableSync> variables_;
-  std::vector<OpId> reduced_;
-  bool has_stale_ = false;  // among variables_
 };
 
 // An op that is split along another axis than the batch.

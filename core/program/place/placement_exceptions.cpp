@@ -36,18 +36,14 @@ std::vector<int> axes_of_inputs(const Op& op, const SplitAxis& axes,
 }  // namespace
 
 const PlacedSplit& Placement::split(OpId op) const {
-  const auto at =
-      std::lower_bound(splits_.begin(), splits_.end(), op,
-                       [](const PlacedSplit& split, OpId wanted) { return split.op < wanted; });
+  const auto at = std::ranges::lower_bound(splits_, op, {}, &PlacedSplit::op);
   CHECK(at != splits_.end() && at->op == op, "the op is not split");
   return *at;
 }
 
 void Placement::place_split(const OpSplit& split) {
   const std::vector<SplitAxis>& axes = tables_.split_axes(split.op);
-  const auto known = std::find_if(axes.begin(), axes.end(), [&](const SplitAxis& candidate) {
-    return candidate.axis == split.axis;
-  });
+  const auto known = std::ranges::find(axes, split.axis, &SplitAxis::axis);
   CHECK(known != axes.end(), "an op is split along an axis that does not divide it");
   CHECK(!tables_.ops[split.op].alias, "an op without a task is split");
   const Op& op = tables_.graph->op(split.op);
@@ -81,10 +77,9 @@ void Placement::take_splits_back() {
 
 bool Placement::may_synchronise(OpId update) const {
   const Op& op = tables_.graph->op(update);
-  const Mode mode = mode_[tables_.grouping->group_of(update)];
   const Layout& replicas = layout(layout_of_[update]);
-  const bool replicated = mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
-  if (!replicated || duplicated_[update] || replicas.is_split() || replicas.shards.size() < 2)
+  if (!splits_batch(mode(update)) || duplicated_[update] || replicas.is_split() ||
+      replicas.shards.size() < 2)
     return false;
   if (op.phase != Phase::Update || op.inputs.size() < 2 || !op.outputs.empty() ||
       !tables_.updates_here(update, op.inputs[0]) || !op.inputs[1].valid())
@@ -123,27 +118,6 @@ void Placement::place_variables(std::span<const VariableSync> variables) {
     last = variable.update;
     if (may_synchronise(variable.update)) variables_.add(variable);
   }
-}
-
-void SyncedVariables::clear() {
-  variables_.clear();
-  reduced_.clear();
-  has_stale_ = false;
-}
-
-void SyncedVariables::add(const VariableSync& variable) {
-  has_stale_ = has_stale_ || variable.staleness > 0;
-  // The whole of it is all-reduced, on its own or in the strategy's buckets.
-  const bool is_all_reduced = variable.parts.size() == 1 && variable.parts[0] == SyncPart();
-  if (is_all_reduced)
-    reduced_.push_back(variable.update);
-  else
-    variables_.push_back(variable);
-}
-
-const VariableSync* SyncedVariables::find(OpId update) const {
-  const auto at = std::ranges::lower_bound(variables_, update, {}, &VariableSync::update);
-  return at != variables_.end() && at->update == update ? &*at : nullptr;
 }
 
 }  // namespace strato

@@ -84,34 +84,12 @@ void Symmetry::single_out_all(LayoutId layout) {
   for (const Shard& shard : placement_.layout(layout).shards) single_out(shard.device);
 }
 
-// See Exchange::needed_by_owners_only.
-bool Symmetry::needed_by_owners_only(TensorId tensor) {
-  const LayoutId made = placement_.layout_id(tables_.tensors[tensor].op);
-  const Layout& owners = placement_.layout(made);
-  const auto consumers = tables_.graph->consumers(tensor);
-  if (consumers.size() == 1 && have_same_devices(owners, placement_.layout(consumers[0])))
-    return !placement_.layout(consumers[0]).sharded;
-  needed_.assign(tables_.cluster->device_count(), false);
-  std::size_t needed = 0;
-  for (const OpId consumer : consumers) {
-    const Layout& readers = placement_.layout(consumer);
-    if (readers.sharded) continue;
-    for (const Shard& reader : readers.shards) {
-      if (!owners.has(reader.device)) return false;
-      needed += !needed_[reader.device.index()];
-      needed_[reader.device.index()] = true;
-    }
-  }
-  return needed == owners.shards.size();
-}
-
 // Is the whole tensor made of its slices or partial sums by a collective, whoever asks first?
 bool Symmetry::is_collective(TensorId tensor) {
-  const TensorFacts& facts = tables_.tensors[tensor];
-  if (facts.kind == BatchKind::Partial && placement_.mode(facts.op) != Mode::ReplicateAllReduce)
-    for (const OpId consumer : tables_.graph->consumers(tensor))
-      if (placement_.mode(consumer) != Mode::ReplicateAllReduce) return false;
-  return needed_by_owners_only(tensor);
+  const auto reduces = [&](OpId reader) { return readers_.reduce_at_once(tensor, reader); };
+  return (tables_.tensors[tensor].kind != BatchKind::Partial ||
+          std::ranges::all_of(tables_.graph->consumers(tensor), reduces)) &&
+         readers_.are_owners(tensor);
 }
 
 // Readers of other slices than those that were made: what overlaps is sent.
@@ -162,23 +140,16 @@ bool Symmetry::check_ops(const std::vector<OpId>& ops) {
 
 // Inputs of the batch are resident in the union of what the ops of a device read.
 void Symmetry::count_residents(Fold& fold) {
-  struct Range {
-    std::int32_t begin = 0, end = 0;
-  };
-  IdVector<DeviceId, Range> ranges;
+  IdVector<DeviceId, SampleRange> ranges;
   for (const TensorId tensor : tables_.slots) {
     const TensorFacts& facts = tables_.tensors[tensor];
     if (facts.kind != BatchKind::Batched) continue;
-    ranges.assign(class_of_.size(), Range());
+    ranges.assign(class_of_.size(), SampleRange());
     for (const OpId consumer : tables_.graph->consumers(tensor))
-      for (const Shard& shard : placement_.layout(consumer).shards) {
-        Range& range = ranges[shard.device];
-        range = range.begin == range.end
-                    ? Range{shard.begin, shard.end}
-                    : Range{std::min(range.begin, shard.begin), std::max(range.end, shard.end)};
-      }
+      for (const Shard& shard : placement_.layout(consumer).shards)
+        ranges[shard.device].add(shard.begin, shard.end);
     const auto bytes = [&](DeviceId device) {
-      const Range range = ranges[device];
+      const SampleRange range = ranges[device];
       return range.begin == range.end ? Bytes(0)
                                       : slice_bytes(facts, range.begin, range.end, tables_.batch);
     };

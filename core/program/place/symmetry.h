@@ -3,8 +3,7 @@
 //
 // Twins are devices of one GPU type that
 //   (a) occur together, in the same layouts, with as many samples; and where two layouts give one
-//   of
-//       them the same samples, they do so for all of them;
+//       of them the same samples, they do so for all of them;
 //   (b) are at neither end of a transfer, and sum up nothing for others.
 // Every exchange that touches them is then a collective of all of them or of none, or a Split of
 // what they have. Only the first of them, the representative, gets tasks, buffers and streams;
@@ -35,8 +34,7 @@
 
 #include <vector>
 
-#include "core/program/place/placement.h"
-#include "core/program/value/tables.h"
+#include "core/program/place/readers.h"
 
 namespace strato {
 
@@ -54,7 +52,7 @@ struct Fold {
 class Symmetry {
  public:
   Symmetry(const Tables& tables, const Placement& placement)
-      : tables_(tables), placement_(placement) {}
+      : tables_(tables), placement_(placement), readers_(tables, placement) {}
   void find(Fold& fold);
 
  private:
@@ -69,11 +67,11 @@ class Symmetry {
   void check_input(OpId op, TensorId tensor);
   void check_slices(const Layout& made, LayoutId made_id, const Layout& read);
   bool is_collective(TensorId tensor);
-  bool needed_by_owners_only(TensorId tensor);
   void count_residents(Fold& fold);
 
   const Tables& tables_;
   const Placement& placement_;
+  Readers readers_;
   std::vector<LayoutId> layouts_;    // in use
   std::vector<std::uint32_t> used_;  // by layout: == round_
   std::uint32_t round_ = 0;
@@ -87,7 +85,6 @@ class Symmetry {
     auto operator<=>(const Key&) const = default;
   };
   std::vector<Key> keys_;
-  std::vector<bool> needed_;
 };
 
 }  // namespace strato

@@ -103,25 +103,18 @@ ValueId BufferValues::find_kept(const ProgramTask& at, const Wanted& wanted) {
   return is_made && at.reads().empty() ? find_resident(wanted) : ValueId();
 }
 
-// A view is of its op's first input; others may only be known before the step.
+// Other inputs than what it is a view of may only be known before the step.
 ValueId BufferValues::find_view(const ProgramTask& at, OpId op, const Wanted& wanted) {
+  const TensorId first = viewed(graph_, op);
+  const ValueId base = find(at, {first, wanted.part, wanted.device});
+  if (!base.valid()) return {};
   std::vector<ValueId> inputs;
-  ValueId base;
-  TensorId first;
-  Wanted needed = wanted;
   for (const TensorId input : graph_.op(op).inputs) {
-    inputs.push_back({});
-    if (!input.valid()) continue;
-    needed.tensor = input;
-    if (!first.valid()) {
-      first = input;
-      base = find(at, needed);
-      if (!base.valid()) return {};
-    }
+    ValueId& value = inputs.emplace_back();
     if (input == first)
-      inputs.back() = base;
-    else if (!is_trained(graph_, input))
-      inputs.back() = find_resident({input, {}, wanted.device});
+      value = base;
+    else if (input.valid() && !is_trained(graph_, input))
+      value = find_resident({input, {}, wanted.device});
   }
   return drafts_.of(wanted.device)
       .view({op, wanted.tensor, wanted.part, base, inputs, at.id, stream_of(at)});

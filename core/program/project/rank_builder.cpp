@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/axes/split_axes.h"
+#include "core/program/value/tables.h"
 
 namespace strato {
 
@@ -107,14 +108,9 @@ Part RankBuilder::split_source(const ProgramTask& at) const {
   if (!at.reads().empty()) return values_.part_of(at.reads().front());
   for (const Resident& resident : program_.residents_of(task.tensor, task.device))
     if (const Part& part = program_.part_of(resident); part.is_partial_sum()) return part;
-  const Graph& graph = *program_.graph;
-  TensorId root = task.tensor;
-  while (graph.tensor(root).producer.valid()) {
-    const Op& producer = graph.op(graph.tensor(root).producer);
-    root = *std::ranges::find_if(producer.inputs, [](TensorId input) { return input.valid(); });
-  }
   return values_.standing_for(
-      root, task.device, program_.cuts_of(task).empty() ? stated_part(at, task.tensor) : Part());
+      root_of(*program_.graph, task.tensor), task.device,
+      program_.cuts_of(task).empty() ? stated_part(at, task.tensor) : Part());
 }
 
 void RankBuilder::split(const ProgramTask& at) {

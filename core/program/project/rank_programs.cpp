@@ -165,15 +165,6 @@ bool move_part(Part& part, const std::map<Samples, Samples>& samples) {
   return true;
 }
 
-int rank_in_all(const Program& folded, const Fold& fold, DeviceId device) {
-  std::vector<bool> works(fold.representative.size());
-  for (const Task& task : folded.tasks) works[task.device.index()] = true;
-  int rank = 0;
-  for (std::size_t d = 0; d < device.index(); ++d)
-    rank += works[fold.representative[DeviceId(d)].index()];
-  return rank;
-}
-
 }  // namespace
 
 RankPrograms rank_programs(const Program& program, std::span<const TaskId> order) {
@@ -205,7 +196,7 @@ std::optional<RankProgram> rank_program_of_twin(const Program& folded,
 
   Twins twins(fold);
   const IdVector<TaskId, TaskId> name = FullNames(folded, twins, device, representative).name();
-  program.rank = rank_in_all(folded, fold, device);
+  program.rank = static_cast<int>(twins.count_before(working_devices(folded), device));
   program.device = device;
   for (Value& value : program.values)
     if (!move_part(value.part, *samples)) return std::nullopt;

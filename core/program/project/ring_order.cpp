@@ -89,24 +89,16 @@ RingOrders ring_orders(const Program& program, const Strategy& strategy) {
 }
 
 void order_rings(RankProgram& program, const RingOrders& orders) {
-  if (orders.empty()) return;
-  Rows<DeviceId> members;
-  Rows<std::int32_t> cuts;
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-    const auto before = program.members[i];
-    const auto order = before.empty() ? orders.end() : orders.find(program.instructions[i].task);
-    if (order == orders.end()) {
-      members.push_row(before);
-      cuts.push_row(program.cuts[i]);
-      continue;
-    }
-    CHECK(std::ranges::is_permutation(before, order->second), "a ring of other members");
-    members.push_row(order->second);
-    cuts.push_row(program.cuts[i].empty() ? std::vector<std::int32_t>()
-                                          : reordered(program.cuts[i], before, order->second));
+    const std::span<DeviceId> members = program.members.mutable_row(i);
+    const auto order = members.empty() ? orders.end() : orders.find(program.instructions[i].task);
+    if (order == orders.end()) continue;
+    const std::vector<DeviceId>& ring = order->second;
+    CHECK(std::ranges::is_permutation(members, ring), "a ring of other members");
+    if (const std::span<std::int32_t> cuts = program.cuts.mutable_row(i); !cuts.empty())
+      std::ranges::copy(reordered(cuts, members, ring), cuts.begin());
+    std::ranges::copy(ring, members.begin());
   }
-  program.members = std::move(members);
-  program.cuts = std::move(cuts);
 }
 
 }  // namespace strato

@@ -5,7 +5,6 @@
 
 #include "core/base/error.h"
 #include "core/program/rank/rank_file.h"
-#include "core/program/value/ascending.h"
 #include "core/program/value/tables.h"
 #include "core/strategy/value/variable_check.h"
 
@@ -105,7 +104,8 @@ class RankCheck {
 
   void check_links() const {
     const auto waits = program_.waits[at_];
-    expect(ascending(waits) && (waits.empty() || waits.back() < at_), "it waits for a later one");
+    expect(is_ascending(waits) && (waits.empty() || waits.back() < at_),
+           "it waits for a later one");
     for (const std::uint32_t earlier : waits)
       expect(program_.instructions[earlier].stream != what().stream ||
                  what().stream == Stream::Communication,
@@ -115,7 +115,7 @@ class RankCheck {
     std::vector<DeviceId> sorted(members.begin(), members.end());  // else in a ring's order
     std::ranges::sort(sorted);
     expect(sorted.size() >= 2 && sorted.front().valid() &&
-               ascending(std::span<const DeviceId>(sorted)) &&
+               is_ascending(std::span<const DeviceId>(sorted)) &&
                std::ranges::binary_search(sorted, program_.device),
            "its members are there twice or lack this rank");
   }
@@ -263,7 +263,7 @@ class RankCheck {
   AxisRange own_cut(std::int64_t extent) const {
     const auto cuts = program_.cuts[at_];
     const auto members = program_.members[at_];
-    expect(cuts.size() == members.size() + 1 && ascending(cuts) && cuts.front() == 0 &&
+    expect(cuts.size() == members.size() + 1 && is_ascending(cuts) && cuts.front() == 0 &&
                cuts.back() == extent,
            "its cuts are not of the whole");
     const auto own =

@@ -20,14 +20,6 @@ const std::string& subject(const Graph& graph, const RankProgram& program, std::
   return graph.tensor(program.values[value].tensor).name;
 }
 
-// Of a view the tensor that it is a view of, at last.
-TensorId base_of(const Graph& graph, TensorId tensor) {
-  for (OpId producer = graph.tensor(tensor).producer; producer.valid() && is_alias(graph, producer);
-       producer = graph.tensor(tensor).producer)
-    tensor = *std::ranges::find_if(graph.op(producer).inputs, &TensorId::valid);
-  return tensor;
-}
-
 }  // namespace
 
 DataType type_of(const Graph& graph, const Value& value) {
@@ -71,7 +63,7 @@ std::vector<std::pair<TensorId, Bytes>> moved_by(const Graph& graph, const RankP
   std::vector<std::pair<TensorId, Bytes>> result;
   for (const ValueId id : (comes ? program.writes : program.reads)[instruction]) {
     const Value& value = program.values[id];
-    result.emplace_back(base_of(graph, value.tensor), what.peer.valid()
+    result.emplace_back(root_of(graph, value.tensor), what.peer.valid()
                                                           ? moved_bytes(graph, what, value)
                                                           : bytes_of(graph, value));
   }
@@ -124,12 +116,6 @@ std::string describe_instruction(const RankPrograms& programs, std::size_t rank,
     before = ", ";
   }
   return text;
-}
-
-std::string describe(const RankPrograms& programs, std::size_t rank, std::size_t instruction,
-                     const Cluster& cluster) {
-  return describe_instruction(programs, rank, instruction,
-                              [&](DeviceId device) { return cluster.device(device).name; });
 }
 
 }  // namespace strato

@@ -123,14 +123,18 @@ inline bool moves_slice(const Instruction& transfer, const Value& value) {
 std::vector<std::pair<TensorId, Bytes>> moved_by(const Graph& graph, const RankProgram& program,
                                                  std::size_t instruction);
 
+// Proves that ranks that execute their streams in order, each instruction blocking its stream until
+// it is done, all end: sends meet receives of the same tensor and size in the same order for each
+// pair of ranks, collectives have the same members and order everywhere, and no instruction waits
+// for itself through others. Throws InputError (file: `name`) naming the instructions of the cycle,
+// or what has no counterpart. Pure; safe from any thread.
+void check_termination(const RankPrograms& programs, const std::string& name);
+
 // The digest of rank programs from their graph's and those of their write_rank_program()
 // (rank_file.h), by rank.
 Digest digest_of_ranks(const Digest& graph, std::span<const Digest> ranks);
 
 // The instruction in words: "rank 1 #12: all-reduce grad(conv1.w) whole with v100:0, v100:1".
-std::string describe(const RankPrograms& programs, std::size_t rank, std::size_t instruction,
-                     const Cluster& cluster);
-// The same where no cluster is at hand.
 using DeviceNames = std::function<std::string(DeviceId)>;
 std::string describe_instruction(const RankPrograms& programs, std::size_t rank,
                                  std::size_t instruction, const DeviceNames& device);

@@ -73,7 +73,7 @@ struct SfbSolver::State {
         std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost,
         const SfbOptions& with)
       : tables(std::move(graph), std::move(grouping), std::move(cluster), std::move(cost)),
-        sites(sfb_sites(tables, with.max_ops, with.max_distance)),
+        sites(sfb_sites(tables, with.max_distance)),
         options(with) {}
 
   struct Asked {  // a site that needs synchronisation

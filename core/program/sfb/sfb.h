@@ -42,8 +42,7 @@ struct SfbOptions {
   SfbCosts costs = SfbCosts::Printed;
   SfbMethod method = SfbMethod::Cbc;
   double seconds_per_program = 1;  // of Cbc; then the cut's choice stays without its proof
-  int max_ops = 64;                // of a subgraph
-  int max_distance = 16;           // of its ops from the gradient, in tensors
+  int max_distance = 16;           // of a subgraph's ops from the gradient, in tensors
   int threads = 0;                 // 0: one per core; the result does not depend on it
 };
 

@@ -20,10 +20,8 @@ bool may_be_duplicated(const Tables& tables, OpId id) {
 
 class Finder {
  public:
-  Finder(const Tables& tables, int max_ops, int max_distance)
-      : tables_(tables), max_ops_(static_cast<std::size_t>(max_ops)), max_distance_(max_distance) {
-    index_.assign(tables.graph->op_count(), -1);
-  }
+  Finder(const Tables& tables, int max_distance)
+      : tables_(tables), max_distance_(max_distance), index_(tables.graph->op_count(), -1) {}
 
   std::vector<SfbSite> find() {
     std::map<OpId, SfbSite> by_producer;
@@ -46,6 +44,8 @@ class Finder {
   }
 
  private:
+  static constexpr std::size_t kMostOps = 64;
+
   void explore(SfbSite& site) {
     const GroupId group = tables_.grouping->group_of(site.producer);
     std::vector<int> distance = {0};
@@ -55,7 +55,7 @@ class Finder {
       for (const TensorId input : tables_.inputs(site.ops[i])) {
         const TensorFacts& facts = tables_.tensors[input];
         if (facts.source != Source::Produced || index_[facts.op.index()] >= 0) continue;
-        if (site.ops.size() == max_ops_ || tables_.grouping->group_of(facts.op) != group) continue;
+        if (site.ops.size() == kMostOps || tables_.grouping->group_of(facts.op) != group) continue;
         if (!may_be_duplicated(tables_, facts.op)) continue;
         add(site, facts.op);
         distance.push_back(distance[i] + 1);
@@ -83,7 +83,6 @@ class Finder {
   }
 
   const Tables& tables_;
-  const std::size_t max_ops_;
   const int max_distance_;
   std::vector<int> index_;  // by op: in the site being explored, or -1
 };
@@ -97,8 +96,8 @@ Digest shape_of(const Replicas::Group& group) {
 
 }  // namespace
 
-std::vector<SfbSite> sfb_sites(const Tables& tables, int max_ops, int max_distance) {
-  return Finder(tables, max_ops, max_distance).find();
+std::vector<SfbSite> sfb_sites(const Tables& tables, int max_distance) {
+  return Finder(tables, max_distance).find();
 }
 
 Replicas::Replicas(const Tables& tables, const Strategy& complete) : tables_(tables) {
@@ -115,7 +114,7 @@ void Replicas::place_groups(const Strategy& complete) {
   for (const std::optional<Decision>& decision : complete.groups) {
     Group group;
     group.mode = decision->mode;
-    const auto samples = replicates(group.mode)
+    const auto samples = splits_batch(group.mode)
                              ? apportion(tables_.batch, decision->devices)
                              : std::vector<std::int64_t>(decision->devices.size(), tables_.batch);
     for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -131,7 +130,7 @@ void Replicas::place_groups(const Strategy& complete) {
 
 bool Replicas::may_shard(OpId op) const {
   const Group& here = group(op);
-  if (!replicates(here.mode) || here.devices.size() < 2 || !tables_.ops[op].splittable)
+  if (!splits_batch(here.mode) || here.devices.size() < 2 || !tables_.ops[op].splittable)
     return false;
   return std::ranges::all_of(tables_.inputs(op), [&](TensorId input) {
     const TensorFacts& facts = tables_.tensors[input];

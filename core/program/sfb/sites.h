@@ -28,14 +28,10 @@ struct SfbSite {
   std::vector<Edge> edges;          // E: what the ops read of what other ops make
 };
 
-// The subgraph stays in g's op group and holds at most `max_ops` ops that are at most
-// `max_distance` tensors away from g. Further ops could only pay by a cut that is narrower than all
+// The subgraph stays in g's op group and holds at most 64 ops that are at most `max_distance`
+// tensors away from g. Further ops could only pay by a cut that is narrower than all
 // nearer ones, and every op on the way costs time. By g, ascending.
-std::vector<SfbSite> sfb_sites(const Tables& tables, int max_ops, int max_distance);
-
-inline bool replicates(Mode mode) {
-  return mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
-}
+std::vector<SfbSite> sfb_sites(const Tables& tables, int max_distance);
 
 // What the integer programs need to know of a strategy. The rules are those of lowering's first
 // pass (placement.h).

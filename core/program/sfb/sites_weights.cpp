@@ -120,7 +120,7 @@ SiteState state_of(const SfbSite& site, const Tables& tables, const Strategy& co
                    const Replicas& replicas) {
   SiteState state;
   const Replicas::Group& group = replicas.group(site.producer);
-  if (!replicates(group.mode) || !replicas.is_sharded(site.producer)) return state;
+  if (!splits_batch(group.mode) || !replicas.is_sharded(site.producer)) return state;
   state.fused = complete.bucket > Bytes(0);
   state.sync.reserve(site.updates.size());
   for (const OpId update : site.updates) state.sync.push_back(sync_of(update, group, replicas));

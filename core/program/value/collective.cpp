@@ -51,21 +51,12 @@ std::optional<Collective> collective_of(TaskKind kind) {
 
 std::vector<TensorId> tensors_of(const Program& program, TaskId task) {
   const Task& of = program.tasks[task];
-  if (gradient_count(program, task) <= 1) return {of.tensor};
   std::vector<TensorId> tensors;
-  for (const BufferId buffer : program.reads[task.index()])
-    if (program.buffers[buffer].device == of.device)
-      tensors.push_back(program.buffers[buffer].tensor);
-  return tensors;
-}
-
-std::size_t gradient_count(const Program& program, TaskId task) {
-  const Task& of = program.tasks[task];
-  if (of.kind != TaskKind::AllReduce) return 1;
-  const auto reads = program.reads[task.index()];
-  return static_cast<std::size_t>(std::count_if(reads.begin(), reads.end(), [&](BufferId buffer) {
-    return program.buffers[buffer].device == of.device;
-  }));
+  if (of.kind == TaskKind::AllReduce)
+    for (const BufferId buffer : program.reads[task.index()])
+      if (program.buffers[buffer].device == of.device)
+        tensors.push_back(program.buffers[buffer].tensor);
+  return tensors.size() > 1 ? tensors : std::vector{of.tensor};
 }
 
 CollectiveCost ordered_ring(const Cluster& cluster, const CostModel& cost, Collective kind,

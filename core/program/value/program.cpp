@@ -46,7 +46,7 @@ std::int64_t Program::samples_of(const Task& task) const {
 
 std::string Program::task_name(TaskId id) const {
   const Task& task = tasks[id];
-  if (const std::size_t gradients = gradient_count(*this, id); gradients > 1)
+  if (const std::size_t gradients = tensors_of(*this, id).size(); gradients > 1)
     return fmt::format("AllReduce {} gradients ({})", gradients, bytes_text(task.bytes));
   const bool is_op = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
   std::string name = is_op ? graph->op(task.op).name

@@ -10,7 +10,9 @@
 //   buffers:   one part of a tensor on one device
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -95,6 +97,9 @@ class Rows {  // compressed rows: row i is a span
   std::span<const T> operator[](std::size_t row) const {
     return {values_.data() + begin_[row], values_.data() + begin_[row + 1]};
   }
+  std::span<T> mutable_row(std::size_t row) {
+    return {values_.data() + begin_[row], values_.data() + begin_[row + 1]};
+  }
   std::size_t row_count() const { return begin_.size() - 1; }
   std::uint32_t begin(std::size_t row) const { return begin_[row]; }  // index into data()
   const T* data() const { return values_.data(); }
@@ -114,6 +119,11 @@ class Rows {  // compressed rows: row i is a span
   std::vector<std::uint32_t> begin_ = {0};
   std::vector<T> values_;
 };
+
+template <class T>
+bool is_ascending(std::span<const T> row) {  // strictly
+  return std::ranges::adjacent_find(row, std::greater_equal<>()) == row.end();
+}
 
 struct Program {
   std::shared_ptr<const Graph> graph;

@@ -2,6 +2,7 @@
 // op reads for that, and how what does not fit is refused. Pure; safe from any thread.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,32 @@ struct ProgramTask {
   void expect(bool holds, TensorId tensor, const char* problem) const {
     if (!holds) fail(tensor, problem);
   }
+};
+
+// The buffers that a collective reads or writes, by member: of n members it is asked n times.
+class MemberBuffers {
+  struct DeviceOf {
+    const Program& program;
+    DeviceId operator()(BufferId buffer) const { return program.buffers[buffer].device; }
+  };
+
+ public:
+  MemberBuffers(const Program& program, std::span<const BufferId> buffers)
+      : program_(program), buffers_(buffers.begin(), buffers.end()) {
+    std::ranges::stable_sort(buffers_, {}, DeviceOf{program_});
+  }
+  // In the task's order.
+  std::span<const BufferId> of(DeviceId member) const {
+    return std::ranges::equal_range(buffers_, member, {}, DeviceOf{program_});
+  }
+  BufferId one_of(const ProgramTask& at, DeviceId member, const char* problem) const {
+    at.expect(of(member).size() == 1, at.task().tensor, problem);
+    return of(member).front();
+  }
+
+ private:
+  const Program& program_;
+  std::vector<BufferId> buffers_;
 };
 
 // A parameter that is updated: every device that holds it holds all of its samples' effect.

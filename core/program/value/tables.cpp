@@ -17,12 +17,21 @@ bool no_work(const Op& op) {
 bool is_alias(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);
   if (op.phase == Phase::Update || !(op.view || no_work(op))) return false;
-  TensorId first;
-  for (const TensorId input : op.inputs) {
-    if (!first.valid()) first = input;
-    if (input.valid() && input != first && graph.tensor(input).producer.valid()) return false;
-  }
-  return first.valid();
+  const auto first = std::ranges::find_if(op.inputs, &TensorId::valid);
+  return first != op.inputs.end() && std::none_of(first, op.inputs.end(), [&](TensorId input) {
+           return input.valid() && input != *first && graph.tensor(input).producer.valid();
+         });
+}
+
+TensorId viewed(const Graph& graph, OpId alias) {
+  return *std::ranges::find_if(graph.op(alias).inputs, &TensorId::valid);
+}
+
+TensorId root_of(const Graph& graph, TensorId tensor) {
+  for (OpId producer = graph.tensor(tensor).producer; producer.valid() && is_alias(graph, producer);
+       producer = graph.tensor(tensor).producer)
+    tensor = viewed(graph, producer);
+  return tensor;
 }
 
 Tables::Tables(std::shared_ptr<const Graph> graph_, std::shared_ptr<const Grouping> grouping_,

@@ -35,6 +35,14 @@ struct TensorFacts {
   OpId op;                 // its producer; of a parameter: its update op
 };
 
+struct SampleRange {  // empty: none
+  std::int32_t begin = 0, end = 0;
+  void add(std::int32_t from, std::int32_t to) {
+    begin = begin == end ? from : std::min(begin, from);
+    end = std::max(end, to);
+  }
+};
+
 // Bytes of these samples of a tensor; of all of it where it does not carry the batch.
 inline Bytes slice_bytes(const TensorFacts& facts, std::int32_t begin, std::int32_t end,
                          std::int32_t batch) {
@@ -52,6 +60,10 @@ struct OpFacts {
 // Does this op make no task? It takes over one input's bytes and readiness; others may only be
 // known before the step.
 bool is_alias(const Graph& graph, OpId op);
+// What the outputs of such an op are views of; and of any tensor, through views, the one whose
+// bytes it is.
+TensorId viewed(const Graph& graph, OpId alias);
+TensorId root_of(const Graph& graph, TensorId tensor);
 
 class Tables {
  public:

@@ -14,7 +14,10 @@ SyncedPart SyncTasks::part_of(const VariableSync& variable, std::size_t index) c
   part.index = index;
   part.staleness = variable.staleness;
   part.box = part_box(variable, tables_.graph->tensor(part.parameter).shape, index);
-  part.bytes = part.is_cut() ? bytes_of(part, part.gradient) : tables_.tensors[part.gradient].bytes;
+  part.bytes = tables_.tensors[part.gradient].bytes;
+  if (part.is_cut())
+    part.bytes = std::max(
+        Bytes(1), strato::bytes_of(tables_.graph->tensor(part.gradient), part.box, tables_.batch));
   return part;
 }
 
@@ -23,11 +26,6 @@ PartId SyncTasks::part(const SyncedPart& part, const AxisRange& samples) {
   Part term = Part::partial_sum(samples.begin, samples.end);
   for (const AxisRange& range : part.box.cuts()) term = term.cut(range);
   return emitter_.parts().find(term);
-}
-
-Bytes SyncTasks::bytes_of(const SyncedPart& part, TensorId tensor) const {
-  return std::max(Bytes(1),
-                  strato::bytes_of(tables_.graph->tensor(tensor), part.box, tables_.batch));
 }
 
 Bytes SyncTasks::bytes_of(const SyncedPart& part, const GradientTerm& term) const {
@@ -88,13 +86,8 @@ GradientTerm SyncTasks::split(const SyncedPart& what, const Instance& from, Enco
   task.part = part(what, samples);
   task.encoding = encoding;
   task.bytes = (encoding == Encoding::LowRank ? what.bytes * kProducts : what.bytes) + made;
-  task.duration = tasks_.move_time(from.device, task.bytes);
   emitter_.read(from);
-  GradientTerm term{{{}, {}, from.device, task.part}, encoding};
-  term.at.buffer = emitter_.write(what.gradient, from.device, made, term.at.part);
-  term.at.task = emitter_.commit_compute(task);
-  term.at.exclusive = true;
-  return term;
+  return {tasks_.make(task, from.device, task.part, made), encoding};
 }
 
 GradientTerm SyncTasks::add_up(const SyncedPart& what, DeviceId device,
@@ -111,12 +104,7 @@ GradientTerm SyncTasks::add_up(const SyncedPart& what, DeviceId device,
     task.bytes += bytes_of(what, term);
     if (term.encoding != Encoding::None) task.encoding = term.encoding;
   }
-  task.duration = tasks_.move_time(device, task.bytes);
-  GradientTerm sum{{{}, {}, device, task.part}, Encoding::None};
-  sum.at.buffer = emitter_.write(what.gradient, device, what.bytes, sum.at.part);
-  sum.at.task = emitter_.commit_compute(task);
-  sum.at.exclusive = true;
-  return sum;
+  return {tasks_.make(task, device, task.part, what.bytes), Encoding::None};
 }
 
 GradientTerm SyncTasks::send(const SyncedPart& part, const GradientTerm& term, DeviceId to) {
@@ -124,32 +112,21 @@ GradientTerm SyncTasks::send(const SyncedPart& part, const GradientTerm& term, D
   task.part = term.at.part;
   task.encoding = term.encoding;
   task.bytes = bytes_of(part, term);
-  tasks_.set_transfer(task, term.at.device, to);
-  emitter_.read(term.at);
-  GradientTerm sent = term;
-  sent.at.device = to;
-  sent.at.slot = -1;
-  sent.at.buffer = emitter_.write(part.gradient, to, task.bytes, task.part);
-  sent.at.task = emitter_.commit_transfer(task);
-  return sent;
+  return {tasks_.move(task, term.at, to), term.encoding};
 }
 
 TaskId SyncTasks::update(const SyncedPart& part, DeviceId device, const GradientTerm& gradient) {
   const GpuTypeId gpu = tables_.cluster->device(device).type;
   Task task = task_of(TaskKind::Update, part, device);
-  const Nanos all = tables_.op_time(tables_.column(gpu, tables_.batch), part.update);
   task.op = part.update;
   task.tensor = TensorId();
   task.bytes = Bytes(0);
-  task.duration = all;
+  task.duration = tables_.op_time(tables_.column(gpu, tables_.batch), part.update);
   if (part.is_cut()) {
     const Tensor& parameter = tables_.graph->tensor(part.parameter);
-    const std::int64_t elements = std::max<std::int64_t>(1, parameter.elements());
-    const auto scaled =
-        static_cast<__int128>(all.value) * elements_of(parameter, part.box, tables_.batch) +
-        elements - 1;
-    task.duration = std::max(Nanos(static_cast<std::int64_t>(scaled / elements)),
-                             std::min(all, tables_.cost->local_move(gpu, Bytes(1))));
+    task.duration =
+        tasks_.share_of(task.duration, device, elements_of(parameter, part.box, tables_.batch),
+                        std::max<std::int64_t>(1, parameter.elements()));
   }
   if (!placement_.homes(part.update).has(device)) keep_state(part, part.parameter, device);
   for (const TensorId input : tables_.inputs(part.update))
@@ -174,15 +151,11 @@ Instance SyncTasks::send_value(const SyncedPart& what, const Instance& from, Dev
   Task task = task_of(TaskKind::Transfer, what, from.device);
   task.op = what.update;
   task.tensor = what.parameter;
+  if (!placement_.homes(what.update).has(to)) return tasks_.move(task, from, to);
   tasks_.set_transfer(task, from.device, to);
   emitter_.read(from);
-  Instance sent{{}, {}, to, task.part};
-  if (placement_.homes(what.update).has(to))
-    emitter_.overwrite(tables_.tensors[what.parameter].slot, to);
-  else
-    sent.buffer = emitter_.write(what.parameter, to, task.bytes, sent.part);
-  sent.task = emitter_.commit_transfer(task);
-  return sent;
+  emitter_.overwrite(tables_.tensors[what.parameter].slot, to);
+  return {{}, emitter_.commit_transfer(task), to, task.part};
 }
 
 void SyncTasks::keep(const SyncedPart& part, const Instance& made, Bytes bytes) {

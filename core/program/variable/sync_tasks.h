@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "core/program/exchange/readers.h"
+#include "core/program/exchange/exchange_tasks.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {
@@ -37,7 +37,6 @@ class SyncTasks : ExchangeBase {
   }
   // The part of the variable that these samples' gradient is a term of.
   PartId part(const SyncedPart& part, const AxisRange& samples);
-  Bytes bytes_of(const SyncedPart& part, TensorId tensor) const;  // as large as the variable
   Bytes bytes_of(const SyncedPart& part, const GradientTerm& term) const;
   Task task_of(TaskKind kind, const SyncedPart& part, DeviceId device);
 

@@ -63,14 +63,16 @@ std::vector<SyncedPart> VariableExchange::merged_with(const SyncedPart& part) co
 }
 
 // Of the part's replicas, with the task's bytes.
-void VariableExchange::commit(Task& task, Collective kind, const SyncedPart& part) {
+void VariableExchange::commit(Task& task, const SyncedPart& part) {
   const Layout& homes = placement_.homes(part.update);
   std::vector<DeviceId> sequence;  // devices without samples have dropped out
   for (const DeviceId device : part.sync->sequence)
     if (homes.has(device)) sequence.push_back(device);
   const CollectiveCost cost =
-      sequence.empty() ? tasks_.collective_cost(kind, placement_.homes_id(part.update), task.bytes)
-                       : ordered_ring(*tables_.cluster, *tables_.cost, kind, sequence, task.bytes);
+      sequence.empty()
+          ? tasks_.collective_cost(task.kind, placement_.homes_id(part.update), task.bytes)
+          : ordered_ring(*tables_.cluster, *tables_.cost, *collective_of(task.kind), sequence,
+                         task.bytes);
   task.device = homes.shards.front().device;
   task.duration = std::max(Nanos(1), cost.duration);
   task.latency = std::min(cost.latency, task.duration);
@@ -101,7 +103,7 @@ void VariableExchange::all_reduce(std::span<const SyncedPart> parts) {
     }
     reduced_[{parts[p].update, parts[p].index}] = std::move(terms[p]);
   }
-  commit(task, Collective::AllReduce, first);
+  commit(task, first);
 }
 
 // Every replica gets every term, as it is encoded.
@@ -121,7 +123,7 @@ void VariableExchange::all_gather(const SyncedPart& part) {
     const DeviceId device = term.at.device;
     term.at = {emitter_.write(part.gradient, device, task.bytes, all), id, device, all};
   }
-  commit(task, Collective::AllGather, part);
+  commit(task, part);
   reduced_[{part.update, part.index}] = std::move(terms);
 }
 

@@ -7,9 +7,9 @@
 //   received is decoded by the Sum, or by a Concat where there is nothing to sum up. Terms that are
 //   not sent are not encoded;
 // - Synchronizer, AllReduce: the replicas all-reduce the part, in place, and each updates its
-// slice;
-//   parts of one merge group on the same devices are one message, ready when the last of them is.
-//   What is sparse cannot be reduced on its way: it is all-gathered, and each replica sums it up;
+//   slice; parts of one merge group on the same devices are one message, ready when the last of
+//   them is. What is sparse cannot be reduced on its way: it is all-gathered, and each replica sums
+//   it up;
 // - Synchronizer, PS: the terms go to the server, by the station of their machine where there is
 //   one; it sums up and sends on (in its own machine the server is the station). The server updates
 //   the slice, and the new value goes the same way back, in place into the replicas' parameter.
@@ -56,7 +56,7 @@ class VariableExchange : ExchangeBase {
   std::vector<SyncedPart> merged_with(const SyncedPart& part) const;
   void all_reduce(std::span<const SyncedPart> parts);
   void all_gather(const SyncedPart& part);
-  void commit(Task& task, Collective kind, const SyncedPart& part);
+  void commit(Task& task, const SyncedPart& part);
 
   // Where a replica sends its term, and has the new value from. In the server's machine that is the
   // server.

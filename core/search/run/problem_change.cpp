@@ -89,8 +89,7 @@ std::vector<DeviceShare> carried(const std::vector<DeviceShare>& shares, const C
 }
 
 Decision carried(const Decision& decision, const ChangedCluster& to) {
-  const bool splits =
-      decision.mode == Mode::ReplicateAllReduce || decision.mode == Mode::ReplicatePs;
+  const bool splits = splits_batch(decision.mode);
   const bool grows =
       splits && (decision.devices.size() > 1 || decision.devices.size() == to.instead.size());
   Decision result{decision.mode, carried(decision.devices, to, grows)};

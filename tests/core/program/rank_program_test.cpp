@@ -9,7 +9,6 @@
 #include "core/graph/axes/split_axes.h"
 #include "core/graph/train/training_graph.h"
 #include "core/program/project/rank_programs.h"
-#include "core/program/rank/termination.h"
 #include "core/sim/timeline/execution_order.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
@@ -31,7 +30,8 @@ std::vector<std::string> listing(const RankPrograms& ranks, std::size_t rank,
   const RankProgram& program = ranks.ranks[rank];
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-    std::string line = describe(ranks, rank, i, cluster);
+    std::string line = describe_instruction(
+        ranks, rank, i, [&](DeviceId device) { return cluster.device(device).name; });
     line = line.substr(line.find(": ") + 2);
     const auto add = [&](const char* sign, const auto& row) {
       for (const auto id : row) line += " " + std::string(sign) + std::to_string(id.value());

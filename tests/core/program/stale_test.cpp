@@ -7,7 +7,6 @@
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_file.h"
 #include "core/program/rank/rank_program.h"
-#include "core/program/rank/termination.h"
 #include "core/sim/engine/delta.h"
 #include "tests/core/program/toy.h"
 

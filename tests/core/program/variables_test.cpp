@@ -11,7 +11,6 @@
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_file.h"
 #include "core/program/rank/rank_program.h"
-#include "core/program/rank/termination.h"
 #include "core/program/value/collective.h"
 #include "core/strategy/value/variable_check.h"
 #include "tests/core/graph/model_kit.h"

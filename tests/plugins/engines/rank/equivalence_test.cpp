@@ -12,7 +12,6 @@
 #include "core/program/lower/lower.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_program.h"
-#include "core/program/rank/termination.h"
 #include "tests/plugins/engines/rank/small_nets.h"
 #include "tests/plugins/engines/rank/staged_run.h"
 #include "tests/plugins/engines/torch/small_model.h"

@@ -5,7 +5,6 @@
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_file.h"
 #include "core/program/rank/rank_program.h"
-#include "core/program/rank/termination.h"
 #include "tests/paths.h"
 
 namespace strato {

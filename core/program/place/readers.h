@@ -4,9 +4,6 @@
 
 #include <cstdint>
 
-#include "core/program/exchange/copies.h"
-#include "core/program/exchange/exchange_tasks.h"
-#include "core/program/exchange/residents.h"
 #include "core/program/place/placement.h"
 
 namespace strato {
@@ -20,16 +17,13 @@ struct SliceRead {
 
 class Readers {
  public:
-  Readers(const Tables& tables, const Placement& placement, const Copies& copies)
-      : tables_(tables),
-        placement_(placement),
-        copies_(copies),
-        marked_(tables.cluster->device_count()) {}
+  Readers(const Tables& tables, const Placement& placement)
+      : tables_(tables), placement_(placement), marked_(tables.cluster->device_count()) {}
 
   // Do exactly the owners of the slices or partial sums read the whole tensor? (Shards read slices
   // or partial sums.)
   bool are_owners(TensorId tensor) {
-    return are_all_of(placement_.layout(copies_.made(tensor).layout), tensor,
+    return are_all_of(placement_.layout(tables_.tensors[tensor].op), tensor,
                       [&](OpId reader) { return placement_.layout(reader).sharded; });
   }
   // Is a parameter that is kept in parts read whole on all devices that keep it, and nowhere else?
@@ -43,8 +37,6 @@ class Readers {
            placement_.mode(reader) == Mode::ReplicateAllReduce ||
            placement_.variables().is_reduced(reader);
   }
-  // Does nobody read the partial sums themselves?
-  bool allow_sum_in_place(TensorId tensor) const;
 
  private:
   // Readers for which `leaves_out` is true do not count.
@@ -65,21 +57,8 @@ class Readers {
 
   const Tables& tables_;
   const Placement& placement_;
-  const Copies& copies_;
   IdVector<DeviceId, std::uint32_t> marked_;  // == mark_: in the set being built
   std::uint32_t mark_ = 0;
-};
-
-// What all exchanges work with: a base of those who bring tensors where they are needed. Of one
-// lowering, whose parts it refers to.
-struct ExchangeBase {
-  Tables& tables_;
-  Placement& placement_;
-  Emitter& emitter_;
-  Copies& copies_;
-  Residents& residents_;
-  ExchangeTasks& tasks_;
-  Readers& readers_;
 };
 
 }  // namespace strato

@@ -1,5 +1,3 @@
-#include "core/program/rank/termination.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/program/rank/rank_program.h"
 
 namespace strato {
 namespace {
