@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <optional>
 #include <vector>
 
 #include "app/cli/suggest.h"
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 
 namespace strato::cli {
 namespace {
@@ -62,15 +62,13 @@ Share parse_share(std::string_view text, const Cluster& cluster) {
   std::string_view name = text.substr(0, cross);
   while (name.ends_with(' ')) name.remove_suffix(1);
   const std::string_view digits = text.substr(cross + 1);
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), share.weight);
+  const auto weight = number_from<std::int32_t>(digits, 1, kMostWeight);
   share.devices = cluster.devices_named(name);
   if (share.devices.empty()) fail_unknown(text, cluster);
-  if (error != std::errc() || end != digits.data() + digits.size() || share.weight < 1 ||
-      share.weight > kMostWeight) {
+  if (!weight)
     throw InputError("", std::string(text), fmt::format("\"x{}\" is not a share", digits),
                      fmt::format("write a whole number from 1 to {} behind the x", kMostWeight));
-  }
+  share.weight = *weight;
   return share;
 }
 

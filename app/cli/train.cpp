@@ -10,6 +10,7 @@
 #include "app/cli/samples.h"
 #include "app/cli/training_recorder.h"
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 #include "core/base/quantity_text.h"
 #include "core/search/api/trainer.h"
 
@@ -49,11 +50,9 @@ ModelChoice parse_choice(const std::string& text) {
     if (name == choice.graph) choice.batch = batch;
   if (equals == std::string::npos) return choice;
   const std::string digits = text.substr(equals + 1);
-  const bool number = !digits.empty() && digits.size() < 10 &&
-                      digits.find_first_not_of("0123456789") == std::string::npos;
-  if (!number || std::stoll(digits) == 0)
+  choice.batch = number_from<std::int64_t>(digits, 1, 999'999'999);
+  if (!choice.batch)
     throw InputError("", text, "\"" + digits + "\" is no batch", "write the model as name=batch");
-  choice.batch = std::stoll(digits);
   return choice;
 }
 

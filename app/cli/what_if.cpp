@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 
 #include "app/cli/command.h"
@@ -14,6 +13,7 @@
 #include "app/cli/recorder.h"
 #include "app/cli/simulation_options.h"
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 #include "core/base/quantity_text.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/graph/build/copy_graph.h"
@@ -42,11 +42,8 @@ struct WhatIfCommand {
 };
 
 double number_in(std::string_view text, const std::string& option) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    throw InputError("", option, fmt::format("\"{}\" is not a number", text), "give a number");
-  return value;
+  if (const auto value = number_from<double>(text)) return *value;
+  throw InputError("", option, fmt::format("\"{}\" is not a number", text), "give a number");
 }
 
 std::int64_t whole_in(std::string_view text, const std::string& option) {

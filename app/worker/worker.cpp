@@ -18,6 +18,7 @@
 #include "app/worker/report.h"
 #include "app/worker/session.h"
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 #include "core/graph/build/graph_builder.h"
 #include "core/launch/discover/discover.h"
 #include "core/launch/job/job.h"
@@ -201,10 +202,7 @@ void run_discovery(const WorkerArguments& arguments, const PluginRegistry&, Even
 int rank_of_environment() {
   for (const char* name : {"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
     const char* text = std::getenv(name);
-    if (text == nullptr) continue;
-    char* end = nullptr;
-    const long rank = std::strtol(text, &end, 10);
-    if (end != text && *end == '\0' && rank >= 0 && rank < 1'000'000) return static_cast<int>(rank);
+    if (const auto rank = number_from(text == nullptr ? "" : text, 0, 999'999)) return *rank;
   }
   return -1;
 }

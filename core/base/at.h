@@ -9,10 +9,11 @@ namespace strato {
 inline std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 // The numbers from 0 to `count` - 1, to go through in a loop.
-struct Numbers {
+template <class Number>
+struct NumbersAs {
   struct Iterator {
     std::int32_t number;
-    std::int32_t operator*() const { return number; }
+    Number operator*() const { return Number(at(number)); }
     Iterator& operator++() { return ++number, *this; }
     friend bool operator==(const Iterator&, const Iterator&) = default;
   };
@@ -20,5 +21,6 @@ struct Numbers {
   Iterator begin() const { return {0}; }
   Iterator end() const { return {count}; }
 };
+using Numbers = NumbersAs<std::int32_t>;
 
 }  // namespace strato

@@ -9,18 +9,11 @@
 
 namespace strato {
 
-struct Hasher::State {
-  XXH3_state_t* xxh = XXH3_createState();
-  ~State() { XXH3_freeState(xxh); }
-};
-
-Hasher::Hasher() : state_(std::make_unique<State>()) { XXH3_128bits_reset(state_->xxh); }
-Hasher::~Hasher() = default;
-Hasher::Hasher(Hasher&&) noexcept = default;
-Hasher& Hasher::operator=(Hasher&&) noexcept = default;
+Hasher::Hasher() : state_(XXH3_createState()) { XXH3_128bits_reset(state_.get()); }
+void Hasher::Free::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
 
 Hasher& Hasher::bytes(const void* data, std::size_t size) {
-  if (size > 0) XXH3_128bits_update(state_->xxh, data, size);
+  if (size > 0) XXH3_128bits_update(state_.get(), data, size);
   return *this;
 }
 
@@ -30,7 +23,7 @@ Hasher& Hasher::text(std::string_view value) {
 }
 
 Digest Hasher::finish() const {
-  const XXH128_hash_t hash = XXH3_128bits_digest(state_->xxh);
+  const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
   return {hash.high64, hash.low64};
 }
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <type_traits>
 
+struct XXH3_state_s;
+
 namespace strato {
 
 struct Digest {
@@ -25,9 +27,6 @@ struct Digest {
 class Hasher {
  public:
   Hasher();
-  ~Hasher();
-  Hasher(Hasher&&) noexcept;
-  Hasher& operator=(Hasher&&) noexcept;
 
   Hasher& bytes(const void* data, std::size_t size);
   Hasher& text(std::string_view value);  // length first, so that "ab","c" differs from "a","bc"
@@ -45,8 +44,10 @@ class Hasher {
   Digest finish() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Free {
+    void operator()(XXH3_state_s* state) const;
+  };
+  std::unique_ptr<XXH3_state_s, Free> state_;
 };
 
 Digest digest_of(std::string_view bytes);

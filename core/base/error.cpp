@@ -1,25 +1,23 @@
 #include "core/base/error.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace strato {
 namespace {
 
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  return text;
-}
-
+// In one line.
 std::string joined(const std::string& file, const std::string& place, const std::string& problem,
                    const std::string& remedy) {
   std::string text;
-  for (const std::string* part : {&file, &place}) {
+  for (const std::string* part : {&file, &place})
     if (!part->empty()) text += *part + ": ";
-  }
   text += problem;
   if (!remedy.empty()) text += "; " + remedy;
-  return one_line(std::move(text));
+  const auto breaks_line = [](char c) { return c == '\n' || c == '\r'; };
+  std::ranges::replace_if(text, breaks_line, ' ');
+  return text;
 }
 
 }  // namespace
@@ -32,8 +30,8 @@ InputError::InputError(std::string file, std::string place, std::string problem,
       remedy_(std::move(remedy)) {}
 
 void check_failed(const char* condition, const char* file, int line, const std::string& message) {
-  throw InvariantError(std::string(file) + ":" + std::to_string(line) +
-                       ": invariant broken: " + message + " (" + condition + ")");
+  throw InvariantError(
+      fmt::format("{}:{}: invariant broken: {} ({})", file, line, message, condition));
 }
 
 }  // namespace strato

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/at.h"
+
 namespace strato {
 
 template <class Tag>
@@ -38,6 +40,7 @@ class IdVector : public std::vector<T> {
   decltype(auto) operator[](Key id) { return Base::operator[](id.index()); }
   decltype(auto) operator[](Key id) const { return Base::operator[](id.index()); }
   Key next_id() const { return Key(this->size()); }
+  NumbersAs<Key> ids() const { return {static_cast<std::int32_t>(this->size())}; }  // ascending
 };
 
 }  // namespace strato

@@ -30,14 +30,8 @@ struct Quantity {
   friend constexpr double operator/(Quantity a, Quantity b) {
     return static_cast<double>(a.value) / static_cast<double>(b.value);
   }
-  constexpr Quantity& operator+=(Quantity o) {
-    value += o.value;
-    return *this;
-  }
-  constexpr Quantity& operator-=(Quantity o) {
-    value -= o.value;
-    return *this;
-  }
+  constexpr Quantity& operator+=(Quantity o) { return *this = *this + o; }
+  constexpr Quantity& operator-=(Quantity o) { return *this = *this - o; }
 };
 
 using Nanos = Quantity<struct NanosTag>;

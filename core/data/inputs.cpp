@@ -152,8 +152,8 @@ void OpenedArray::fail(const std::string& problem, const std::string& remedy) co
 
 std::vector<TensorId> inputs_of(const Graph& graph) {
   std::vector<TensorId> inputs;
-  for (std::size_t i = 0; i < graph.tensor_count(); ++i)
-    if (graph.tensor(TensorId(i)).role == TensorRole::Input) inputs.emplace_back(i);
+  for (const TensorId id : graph.tensors().ids())
+    if (graph.tensor(id).role == TensorRole::Input) inputs.push_back(id);
   return inputs;
 }
 

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 
 namespace strato {
 namespace {
@@ -25,6 +26,12 @@ constexpr std::array<std::string_view, 10> kTypes = {  // by DataType
     "F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8", "BOOL"};
 
 std::string_view word_of(DataType type) { return kTypes[static_cast<std::size_t>(type)]; }
+
+struct SafetensorsParts {
+  std::vector<StoredTensor> tensors;
+  std::vector<std::string_view> elements;  // of each; parts of the bytes that were parsed
+  Metadata metadata;
+};
 
 DataType type_in(const JsonView& view) {
   if (const auto type = type_called(view.string(), word_of)) return *type;
@@ -44,6 +51,38 @@ void add(const std::string& name, const JsonView& view, std::string_view element
   parts.elements.push_back(
       elements.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
   parts.tensors.push_back(std::move(tensor));
+}
+
+SafetensorsParts parse_safetensors(std::string_view bytes, const std::string& file) {
+  std::uint64_t size = 0;
+  if (bytes.size() >= sizeof size) std::memcpy(&size, bytes.data(), sizeof size);
+  if (size == 0 || size > kMostHeader || size > bytes.size() - sizeof size)
+    throw InputError(file, "", "is not a .safetensors file, or a damaged one", kSaveAgain);
+  const JsonView header = JsonView::parse(bytes.substr(sizeof size, size), file);
+  SafetensorsParts parts;
+  for (const auto& [name, view] : header.members()) {
+    if (name != kNoTensor) add(name, view, bytes.substr(sizeof size + size), parts);
+    if (name != kNoTensor || !view.is_object()) continue;
+    for (const auto& [key, value] : view.members())
+      if (value.is_string()) parts.metadata.emplace(key, value.string());
+  }
+  return parts;
+}
+
+// Everything that stands before the elements of these tensors, which follow in this order.
+std::string safetensors_head(const std::vector<StoredTensor>& tensors, const Metadata& metadata) {
+  Json header = {{kNoTensor, metadata}};
+  std::int64_t at = 0;
+  for (const StoredTensor& tensor : tensors) {
+    const std::int64_t end = at + bytes_of(tensor);
+    header[tensor.name] = {
+        {"dtype", word_of(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {at, end}}};
+    at = end;
+  }
+  std::string text = json_text(header);
+  text.append((8 - text.size() % 8) % 8, ' ');  // the elements are aligned
+  const std::uint64_t size = text.size();
+  return std::string(reinterpret_cast<const char*>(&size), sizeof size) + text;
 }
 
 class SafetensorsFile final : public TensorSource {
@@ -71,13 +110,13 @@ constexpr const char* kVersion = "version";
 constexpr const char* kNotes = "notes";
 constexpr const char* kDigest = "digest";
 
-std::string digest_text(const Metadata& metadata, const std::vector<StoredTensor>& tensors,
-                        const std::vector<std::string_view>& elements) {
+std::string digest_text(const SafetensorsParts& parts) {
   Hasher hasher;
-  for (const char* key : {kKind, kVersion, kNotes}) hasher.text(metadata.at(key));
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    hasher.text(tensors[i].name).number(tensors[i].type);
-    hasher.numbers(std::span<const std::int64_t>(tensors[i].shape)).text(elements[i]);
+  for (const char* key : {kKind, kVersion, kNotes}) hasher.text(parts.metadata.at(key));
+  for (std::size_t i = 0; i < parts.tensors.size(); ++i) {
+    const StoredTensor& tensor = parts.tensors[i];
+    hasher.text(tensor.name).number(tensor.type);
+    hasher.numbers(std::span<const std::int64_t>(tensor.shape)).text(parts.elements[i]);
   }
   return hasher.finish().hex();
 }
@@ -90,7 +129,7 @@ std::uint32_t checked_version(const SafetensorsParts& parts, std::string_view by
   if (!metadata.contains(kKind)) kind.refuse(file, fmt::format("does not hold {}", kind.thing));
   for (const char* key : {kVersion, kNotes, kDigest})
     if (!metadata.contains(key)) kind.refuse_damaged(file, fmt::format("it has no {}", key));
-  if (metadata.at(kDigest) != digest_text(metadata, parts.tensors, parts.elements))
+  if (metadata.at(kDigest) != digest_text(parts))
     kind.refuse_damaged(file, "its content does not match its digest");
   // The elements follow each other from the header to the end: no byte is outside the digest.
   const char* at = bytes.data() + bytes.size();
@@ -101,46 +140,12 @@ std::uint32_t checked_version(const SafetensorsParts& parts, std::string_view by
   }
   if (bytes.substr(0, std::size_t(at - bytes.data())) != safetensors_head(parts.tensors, metadata))
     kind.refuse_damaged(file, "its header is not as it was written");
-  const std::string& text = metadata.at(kVersion);
-  std::uint32_t version = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
-  if (error != std::errc() || end != text.data() + text.size()) version = 0;
+  const auto version = number_from<std::uint32_t>(metadata.at(kVersion)).value_or(0);
   kind.check(file, metadata.at(kKind), version);
   return version;
 }
 
 }  // namespace
-
-SafetensorsParts parse_safetensors(std::string_view bytes, const std::string& file) {
-  std::uint64_t size = 0;
-  if (bytes.size() >= sizeof size) std::memcpy(&size, bytes.data(), sizeof size);
-  if (size == 0 || size > kMostHeader || size > bytes.size() - sizeof size)
-    throw InputError(file, "", "is not a .safetensors file, or a damaged one", kSaveAgain);
-  const JsonView header = JsonView::parse(bytes.substr(sizeof size, size), file);
-  SafetensorsParts parts;
-  for (const auto& [name, view] : header.members()) {
-    if (name != kNoTensor) add(name, view, bytes.substr(sizeof size + size), parts);
-    if (name != kNoTensor || !view.is_object()) continue;
-    for (const auto& [key, value] : view.members())
-      if (value.is_string()) parts.metadata.emplace(key, value.string());
-  }
-  return parts;
-}
-
-std::string safetensors_head(const std::vector<StoredTensor>& tensors, const Metadata& metadata) {
-  Json header = {{kNoTensor, metadata}};
-  std::int64_t at = 0;
-  for (const StoredTensor& tensor : tensors) {
-    const std::int64_t end = at + bytes_of(tensor);
-    header[tensor.name] = {
-        {"dtype", word_of(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {at, end}}};
-    at = end;
-  }
-  std::string text = json_text(header);
-  text.append((8 - text.size() % 8) % 8, ' ');  // the elements are aligned
-  const std::uint64_t size = text.size();
-  return std::string(reinterpret_cast<const char*>(&size), sizeof size) + text;
-}
 
 std::unique_ptr<TensorSource> open_safetensors(const fs::path& file) {
   return std::make_unique<SafetensorsFile>(file);
@@ -177,20 +182,19 @@ bool is_archive(std::string_view bytes) {
 }
 
 std::string write_archive(const ContainerKind& kind, const TensorArchive& archive) {
-  std::vector<StoredTensor> tensors;
-  std::vector<std::string_view> elements;
+  SafetensorsParts parts;
   for (const TensorArchive::Entry& entry : archive.entries) {
     CHECK(bytes_of(entry.tensor) == static_cast<std::int64_t>(entry.elements.size()),
           "the elements of " + entry.tensor.name + " do not fit its shape");
-    tensors.push_back(entry.tensor);
-    elements.push_back(entry.elements);
+    parts.tensors.push_back(entry.tensor);
+    parts.elements.push_back(entry.elements);
   }
-  Metadata metadata = {{kKind, std::string(kind.name)},
-                       {kVersion, fmt::to_string(kind.version)},
-                       {kNotes, json_text(archive.notes)}};
-  metadata.emplace(kDigest, digest_text(metadata, tensors, elements));
-  std::string bytes = safetensors_head(tensors, metadata);
-  for (const std::string_view part : elements) bytes += part;
+  parts.metadata = {{kKind, std::string(kind.name)},
+                    {kVersion, fmt::to_string(kind.version)},
+                    {kNotes, json_text(archive.notes)}};
+  parts.metadata.emplace(kDigest, digest_text(parts));
+  std::string bytes = safetensors_head(parts.tensors, parts.metadata);
+  for (const std::string_view elements : parts.elements) bytes += elements;
   return bytes;
 }
 

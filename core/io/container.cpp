@@ -13,7 +13,7 @@ namespace {
 // bytes of it here (u64 each); the value; the digest of all of this (2 u64). Little endian.
 constexpr std::string_view kContainerMagic("\x89STRATO\n", 8);
 constexpr std::uint8_t kLayout = 1;
-constexpr std::uint64_t kFreely = 16 << 20, kMostTimes = 1000;
+constexpr std::uint64_t kMost = std::uint64_t{4} << 30, kFreely = 16 << 20, kMostTimes = 1000;
 enum class Codec : std::uint8_t { Plain, Zstd };
 
 struct Head {
@@ -23,6 +23,10 @@ struct Head {
   std::uint64_t size, stored;
   std::string_view rest;  // behind the head
 };
+
+[[noreturn]] void refuse_newer(const std::string& file) {
+  throw InputError(file, "", "was written by a newer version of the program", "update the program");
+}
 
 bool unfolds_too_far(std::uint64_t size, std::uint64_t stored) {
   return size > kFreely && size / kMostTimes > stored;
@@ -89,10 +93,6 @@ void ContainerKind::refuse_damaged(const std::string& file, const std::string& h
   refuse(file, fmt::format("{} is damaged: {}", thing, how));
 }
 
-void refuse_newer(const std::string& file) {
-  throw InputError(file, "", "was written by a newer version of the program", "update the program");
-}
-
 void ContainerKind::check(const std::string& file, const std::string& its_name,
                           std::uint32_t its_version) const {
   if (its_name != name)
@@ -120,11 +120,11 @@ std::string write_container(const ContainerKind& kind, const Json& value) {
   return bytes + digest_bytes(bytes);
 }
 
-Contained read_container(std::string_view bytes, const ContainerKind& kind, const std::string& file,
-                         std::uint64_t most) {
+Contained read_container(std::string_view bytes, const ContainerKind& kind,
+                         const std::string& file) {
   const Head head = read_head(bytes, kind, file);
   const std::string_view stored = checked(bytes, head, kind, file);
-  if (head.size > most || unfolds_too_far(head.size, head.stored))
+  if (head.size > kMost || unfolds_too_far(head.size, head.stored))
     kind.refuse_damaged(file, "it is too large");
   if (head.codec == Codec::Plain && head.size != head.stored)
     kind.refuse_damaged(file, "its sizes differ");

@@ -31,7 +31,6 @@ struct ContainerKind {
   // Unless it is of this kind, and of a version from 1 to `version`.
   void check(const std::string& file, const std::string& its_name, std::uint32_t its_version) const;
 };
-[[noreturn]] void refuse_newer(const std::string& file);
 
 struct Contained {
   std::uint32_t version;  // from 1 to the kind's
@@ -41,11 +40,11 @@ struct Contained {
 bool is_container(std::string_view bytes);
 
 std::string write_container(const ContainerKind& kind, const Json& value);
-// `file` is used in messages. Throws InputError. A value of more than `most` bytes of CBOR is
-// refused; so is one of above 16 MiB that unfolds to more than a thousand times the bytes that it
-// has here, which write_container() never makes.
-Contained read_container(std::string_view bytes, const ContainerKind& kind, const std::string& file,
-                         std::uint64_t most = std::uint64_t{4} << 30);
+// `file` is used in messages. Throws InputError. A value of more than 4 GiB of CBOR is refused; so
+// is one of above 16 MiB that unfolds to more than a thousand times the bytes that it has here,
+// which write_container() never makes.
+Contained read_container(std::string_view bytes, const ContainerKind& kind,
+                         const std::string& file);
 
 // A list of numbers as one value of a container.
 template <PlainNumber T>

@@ -19,12 +19,6 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   return fmt::format("line {}, column {}", line, std::max<std::size_t>(column, 1));
 }
 
-Json parse_json(std::string_view text) {
-  JsonBuilder builder;
-  Json::sax_parse(text, &builder);
-  return builder.take();
-}
-
 }  // namespace
 
 std::string json_text(const Json& json, int indent) {
@@ -34,8 +28,10 @@ std::string json_text(const Json& json, int indent) {
 JsonView JsonView::parse(std::string_view text, std::string file) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     throw InputError(file, "", "is empty", "give another file");
+  JsonBuilder builder;
   try {
-    return of(parse_json(text), file);
+    Json::sax_parse(text, &builder);
+    return of(builder.take(), file);
   } catch (const Json::parse_error& error) {
     throw InputError(file, line_and_column(text, error.byte), "is not valid JSON here",
                      "mend the syntax (NaN, comments and trailing commas are not JSON)");
@@ -162,7 +158,7 @@ Digest JsonView::digest() const {
 }
 
 void JsonView::fail(std::string problem, std::string remedy) const {
-  throw InputError(*file_, place_.empty() ? "" : place_, std::move(problem), std::move(remedy));
+  throw InputError(*file_, place_, std::move(problem), std::move(remedy));
 }
 
 }  // namespace strato

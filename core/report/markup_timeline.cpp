@@ -143,8 +143,7 @@ std::string timeline_svg(const Timeline& timeline, std::size_t most_devices, Nan
     (computes ? streams.compute : streams.communication)
         .add(timeline.tasks[task], paint_of(program.tasks[task].kind));
   };
-  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
-    const TaskId id(i);
+  for (const TaskId id : program.tasks.ids()) {
     const Task& task = program.tasks[id];
     if (!is_communication(task.kind)) {
       add(task.device, id, true);

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 #include "core/store/sqlite/connection.h"
 #include "core/store/tables.h"
 
@@ -78,11 +78,9 @@ std::string_view name_of(StoredKind kind) { return name_in(kKinds, kind); }
 
 StoredItem parse_stored_item(std::string_view kind, std::string_view row) {
   const auto known = std::ranges::find(kKinds, kind);
-  StoredItem item{static_cast<StoredKind>(known - kKinds.begin()), 0};
-  const auto [end, error] = std::from_chars(row.data(), row.data() + row.size(), item.row);
-  if (known != kKinds.end() && error == std::errc() && end == row.data() + row.size() &&
-      item.row > 0)
-    return item;
+  const auto number = number_from<std::int64_t>(row, 1);
+  if (known != kKinds.end() && number)
+    return {static_cast<StoredKind>(known - kKinds.begin()), *number};
   throw InputError("", fmt::format("{} {}", kind, row), "is nothing in a workspace",
                    "write model, cluster, run or strategy and its number");
 }

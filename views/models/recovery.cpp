@@ -1,13 +1,13 @@
 #include "views/models/recovery.h"
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 #include "core/store/workspace.h"
 
 namespace strato {
@@ -24,11 +24,7 @@ std::string moment_ago() {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc)};
 }
 
-StrategyRow row_from(const std::string& text) {
-  StrategyRow row = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), row);
-  return error == std::errc() && end == text.data() + text.size() ? row : 0;
-}
+StrategyRow row_from(const std::string& text) { return number_from<StrategyRow>(text).value_or(0); }
 
 // Of whose best strategy it is an edit.
 std::optional<StoredRun> run_behind(const Workspace& workspace, StoredStrategy at) {

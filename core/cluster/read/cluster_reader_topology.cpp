@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/read/discovered_cluster.h"
 
@@ -77,15 +77,8 @@ Words cells_in(std::string_view line) {
   return cells;
 }
 
-std::optional<int> number_in(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
-
 std::optional<int> number_after(std::string_view prefix, std::string_view word) {
-  return word.starts_with(prefix) ? number_in(word.substr(prefix.size())) : std::nullopt;
+  return word.starts_with(prefix) ? number_from(word.substr(prefix.size()), 0) : std::nullopt;
 }
 
 // The columns of devices; behind them are those of affinities. Empty: the line is no header.
@@ -191,7 +184,7 @@ class TopologyReader {
   // "0: NVIDIA A100-SXM4-80GB (UUID: GPU-...)"
   void read_listed(std::string_view line) {
     const std::size_t colon = line.find(':');
-    const auto gpu = number_in(line.substr(0, colon));
+    const auto gpu = number_from(line.substr(0, colon), 0);
     if (colon == std::string_view::npos || !gpu) return;
     line.remove_prefix(colon + 1);
     names_[*gpu] = trimmed_word(line.substr(0, line.find("(UUID")));
@@ -206,12 +199,12 @@ class TopologyReader {
       if (cells.size() != heads.size() || trimmed_word(lines_[line]).empty()) return line;
       int gpu = row;
       for (std::size_t c = 0; c < cells.size(); ++c)
-        if (heads[c] == "index") gpu = number_in(cells[c]).value_or(row);
+        if (heads[c] == "index") gpu = number_from(cells[c], 0).value_or(row);
       for (std::size_t c = 0; c < cells.size(); ++c) {
         const std::string_view head = heads[c], cell = cells[c];
         if (head == "name") names_[gpu] = cell;
         if (head.starts_with("memory.total"))
-          mebibytes_[gpu] = number_in(cell.substr(0, cell.find(' '))).value_or(0);
+          mebibytes_[gpu] = number_from(cell.substr(0, cell.find(' ')), 0).value_or(0);
       }
     }
     return line;

@@ -142,8 +142,7 @@ ProfileReport report(const Profile& profile, const Graph& graph, const Cluster& 
   ProfileReport result;
   result.unused = compute.unused();
   std::vector<Missing> missing;
-  for (std::size_t i = 0; i < cluster.gpu_types().size(); ++i) {
-    const GpuTypeId gpu(i);
+  for (const GpuTypeId gpu : cluster.gpu_types().ids()) {
     result.gpus.push_back(cover(compute, graph, gpu, cluster.gpu_types()[gpu].name, missing));
   }
   std::ranges::stable_sort(missing, std::greater(), &Missing::first);

@@ -103,7 +103,7 @@ std::optional<AxisLetters> axis_letters(const OpReader& op) {
 
 std::vector<SplitAxis> split_axes(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);
-  const OpReader reader(op, graph.ops(), graph.tensors());
+  const OpReader reader(graph, op);
   std::vector<SplitAxis> result;
   if (op.view || op.estimated || op.inputs.empty() || !op.inputs[0].valid()) return result;
   const auto letters = axis_letters(reader);
@@ -125,7 +125,7 @@ std::vector<SplitAxis> split_axes(const Graph& graph, OpId id) {
 }
 
 int split_output_axis(const Graph& graph, OpId id, std::size_t output, int axis) {
-  const OpReader reader(graph.op(id), graph.ops(), graph.tensors());
+  const OpReader reader(graph, graph.op(id));
   const auto letters = axis_letters(reader);
   const auto first = static_cast<std::size_t>(axis);
   if (!letters || output >= letters->outputs.size() || letters->outputs[0].size() <= first)

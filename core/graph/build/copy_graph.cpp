@@ -45,8 +45,8 @@ Graph with_tensors(const Graph& graph, std::int64_t batch, F change) {
   }
   for (const Op& op : graph.ops()) builder.add_op(op);
   Graph result = std::move(builder).build();
-  for (std::size_t i = 0; i < graph.op_count(); ++i)
-    CHECK(result.op(OpId(i)).name == graph.op(OpId(i)).name, "ops were in a topological order");
+  CHECK(std::ranges::equal(result.ops(), graph.ops(), {}, &Op::name, &Op::name),
+        "ops were in a topological order");
   return result;
 }
 
@@ -65,8 +65,8 @@ GraphBuilder builder_with_tensors(const Graph& graph) {
 std::vector<TensorId> results_of(const Graph& graph) {
   std::vector<TensorId> results;
   for (const auto test : {is_result, ends_in_integers}) {
-    for (std::size_t i = 0; i < graph.tensor_count(); ++i)
-      if (test(graph, TensorId(i))) results.push_back(TensorId(i));
+    for (const TensorId id : graph.tensors().ids())
+      if (test(graph, id)) results.push_back(id);
     if (!results.empty()) break;
   }
   return results;
@@ -83,9 +83,9 @@ Graph with_batch(const Graph& graph, std::int64_t batch) {
     extent = extent / graph.batch() * batch;
     tensor.data = nullptr;  // its elements were those of the other batch
   });
-  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
-    const Tensor& now = result.tensor(TensorId(i));
-    if (graph.tensor(TensorId(i)).batch == now.batch) continue;
+  for (const TensorId id : graph.tensors().ids()) {
+    const Tensor& now = result.tensor(id);
+    if (graph.tensor(id).batch == now.batch) continue;
     throw InputError(
         graph.name(), now.name,
         fmt::format("follows a batch of {} otherwise than one of {}", batch, graph.batch()),

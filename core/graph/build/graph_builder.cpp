@@ -45,8 +45,8 @@ void check_shapes(const Tensors& tensors, const std::string& file) {
 
 void set_producers(const Ops& ops, Tensors& tensors, const std::string& file) {
   for (Tensor& tensor : tensors) tensor.producer = OpId();
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    const Op& op = ops[OpId(i)];
+  for (const OpId maker : ops.ids()) {
+    const Op& op = ops[maker];
     for (const TensorId id : op.inputs)
       CHECK(!id.valid() || id.index() < tensors.size(),
             "op " + op.name + " reads a tensor that is not");
@@ -60,7 +60,7 @@ void set_producers(const Ops& ops, Tensors& tensors, const std::string& file) {
         throw InputError(file, fmt::format("tensor \"{}\"", tensor.name),
                          fmt::format("made twice, once by op \"{}\"", op.name),
                          "give every op its own output tensor");
-      tensor.producer = OpId(i);
+      tensor.producer = maker;
     }
   }
 }
@@ -106,12 +106,12 @@ std::vector<OpId> topological_order(const Ops& ops, const Tensors& tensors,
   std::vector<int> waiting(ops.size(), 0);
   std::vector<std::vector<OpId>> successors(ops.size());
   std::priority_queue<OpId, std::vector<OpId>, std::greater<>> ready;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    for (const OpId before : predecessors(ops[OpId(i)], tensors)) {
-      ++waiting[i];
-      successors[before.index()].push_back(OpId(i));
+  for (const OpId id : ops.ids()) {
+    for (const OpId before : predecessors(ops[id], tensors)) {
+      ++waiting[id.index()];
+      successors[before.index()].push_back(id);
     }
-    if (waiting[i] == 0) ready.push(OpId(i));
+    if (waiting[id.index()] == 0) ready.push(id);
   }
   std::vector<OpId> order;
   order.reserve(ops.size());
@@ -134,8 +134,8 @@ Ops reordered(Ops ops, const std::vector<OpId>& order) {
     result.push_back(std::move(ops[old]));
     Op& op = result.back();
     if (op.forward.valid()) op.forward = new_id[op.forward];
-    std::sort(op.attributes.begin(), op.attributes.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::sort(
+        op.attributes, {}, [](const auto& each) -> const auto& { return each.first; });
   }
   return result;
 }
@@ -209,8 +209,8 @@ Graph GraphBuilder::build() && {
   ops_ = reordered(std::move(ops_), order);
   make_names_unique(ops_, [](const Op& op) { return op.type.empty() ? "op" : op.type; });
   make_names_unique(tensors_, [](const Tensor&) { return "tensor"; });
-  for (std::size_t i = 0; i < ops_.size(); ++i)
-    for (const TensorId id : ops_[OpId(i)].outputs) tensors_[id].producer = OpId(i);
+  for (const OpId maker : ops_.ids())
+    for (const TensorId id : ops_[maker].outputs) tensors_[id].producer = maker;
   annotate();
 
   Graph graph;
@@ -226,18 +226,18 @@ Graph GraphBuilder::build() && {
 void Graph::index() {
   std::vector<std::vector<OpId>> readers(tensors_.size());
   update_of_.assign(tensors_.size(), OpId());
-  for (std::size_t i = 0; i < ops_.size(); ++i) {
-    const Op& op = ops_[OpId(i)];
+  for (const OpId reader : ops_.ids()) {
+    const Op& op = ops_[reader];
     for (const TensorId id : op.inputs) {
       if (!id.valid()) continue;
       std::vector<OpId>& list = readers[id.index()];
-      if (list.empty() || list.back() != OpId(i)) list.push_back(OpId(i));
+      if (list.empty() || list.back() != reader) list.push_back(reader);
     }
     if (op.phase == Phase::Update && !op.inputs.empty() && op.inputs[0].valid()) {
-      update_of_[op.inputs[0]] = OpId(i);
+      update_of_[op.inputs[0]] = reader;
       training_ = true;
     }
-    ops_by_name_.push_back(OpId(i));
+    ops_by_name_.push_back(reader);
   }
   consumer_begin_.reserve(tensors_.size() + 1);
   consumer_begin_.push_back(0);
@@ -245,8 +245,8 @@ void Graph::index() {
     consumers_.insert(consumers_.end(), list.begin(), list.end());
     consumer_begin_.push_back(static_cast<std::int32_t>(consumers_.size()));
   }
-  std::sort(ops_by_name_.begin(), ops_by_name_.end(),
-            [this](OpId a, OpId b) { return ops_[a].name < ops_[b].name; });
+  std::ranges::sort(ops_by_name_, {},
+                    [this](OpId id) -> const std::string& { return ops_[id].name; });
 }
 
 }  // namespace strato

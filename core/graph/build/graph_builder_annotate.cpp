@@ -36,7 +36,7 @@ class Analysis {
     constexpr int max_rounds = 16;  // each meets at least one more demand; chains of them are short
     for (int round = 0; round < max_rounds; ++round) {
       demands_.clear();
-      for (std::size_t i = 0; i < ops_.size(); ++i) follow(OpId(i));
+      for (Op& op : ops_) follow(op);
       bool met = false;
       for (const BatchFlow::Demand& demand : demands_) met = meet(demand) || met;
       if (!met) break;
@@ -52,8 +52,7 @@ class Analysis {
     }
   }
 
-  void follow(OpId id) {
-    Op& op = ops_[id];
+  void follow(Op& op) {
     op.split = Splittability::None;
     for (const TensorId output : op.outputs) tensors_[output].batch = whole;
     if (op.phase == Phase::Update || op.outputs.empty()) return;
@@ -67,8 +66,8 @@ class Analysis {
   }
 
   bool any_input(const Op& op, BatchKind kind) const {
-    return std::any_of(op.inputs.begin(), op.inputs.end(),
-                       [&](TensorId id) { return id.valid() && tensors_[id].batch.kind == kind; });
+    return std::ranges::any_of(
+        op.inputs, [&](TensorId id) { return id.valid() && tensors_[id].batch.kind == kind; });
   }
 
   void follow_forward(Op& op) {
@@ -188,20 +187,18 @@ class Analysis {
     if (op.type != "Expand" && family != OpFamily::Elementwise) return false;
     const std::size_t operands = op.type == "Expand" ? 1 : op.inputs.size();
     const auto rank = static_cast<int>(tensors_[op.outputs[0]].shape.size());
-    return std::all_of(
-        op.inputs.begin(), op.inputs.begin() + static_cast<long>(operands), [&](TensorId id) {
-          if (!id.valid()) return true;
-          const Shape& shape = tensors_[id].shape;
-          const int at = axis - (rank - static_cast<int>(shape.size()));
-          return tensors_[id].batch.kind == BatchKind::Whole && (at < 0 || extent(shape, at) == 1);
-        });
+    return std::ranges::all_of(std::span(op.inputs).first(operands), [&](TensorId id) {
+      if (!id.valid()) return true;
+      const Shape& shape = tensors_[id].shape;
+      const int at = axis - (rank - static_cast<int>(shape.size()));
+      return tensors_[id].batch.kind == BatchKind::Whole && (at < 0 || extent(shape, at) == 1);
+    });
   }
 
   Ops& ops_;
   Tensors& tensors_;
   std::int64_t batch_;
-  std::vector<BatchLayout>
-      demanded_;  // by tensor: as consumers ask it to carry the batch, or Whole
+  std::vector<BatchLayout> demanded_;  // by tensor: as consumers ask for it, or Whole
   std::vector<BatchFlow::Demand> demands_;
 };
 

@@ -64,9 +64,10 @@ Json attribute_json(const Attribute& attribute) {
 
 Json tensors_json(const IdVector<TensorId, Tensor>& tensors) {
   Json data = Json::array();
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    if (const auto& elements = tensors[TensorId(i)].data)
-      data.push_back({{"tensor", i}, {"elements", packed(std::span<const char>(*elements))}});
+  for (const TensorId id : tensors.ids())
+    if (const auto& elements = tensors[id].data)
+      data.push_back(
+          {{"tensor", id.index()}, {"elements", packed(std::span<const char>(*elements))}});
   return {{"names", texts(tensors, &Tensor::name)},
           {"types", column(tensors, &Tensor::type)},
           {"roles", column(tensors, &Tensor::role)},
@@ -174,13 +175,11 @@ void add_tensors(const JsonView& view, GraphBuilder& builder) {
   for (std::size_t i = 0; i < count; ++i) {
     if (axes[i] < -1 || axes[i] >= static_cast<std::int32_t>(shapes[i].size()))
       view.at("axes").fail("an axis is out of range", kRemedy);
-    Tensor tensor;
-    tensor.name = names[i];
-    tensor.type = types[i];
-    tensor.role = roles[i];
-    tensor.shape = std::move(shapes[i]);
-    tensor.batch = {kinds[i], axes[i]};
-    builder.add_tensor(std::move(tensor));
+    builder.add_tensor({.name = names[i],
+                        .type = types[i],
+                        .role = roles[i],
+                        .shape = std::move(shapes[i]),
+                        .batch = {kinds[i], axes[i]}});
   }
   for (const JsonView& data : view.at("data").items()) {
     const auto index = data.at("tensor").integer(0, static_cast<std::int64_t>(count) - 1);
@@ -202,13 +201,12 @@ void add_ops(const JsonView& view, GraphBuilder& builder) {
   if (types.size() != count || attributes.size() != count)
     view.fail("has lists of different lengths", kRemedy);
   for (std::size_t i = 0; i < count; ++i) {
-    Op op;
-    op.name = names[i];
-    op.type = types[i];
-    op.phase = phases[i];
-    op.forward = id_in<OpId>(forward, forwards[i], count, true);
-    op.inputs = std::move(inputs[i]);
-    op.outputs = std::move(outputs[i]);
+    Op op = {.name = names[i],
+             .type = types[i],
+             .inputs = std::move(inputs[i]),
+             .outputs = std::move(outputs[i]),
+             .phase = phases[i],
+             .forward = id_in<OpId>(forward, forwards[i], count, true)};
     for (const auto& [key, value] : attributes[i].members())
       op.attributes.emplace_back(key, attribute_from(value));
     builder.add_op(std::move(op));

@@ -54,11 +54,10 @@ class FirstGraphReader {
   }
 
   Tensor tensor() {
-    Tensor result;
-    result.name = in_.text();
-    result.type = in_.enumerated(DataType::Bool);
-    result.role = in_.enumerated(TensorRole::Gradient);
-    result.shape = list<std::int64_t>();
+    Tensor result = {.name = in_.text(),
+                     .type = in_.enumerated(DataType::Bool),
+                     .role = in_.enumerated(TensorRole::Gradient),
+                     .shape = list<std::int64_t>()};
     result.batch.kind = in_.enumerated(BatchKind::Partial);
     result.batch.axis = in_.number<std::int32_t>();
     const auto rank = static_cast<std::int32_t>(result.shape.size());

@@ -19,8 +19,8 @@ void add_tensor(Hasher& hasher, const Tensor& tensor) {
 
 class Block {
  public:
-  Block(const Graph& graph, std::span<const OpId> ops) : graph_(graph), ops_(ops) {
-    down_.resize(ops.size()), up_.resize(ops.size());
+  Block(const Graph& graph, std::span<const OpId> ops)
+      : graph_(graph), ops_(ops), down_(ops.size()), up_(ops.size()) {
     for (std::size_t i = 0; i < ops.size(); ++i) index_.emplace(ops[i], i);
   }
 
@@ -41,10 +41,7 @@ class Block {
     hasher.text(op.type).number(op.phase).number(op.inputs.size()).number(op.outputs.size());
     hasher.number(op.attributes.size());
     for (const auto& [key, value] : op.attributes) hash_attribute(hasher.text(key), value);
-    for (const TensorId output : op.outputs) {
-      hasher.number(output.valid());
-      if (output.valid()) add_tensor(hasher, graph_.tensor(output));
-    }
+    for (const TensorId output : op.outputs) add_tensor(hasher, graph_.tensor(output));
     for (const TensorId input : op.inputs) {
       hasher.number(input.valid());
       if (input.valid()) add_input(hasher, input);
@@ -82,7 +79,6 @@ class Block {
     Hasher hasher;
     hasher.digest(down_[at]);
     for (const TensorId output : graph_.op(ops_[at]).outputs) {
-      if (!output.valid()) continue;
       std::vector<Digest> readers;
       for (const OpId reader : graph_.consumers(output))
         if (const auto found = index_.find(reader); found != index_.end())
@@ -112,16 +108,12 @@ class Block {
 
 }  // namespace
 
-Digest block_digest(const Graph& graph, std::span<const OpId> ops) {
-  return Block(graph, ops).digest();
-}
-
 std::vector<std::size_t> equal_blocks(const Graph& graph,
                                       std::span<const std::span<const OpId>> sets) {
   std::unordered_map<Digest, std::size_t> first;
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < sets.size(); ++i)
-    result.push_back(first.try_emplace(block_digest(graph, sets[i]), i).first->second);
+    result.push_back(first.try_emplace(Block(graph, sets[i]).digest(), i).first->second);
   return result;
 }
 

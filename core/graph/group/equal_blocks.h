@@ -11,15 +11,12 @@
 #include <span>
 #include <vector>
 
-#include "core/base/digest.h"
 #include "core/graph/value/graph.h"
 
 namespace strato {
 
-// Returns the digest of one set of ops, which ascend.
-Digest block_digest(const Graph& graph, std::span<const OpId> ops);
-
-// result[i]: the first set that is equal to sets[i]; i itself when none before it is.
+// result[i]: the first set of ops, which ascend, that is equal to sets[i]; i itself when none
+// before it is.
 std::vector<std::size_t> equal_blocks(const Graph& graph,
                                       std::span<const std::span<const OpId>> sets);
 

@@ -103,11 +103,11 @@ std::vector<OpGroup> collect(const Graph& graph, std::span<const std::int32_t> g
                              std::span<const Nanos> op_time) {
   std::unordered_map<std::int32_t, std::size_t> index;
   std::vector<OpGroup> groups;
-  for (std::size_t i = 0; i < graph.op_count(); ++i) {
-    const auto [at, is_new] = index.try_emplace(group_of[i], groups.size());
+  for (const OpId id : graph.ops().ids()) {
+    const auto [at, is_new] = index.try_emplace(group_of[id.index()], groups.size());
     if (is_new) groups.emplace_back();
-    groups[at->second].ops.push_back(OpId(i));
-    groups[at->second].compute_time += op_time[i];
+    groups[at->second].ops.push_back(id);
+    groups[at->second].compute_time += op_time[id.index()];
   }
   std::ranges::sort(groups, std::less<>(), [](const OpGroup& group) {
     return std::pair(-group.compute_time.value, group.ops[0]);
@@ -120,20 +120,20 @@ std::vector<OpGroup> collect(const Graph& graph, std::span<const std::int32_t> g
 Grouping::Grouping(const Graph& graph, std::span<const std::int32_t> group_of,
                    std::span<const Nanos> op_time)
     : groups_(collect(graph, group_of, op_time)), group_of_(graph.op_count()) {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    OpGroup& group = groups_[GroupId(i)];
+  for (const GroupId id : groups_.ids()) {
+    OpGroup& group = groups_[id];
     group.name = name_for(graph, group, op_time);
     group.parameter_bytes = parameters_in(graph, group);
-    for (const OpId id : group.ops) group_of_[id] = GroupId(i);
+    for (const OpId op : group.ops) group_of_[op] = id;
   }
   make_unique(groups_);
 
   std::map<std::pair<GroupId, GroupId>, Bytes> bytes;
-  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
-    const Tensor& tensor = graph.tensor(TensorId(i));
+  for (const TensorId id : graph.tensors().ids()) {
+    const Tensor& tensor = graph.tensor(id);
     if (!tensor.producer.valid()) continue;
     std::set<GroupId> readers;
-    for (const OpId reader : graph.consumers(TensorId(i))) readers.insert(group_of_[reader]);
+    for (const OpId reader : graph.consumers(id)) readers.insert(group_of_[reader]);
     for (const GroupId to : readers) {
       const GroupId from = group_of_[tensor.producer];
       if (to != from) bytes[{from, to}] += tensor.bytes();
@@ -152,10 +152,9 @@ Grouping Grouping::renamed(GroupId id, std::string_view name) const {
   const std::string& own = groups_[id].own_name;
   if (name.empty()) name = own;
   if (name != own) check_name(name);
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const OpGroup& other = groups_[GroupId(i)];
+  for (const OpGroup& other : groups_) {
     // Own names stay free, so that every group can go back to its own.
-    if (GroupId(i) == id || (other.name != name && other.own_name != name)) continue;
+    if (&other == &groups_[id] || (other.name != name && other.own_name != name)) continue;
     throw InputError("", "name", fmt::format("another group is called \"{}\"", name),
                      "choose another name");
   }

@@ -9,21 +9,19 @@
 namespace strato {
 namespace {
 
-// Ops contracted into vertices: each op alone, or each layer (a forward op, its gradients, its
-// updates).
+// Ops contracted into vertices, each a layer: a forward op, its gradients, its updates.
 struct Vertices {
   std::vector<std::int32_t> of_op;  // per op of the graph; -1: not in the set
   std::int32_t count = 0;
 };
 
-Vertices contract(const Graph& graph, std::span<const OpId> ops, bool layers) {
+Vertices contract(const Graph& graph, std::span<const OpId> ops) {
   Vertices vertices;
   vertices.of_op.assign(graph.op_count(), -1);
   // Forward ops come first, so one pass finds each op's final vertex.
   for (const OpId id : ops) {
     const OpId forward = graph.op(id).forward;
-    const bool joins =
-        layers && forward.valid() && forward < id && vertices.of_op[forward.index()] >= 0;
+    const bool joins = forward.valid() && forward < id && vertices.of_op[forward.index()] >= 0;
     vertices.of_op[id.index()] = joins ? vertices.of_op[forward.index()] : vertices.count++;
   }
   return vertices;
@@ -48,10 +46,9 @@ std::vector<WeightedEdge> edges_between(const Graph& graph, const Vertices& vert
 }
 
 std::vector<std::int32_t> partition_set(const Graph& graph, std::span<const OpId> ops,
-                                        std::span<const Nanos> op_time, int parts, double balance,
-                                        bool layers) {
+                                        std::span<const Nanos> op_time, int parts, double balance) {
   CHECK(op_time.size() == graph.op_count(), "one time per op of the graph");
-  const Vertices vertices = contract(graph, ops, layers);
+  const Vertices vertices = contract(graph, ops);
   std::vector<std::int64_t> weights(at(vertices.count), 0);
   for (const OpId id : ops) weights[at(vertices.of_op[id.index()])] += op_time[id.index()].value;
   const std::vector<std::int32_t> part =
@@ -66,18 +63,16 @@ std::vector<std::int32_t> partition_set(const Graph& graph, std::span<const OpId
 Grouping group_by_metis(const Graph& graph, std::span<const Nanos> op_time,
                         const MetisOptions& options) {
   std::vector<OpId> all;
-  for (std::size_t i = 0; i < graph.op_count(); ++i) all.push_back(OpId(i));
-  const std::vector<std::int32_t> group_of =
-      partition_set(graph, all, op_time, std::max(1, options.max_groups), options.balance,
-                    options.keep_layers_together);
-  return Grouping(graph, group_of, op_time);
+  for (const OpId id : graph.ops().ids()) all.push_back(id);
+  const int most = std::max(1, options.max_groups);
+  return Grouping(graph, partition_set(graph, all, op_time, most, options.balance), op_time);
 }
 
 std::vector<std::int32_t> partition_ops(const Graph& graph, std::span<const OpId> ops,
                                         std::span<const Nanos> op_time, int parts) {
   // The parts run side by side: unlike groups, they should be equal.
   constexpr double balance = 1.1;
-  return partition_set(graph, ops, op_time, parts, balance, true);
+  return partition_set(graph, ops, op_time, parts, balance);
 }
 
 }  // namespace strato

@@ -32,14 +32,11 @@ std::vector<std::int32_t> partition_by_shares(std::span<const std::int64_t> vert
 struct MetisOptions {
   int max_groups = 60;
   double balance = 2.0;  // largest group's compute time over the mean (METIS ubfactor)
-  // Keeps a forward op, its gradient ops and the updates of its parameters in one group, so that
-  // saved activations and parameters never cross a group boundary. Off: ops alone, as TAG 4.1.1 has
-  // it.
-  bool keep_layers_together = true;
 };
 
-// A k-way partition minimising tensor bytes on cut edges with compute time as balance
-// (TAG 4.1.1).
+// A k-way partition minimising tensor bytes on cut edges with compute time as balance (TAG 4.1.1).
+// A forward op, its gradient ops and the updates of its parameters are in one group, so that saved
+// activations and parameters never cross a group boundary.
 Grouping group_by_metis(const Graph& graph, std::span<const Nanos> op_time,
                         const MetisOptions& options);
 

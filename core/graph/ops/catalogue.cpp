@@ -6,12 +6,10 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/graph/ops/attention_rules.h"
 #include "core/graph/ops/elementwise_rules.h"
 #include "core/graph/ops/layer_rules.h"
 #include "core/graph/ops/layout_rules.h"
 #include "core/graph/ops/product_rules.h"
-#include "core/graph/ops/sampling_rules.h"
 
 namespace strato {
 namespace {

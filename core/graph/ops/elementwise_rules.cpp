@@ -12,15 +12,8 @@ OpRule unary(double flops, GradientRule gradient_rule) {
   return {.family = OpFamily::Elementwise,
           .axes = aligned_axes,
           .flops = per_element(flops),
-          .batch = batch_aligned,
+          .batch = batch_by(aligned_axes),
           .gradient = std::move(gradient_rule)};
-}
-
-// Scales may belong to an axis that only an attribute tells.
-OpRule quantization() {
-  OpRule rule = unary(2, nullptr);
-  rule.axes = nullptr;
-  return rule;
 }
 
 OpRule binary(double flops, Linearity linear, GradientRule gradient_rule) {
@@ -81,8 +74,7 @@ TensorTypes cast_shape(const OpReader& op) {
 
 // The gradient reads operand and result to tell which operand was the largest, at each element.
 void extreme_gradient(GradientWriter& writer) {
-  for (std::size_t i = 0; i < writer.forward().input_count(); ++i)
-    if (writer.wants(i)) writer.add("Grad", "grad", {x(i), y(0)}, {i});
+  for (const std::size_t i : writer.wanted()) writer.add("Grad", "grad", {x(i), y(0)}, {i});
 }
 
 OpRule where() {
@@ -122,24 +114,40 @@ OpRule quantized_alike(double flops, MixesAxis mixes = nullptr) {
 
 // ---- reductions
 
-Shape reduced_shape(const OpReader& op) {
-  return without(op.in(0), reduced_axes(op), op->integer("keepdims", 1) != 0);
+bool keeps_axes(const OpReader& op) { return op->integer("keepdims", 1) != 0; }
+
+// What is left of `axes`, one for each of the input's: `kept` in place of one that is reduced.
+template <class Axes>
+Axes reduced(const OpReader& op, const Axes& axes, typename Axes::value_type kept) {
+  const std::vector<int> gone = reduced_axes(op);
+  Axes result;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const bool leaves = std::ranges::binary_search(gone, static_cast<int>(i));
+    if (!leaves || keeps_axes(op)) result.push_back(leaves ? kept : axes[i]);
+  }
+  return result;
 }
 
+Shape reduced_shape(const OpReader& op) { return reduced(op, op.in(0), 1); }
+
 std::optional<AxisLetters> reduced_letters(const OpReader& op) {
-  const std::size_t rank = op.in(0).size();
   if (op.has_input(1) && !op.constant(1)) return std::nullopt;
-  const std::vector<int> axes = reduced_axes(op);
   AxisLetters result = all_mixed(op);
-  result.inputs[0] = letters_of(rank);
-  std::string out;
-  for (std::size_t i = 0; i < rank; ++i) {
-    const bool reduced = std::ranges::count(axes, static_cast<int>(i)) > 0;
-    if (!reduced || op->integer("keepdims", 1) != 0)
-      out += reduced ? AxisLetters::kMixed : result.inputs[0][i];
-  }
-  set_outputs(result, out);
+  result.inputs[0] = letters_of(op.in(0).size());
+  set_outputs(result, reduced(op, result.inputs[0], AxisLetters::kMixed));
   return result;
+}
+
+// Over the batch: a sum when `sums`.
+BatchRule batch_reduced(bool sums) {
+  return [sums](BatchFlow& flow) -> BatchAnswer {
+    const int axis = flow.axis(0);
+    if (axis < 0) return std::nullopt;
+    const std::vector<int> axes = reduced_axes(flow.op);
+    if (std::ranges::binary_search(axes, axis)) return sums ? BatchAnswer(partial()) : std::nullopt;
+    const auto before = std::ranges::lower_bound(axes, axis) - axes.begin();
+    return flow.on(keeps_axes(flow.op) ? axis : axis - static_cast<int>(before));
+  };
 }
 
 OpRule reduction(bool sums, Linearity linear, std::vector<Saved> reads) {
@@ -185,7 +193,9 @@ OpRules elementwise_rules() {
       {{"Abs", "Clip", "ThresholdedRelu"}, unary(cheap, of_input)},
       {{"BitwiseNot", "Ceil", "Floor", "Round", "Sign"}, unary(cheap, nullptr)},
       {{"Reciprocal", "Relu", "Sqrt"}, unary(cheap, of_output)},
-      {{"DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"}, quantization()},
+      // Scales may belong to an axis that only an attribute tells.
+      {{"DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"},
+       quantized(unary(2, nullptr))},
       {{"HardSigmoid", "Shrink", "Softsign"}, unary(2, of_input)},
       {{"LeakyRelu"}, unary(2, of_output)},
       {{"HardSwish"}, unary(3, of_input)},

@@ -33,6 +33,11 @@ OpRule normalization(double flops, InputSet differentiable, BatchRule batch = nu
           .side_outputs = true};
 }
 
+// From the axis of attribute "axis" on: the last one where it is not given.
+bool mixes_from_axis(const OpReader& op, int axis) {
+  return axis >= op.axis("axis", -1, op.in(0).size());
+}
+
 OpRule softmax(GradientRule gradient_rule) {
   return keeping_axes({.family = OpFamily::Softmax,
                        // maximum, subtract, exponent (10), sum and divide
@@ -77,25 +82,25 @@ std::optional<AxisLetters> pooled_axes(const OpReader& op) {
   return kept_axes([](const OpReader&, int axis) { return axis >= 2; })(op);
 }
 
-OpRule pooling(ShapeRule shape, FlopsRule flops, bool side_outputs, std::vector<Saved> reads) {
+OpRule pooling(ShapeRule shape, FlopsRule flops, bool side_outputs, GradientRule gradient_rule) {
   return {.family = OpFamily::Pooling,
           .shape = std::move(shape),
           .axes = pooled_axes,
           .flops = std::move(flops),
           .batch = batch_kept(mixes_all_but_first),
-          .gradient = gradient(std::move(reads)),
+          .gradient = std::move(gradient_rule),
           .side_outputs = side_outputs};
 }
 
-OpRule window_pooling(std::vector<Saved> reads) {
+OpRule window_pooling(GradientRule gradient_rule) {
   const auto flops = [](const OpReader& op) {
     return op.elements() * product(op->integers("kernel_shape"));
   };
-  return pooling(shape_pool, flops, true, std::move(reads));
+  return pooling(shape_pool, flops, true, std::move(gradient_rule));
 }
 
-OpRule global_pooling(std::vector<Saved> reads) {
-  return pooling(shape_global_pool, per_input_element(1), false, std::move(reads));
+OpRule global_pooling(GradientRule gradient_rule) {
+  return pooling(shape_global_pool, per_input_element(1), false, std::move(gradient_rule));
 }
 
 // x [samples, channels, height, width], regions [regions, 4], their samples
@@ -112,12 +117,6 @@ OpRule region_pooling() {
               },
           .flops = per_element(32),
           .gradient = gradient({x(1), x(2)})};
-}
-
-OpRule quantized_pooling(ShapeRule shape) {
-  OpRule rule = pooling(std::move(shape), per_input_element(1), false, {});
-  rule.gradient = nullptr;
-  return rule;
 }
 
 // ---- recurrent layers. Inputs: X, W, R, B, lengths, initial state(s).
@@ -197,7 +196,7 @@ BatchAnswer class_loss_batch(BatchFlow& flow) {
 }
 
 BatchAnswer value_loss_batch(BatchFlow& flow) {
-  return batch_aligned(flow) ? BatchAnswer(partial()) : std::nullopt;
+  return batch_by(aligned_axes)(flow) ? BatchAnswer(partial()) : std::nullopt;
 }
 
 // The gradient is (softmax - label): it reads the log-probabilities when they are kept.
@@ -248,6 +247,7 @@ OpRules layer_rules() {
   const InputSet scale_and_shift = inputs({0, 1, 2}), scale_only = inputs({0, 1});
   const MixesAxis mixes_channels = [](const OpReader&, int axis) { return axis == 1; };
   const BatchRule first = batch_kept(mixes_all_but_first);
+  const GradientRule of_both = gradient({x(0), y(0)});
   return {
       // Inputs 3 and 4, the running mean and variance, are not trained.
       {{"BatchNormalization"},
@@ -263,13 +263,13 @@ OpRules layer_rules() {
       {{"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}, skip_normalization()},
       {{"Hardmax"}, softmax(nullptr)},
       {{"LogSoftmax", "Softmax"}, softmax(gradient({y(0)}))},
-      {{"AveragePool"}, window_pooling({})},
-      {{"LpPool", "MaxPool"}, window_pooling({x(0), y(0)})},
-      {{"GlobalAveragePool"}, global_pooling({})},
-      {{"GlobalLpPool", "GlobalMaxPool"}, global_pooling({x(0), y(0)})},
+      {{"AveragePool"}, window_pooling(gradient())},
+      {{"LpPool", "MaxPool"}, window_pooling(of_both)},
+      {{"GlobalAveragePool"}, global_pooling(gradient())},
+      {{"GlobalLpPool", "GlobalMaxPool"}, global_pooling(of_both)},
       {{"MaxRoiPool", "RoiAlign"}, region_pooling()},
-      {{"QLinearAveragePool"}, quantized_pooling(shape_pool)},
-      {{"QLinearGlobalAveragePool"}, quantized_pooling(shape_global_pool)},
+      {{"QLinearAveragePool"}, pooling(shape_pool, per_input_element(1), false, nullptr)},
+      {{"QLinearGlobalAveragePool"}, global_pooling(nullptr)},
       {{"GRU"}, recurrent(4)},   // three gates, the candidate's hidden part
       {{"LSTM"}, recurrent(5)},  // four gates, the cell state
       {{"RNN"}, recurrent(1)},

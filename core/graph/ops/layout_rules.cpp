@@ -59,6 +59,29 @@ TensorTypes unsqueezed(const OpReader& op) {
   return typed_like_first(op, shape);
 }
 
+// Keeps row-major order of the elements: the samples stay a factor of some axis, or get lost.
+BatchAnswer batch_reshaped(BatchFlow& flow) {
+  const int axis = flow.axis(0);
+  if (axis < 0) return std::nullopt;
+  // The samples are in this many runs in memory, one after the other; some axis must hold one or
+  // several of them whole.
+  const Shape &in = flow.op.in(0), &out = flow.op.out();
+  const auto runs = static_cast<std::int64_t>(product(in, 0, static_cast<std::size_t>(axis))) *
+                    flow.op.input(0).batch.blocks;
+  BatchAnswer best;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto before = static_cast<std::int64_t>(product(out, 0, i));
+    if (before == 0 || runs % before != 0) continue;
+    const std::int64_t blocks = runs / before;
+    if (blocks == 0 || out[i] % (blocks * flow.batch) != 0) continue;
+    const bool same = out[i] == extent(in, axis);
+    if (!best || blocks < best->blocks || same)
+      best = BatchLayout{BatchKind::Batched, static_cast<int>(i), blocks};
+    if (blocks == 1 && same) break;  // tells axes apart in a batch of 1
+  }
+  return best;
+}
+
 OpRule view(ShapeRule shape, GradientRule gradient_rule) {
   return {.family = OpFamily::View,
           .shape = std::move(shape),
@@ -160,20 +183,19 @@ OpRule movement(BatchRule batch, AxesRule axes = nullptr, ShapeRule shape = null
           .differentiable = differentiable};
 }
 
-// Of the inputs from `first` on, every `step`th one.
+// Of the inputs from `first` on, every `step`th one, along the axis of attribute "axis".
 OpRule concatenation(std::size_t first, std::size_t step) {
   const AxesRule axes = kept_axes(mixes_along(0), SIZE_MAX);
-  const auto shape = [=](const OpReader& op) { return shape_concatenated(op, first, step); };
-  return movement(side_by_side(0, first, step), axes, shape, all_inputs);
-}
-
-// The result's scale and zero point, then (x, scale, zero point) for each operand.
-OpRule quantized_concatenation() {
-  OpRule rule = concatenation(2, 3);
-  rule.min_inputs = 3;
-  rule.axes = nullptr;
-  rule.linear = Linearity::None;
-  rule.gradient = nullptr;
+  const auto shape = [=](const OpReader& op) -> TensorTypes {
+    Shape all = op.in(first);
+    const int axis = op.axis("axis", 0, all.size());
+    if (axis < 0 || axis >= static_cast<int>(all.size())) return {};
+    for (std::size_t i = first + step; i < op.input_count(); i += step)
+      all[static_cast<std::size_t>(axis)] += extent(op.in(i), axis);
+    return {{op.input(first).type, std::move(all)}};
+  };
+  OpRule rule = movement(side_by_side(0, first, step), axes, shape, all_inputs);
+  rule.min_inputs = first + 1;
   return rule;
 }
 
@@ -279,7 +301,8 @@ OpRules layout_rules() {
       {{"Identity", "NoOp"}, view(nullptr, passed_gradient)},
 
       {{"Concat"}, concatenation(0, 1)},
-      {{"QLinearConcat"}, quantized_concatenation()},
+      // The result's scale and zero point, then (x, scale, zero point) for each operand.
+      {{"QLinearConcat"}, quantized(concatenation(2, 3))},
       {{"DepthToSpace", "SpaceToDepth"}, movement(batch_kept(mixes_all_but_first))},
       {{"Expand"}, movement(expanded_batch, expanded_axes, expanded_shape)},
       {{"Pad"}, movement(batch_kept(), padded_axes)},

@@ -75,17 +75,14 @@ BatchRule rows_kept() {
 
 OpRule quantized_product(std::size_t second, bool floating) {
   const auto axes = [second](const OpReader& op) { return matmul_axes(op, second); };
-  OpRule rule = contraction(axes);
+  OpRule rule = quantized(contraction(axes));
   rule.min_inputs = second + 1;
-  rule.axes = nullptr;
   rule.shape = [=](const OpReader& op) {
     TensorTypes types = shape_by(axes(op), op);
     if (floating) types[0].type = DataType::F32;
     return types;
   };
   rule.batch = rows_kept();
-  rule.linear = Linearity::None;
-  rule.gradient = nullptr;
   return rule;
 }
 
@@ -145,13 +142,6 @@ OpRule transposed_convolution() {
   return rule;
 }
 
-OpRule quantized_convolution() {
-  OpRule rule = convolution(kSecond);
-  rule.axes = nullptr;
-  rule.gradient = nullptr;
-  return rule;
-}
-
 // x, filters, offsets, bias, mask
 OpRule deformable_convolution() {
   OpRule rule = convolution();
@@ -184,7 +174,7 @@ OpRules product_rules() {
       {{"MatMulNBits"}, few_bits_product()},
       {{"Conv", "ConvInteger", "FusedConv"}, convolution()},
       {{"ConvTranspose"}, transposed_convolution()},
-      {{"QLinearConv"}, quantized_convolution()},
+      {{"QLinearConv"}, quantized(convolution(kSecond))},
       {{"DeformConv"}, deformable_convolution()},
   };
 }

@@ -4,14 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <ranges>
+#include <span>
 #include <utility>
 
 namespace strato {
-namespace op_query {  // named: OpQuery::Node, which the header declares, is made of these
+namespace {
 
 struct Unit {
   std::string_view name;
@@ -101,7 +102,7 @@ bool finds(std::string_view text, std::string_view pattern) {
 struct Comparison {
   const Field* field = &kAnyField;
   const Operator* how = &kFinds;
-  std::string text;    // as it was written, without quotes
+  std::string text;    // without quotes
   std::string wanted;  // lowered, of texts
   double number = 0;
 
@@ -109,7 +110,7 @@ struct Comparison {
     return how->finds ? finds(lowered(value), wanted) : equal_without_case(value, text);
   }
 
-  bool matches(const QueriedOp& facts) const {
+  bool operator()(const QueriedOp& facts) const {
     if (field == &kAnyField) return holds_for(facts.name) || holds_for(facts.type);
     if (field->number) return how->holds(facts.*(field->number), number);
     if (field->text) return holds_for(facts.*(field->text)) != how->inverted;
@@ -118,53 +119,6 @@ struct Comparison {
     return std::ranges::any_of(facts.devices, holds) != how->inverted;
   }
 };
-
-std::string in_quotes(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
-
-}  // namespace op_query
-using namespace op_query;
-
-struct OpQuery::Node {
-  enum class Kind { And, Or, Not, Leaf } kind = Kind::Leaf;
-  std::vector<Node> parts;
-  Comparison leaf;
-
-  bool matches(const QueriedOp& facts) const {
-    const auto holds = [&](const Node& part) { return part.matches(facts); };
-    if (kind == Kind::And) return std::ranges::all_of(parts, holds);
-    if (kind == Kind::Or) return std::ranges::any_of(parts, holds);
-    return kind == Kind::Not ? !holds(parts[0]) : leaf.matches(facts);
-  }
-
-  std::string text() const {
-    if (kind == Kind::Leaf) {
-      const std::string quoted = in_quotes(leaf.text);
-      if (leaf.field == &kAnyField) return quoted;
-      return fmt::format("{} {} {}", leaf.field->name, leaf.how->name, quoted);
-    }
-    if (kind == Kind::Not) return fmt::format("not ({})", parts[0].text());
-    std::string result;
-    for (const Node& part : parts) {
-      if (!result.empty()) result += kind == Kind::And ? " and " : " or ";
-      result += part.kind == Kind::Leaf ? part.text() : fmt::format("({})", part.text());
-    }
-    return result;
-  }
-
-  bool asks_for(std::string_view field) const {
-    if (kind == Kind::Leaf) return leaf.field->name == field;
-    return std::ranges::any_of(parts, [&](const Node& part) { return part.asks_for(field); });
-  }
-};
-
-namespace {
 
 // ---- the words of a query
 
@@ -230,14 +184,14 @@ std::vector<Token> tokens_of(std::string_view text) {
 
 // ---- the parser
 
-using Node = OpQuery::Node;
-
 class Parser {
  public:
-  explicit Parser(std::string_view text) : tokens_(tokens_of(text)) {}
+  // The names of the fields that comparisons name are added to `fields`.
+  Parser(std::string_view text, std::vector<std::string_view>& fields)
+      : tokens_(tokens_of(text)), fields_(fields) {}
 
-  Node parse() {
-    Node root = any_of();
+  OpCondition parse() {
+    OpCondition root = any_of();
     if (now().kind == Word::Close) fail("')' without its '('", "remove it");
     if (now().kind != Word::End)
       fail(told(), "\"and\" or \"or\" is expected between two conditions");
@@ -254,50 +208,48 @@ class Parser {
     throw QueryError(now().at, now().length, std::move(problem), std::move(remedy));
   }
 
-  Node any_of() {
-    return chain(Word::Or, Node::Kind::Or, [this] { return all_of(); });
+  OpCondition any_of() {
+    return chain(Word::Or, [this] { return all_of(); });
   }
-  Node all_of() {
-    return chain(Word::And, Node::Kind::And, [this] { return factor(); });
+  OpCondition all_of() {
+    return chain(Word::And, [this] { return factor(); });
   }
 
   template <class Part>
-  Node chain(Word word, Node::Kind kind, Part part) {
-    Node first = part();
-    if (now().kind != word) return first;
-    Node node{kind, {}, {}};
-    node.parts.push_back(std::move(first));
-    while (now().kind == word) {
-      ++at_;
-      node.parts.push_back(part());
-    }
-    return node;
+  OpCondition chain(Word word, Part part) {
+    std::vector<OpCondition> parts = {part()};
+    for (; now().kind == word; parts.push_back(part())) ++at_;
+    if (parts.size() == 1) return std::move(parts[0]);
+    return [parts = std::move(parts), word](const QueriedOp& facts) {
+      const auto holds = [&](const OpCondition& condition) { return condition(facts); };
+      return word == Word::Or ? std::ranges::any_of(parts, holds)
+                              : std::ranges::all_of(parts, holds);
+    };
   }
 
-  Node factor() {
+  OpCondition factor() {
     if (++depth_ > kDeepest) fail(fmt::format("more than {} levels", kDeepest), "make it simpler");
-    Node node;
+    OpCondition condition;
     if (now().kind == Word::Not) {
       ++at_;
-      node.kind = Node::Kind::Not;
-      node.parts.push_back(factor());
+      condition = std::not_fn(factor());
     } else if (now().kind == Word::Open) {
-      node = in_parentheses();
+      condition = in_parentheses();
     } else {
-      node.leaf = comparison();
+      condition = comparison();
     }
     --depth_;
-    return node;
+    return condition;
   }
 
-  Node in_parentheses() {
+  OpCondition in_parentheses() {
     const Token open = take();
-    Node node = any_of();
+    OpCondition condition = any_of();
     if (now().kind == Word::End)
       throw QueryError(open.at, open.length, "'(' without its ')'", "close it");
     if (now().kind != Word::Close) fail(told(), "\"and\", \"or\" or ')' is expected");
     ++at_;
-    return node;
+    return condition;
   }
 
   bool at_text() const { return now().kind == Word::Text || now().kind == Word::Quoted; }
@@ -313,6 +265,7 @@ class Parser {
       return result;
     }
     result.field = field_of(first);
+    fields_.push_back(result.field->name);
     result.how = operator_of(*result.field);
     if (!at_text())
       fail(told(), fmt::format("a value is expected, such as {}", result.field->example));
@@ -325,7 +278,8 @@ class Parser {
         kFields, [&](const Field& f) { return equal_without_case(f.name, token.text); });
     if (found != std::end(kFields) && token.kind == Word::Text) return found;
     throw QueryError(token.at, token.length, fmt::format("'{}' is no field", token.text),
-                     fmt::format("use one of {}", fmt::join(query_fields(), ", ")));
+                     fmt::format("use one of {}",
+                                 fmt::join(kFields | std::views::transform(&Field::name), ", ")));
   }
 
   const Operator* operator_of(const Field& field) {
@@ -380,6 +334,7 @@ class Parser {
   }
 
   std::vector<Token> tokens_;
+  std::vector<std::string_view>& fields_;
   std::size_t at_ = 0, depth_ = 0;
 };
 
@@ -395,21 +350,8 @@ OpQuery OpQuery::parse(std::string_view text) {
   if (text.find_first_not_of(kBlanks) == std::string_view::npos) return query;
   if (text.size() > kLongest)
     throw QueryError(kLongest, 1, fmt::format("more than {} bytes", kLongest), "make it shorter");
-  query.root_ = std::make_shared<const Node>(Parser(text).parse());
+  query.condition_ = Parser(text, query.fields_).parse();
   return query;
-}
-
-bool OpQuery::matches(const QueriedOp& facts) const { return root_ && root_->matches(facts); }
-bool OpQuery::asks_for(std::string_view field) const { return root_ && root_->asks_for(field); }
-std::string OpQuery::text() const { return root_ ? root_->text() : std::string(); }
-
-std::span<const std::string_view> query_fields() {
-  static const auto names = [] {
-    std::array<std::string_view, std::size(kFields)> result;
-    std::ranges::transform(kFields, result.begin(), &Field::name);
-    return result;
-  }();
-  return names;
 }
 
 }  // namespace strato

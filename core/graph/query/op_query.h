@@ -16,8 +16,8 @@
 // anything. Pure values; safe from any thread.
 #pragma once
 
-#include <memory>
-#include <span>
+#include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,23 +47,22 @@ class QueryError : public InputError {
   std::size_t at_, length_;
 };
 
+using OpCondition = std::function<bool(const QueriedOp&)>;
+
 class OpQuery {
  public:
-  struct Node;
-
   // Throws QueryError. Nothing but blanks: picks nothing.
   static OpQuery parse(std::string_view text);
 
-  bool matches(const QueriedOp& facts) const;
-  bool is_empty() const { return !root_; }
-  bool asks_for(std::string_view field) const;  // whether a comparison names it
-  std::string text() const;                     // parses to the same query
+  bool matches(const QueriedOp& facts) const { return condition_ && condition_(facts); }
+  bool is_empty() const { return !condition_; }
+  bool asks_for(std::string_view field) const {  // whether a comparison names it
+    return std::ranges::find(fields_, field) != fields_.end();
+  }
 
  private:
-  std::shared_ptr<const Node> root_;
+  OpCondition condition_;
+  std::vector<std::string_view> fields_;  // that comparisons name
 };
-
-// The names of the fields, for help and completion.
-std::span<const std::string_view> query_fields();
 
 }  // namespace strato

@@ -49,10 +49,6 @@ MixesAxis mixes_along(std::int64_t fallback) {
   };
 }
 
-bool mixes_from_axis(const OpReader& op, int axis) {
-  return axis >= op.axis("axis", -1, op.in(0).size());
-}
-
 BatchRule samples_first(InputSet always, InputSet perhaps) {
   return [=](BatchFlow& flow) {
     const OpReader& op = flow.op;
@@ -95,8 +91,6 @@ BatchRule batch_by(AxesRule axes) {
   };
 }
 
-BatchAnswer batch_aligned(BatchFlow& flow) { return batch_by(aligned_axes)(flow); }
-
 OpRule lettered(OpRule rule, const AxesRule& axes) {
   rule.shape = [axes](const OpReader& op) { return shape_by(axes(op), op); };
   rule.axes = axes;
@@ -104,32 +98,17 @@ OpRule lettered(OpRule rule, const AxesRule& axes) {
   return rule;
 }
 
+OpRule quantized(OpRule rule) {
+  rule.axes = nullptr;
+  rule.linear = Linearity::None;
+  rule.gradient = nullptr;
+  return rule;
+}
+
 OpRule keeping_axes(OpRule rule, const MixesAxis& mixes) {
   rule.axes = kept_axes(mixes);
   rule.batch = batch_kept(mixes);
   return rule;
-}
-
-BatchAnswer batch_reshaped(BatchFlow& flow) {
-  const int axis = flow.axis(0);
-  if (axis < 0) return std::nullopt;
-  // The samples are in this many runs in memory, one after the other; some axis must hold one or
-  // several of them whole.
-  const Shape &in = flow.op.in(0), &out = flow.op.out();
-  const auto runs = static_cast<std::int64_t>(product(in, 0, static_cast<std::size_t>(axis))) *
-                    flow.op.input(0).batch.blocks;
-  BatchAnswer best;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto before = static_cast<std::int64_t>(product(out, 0, i));
-    if (before == 0 || runs % before != 0) continue;
-    const std::int64_t blocks = runs / before;
-    if (blocks == 0 || out[i] % (blocks * flow.batch) != 0) continue;
-    const bool same = out[i] == extent(in, axis);
-    if (!best || blocks < best->blocks || same)
-      best = BatchLayout{BatchKind::Batched, static_cast<int>(i), blocks};
-    if (blocks == 1 && same) break;  // tells axes apart in a batch of 1
-  }
-  return best;
 }
 
 std::vector<int> reduced_axes(const OpReader& op) {
@@ -145,24 +124,16 @@ std::vector<int> reduced_axes(const OpReader& op) {
   return axes;
 }
 
-BatchRule batch_reduced(bool sums) {
-  return [sums](BatchFlow& flow) -> BatchAnswer {
-    const int axis = flow.axis(0);
-    if (axis < 0) return std::nullopt;
-    const std::vector<int> axes = reduced_axes(flow.op);
-    if (std::ranges::binary_search(axes, axis)) return sums ? BatchAnswer(partial()) : std::nullopt;
-    const bool keeps = flow.op->integer("keepdims", 1) != 0;
-    const auto before = std::ranges::lower_bound(axes, axis) - axes.begin();
-    return flow.on(keeps ? axis : axis - static_cast<int>(before));
-  };
+std::vector<std::size_t> GradientWriter::wanted(std::size_t most) const {
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < std::min(most, forward().input_count()); ++i)
+    if (wants(i)) result.push_back(i);
+  return result;
 }
 
 GradientRule gradient(std::vector<Saved> reads) {
   return [reads = std::move(reads)](GradientWriter& writer) {
-    std::vector<std::size_t> wanted;
-    for (std::size_t i = 0; i < writer.forward().input_count(); ++i)
-      if (writer.wants(i)) wanted.push_back(i);
-    writer.add("Grad", "grad", reads, wanted);
+    writer.add("Grad", "grad", reads, writer.wanted());
   };
 }
 
@@ -183,8 +154,7 @@ GradientRule operand_gradients(std::vector<Saved> a, std::vector<Saved> b) {
 }
 
 void passed_gradient(GradientWriter& writer) {
-  for (std::size_t i = 0; i < writer.forward().input_count(); ++i) {
-    if (!writer.wants(i)) continue;
+  for (const std::size_t i : writer.wanted()) {
     if (writer.forward().in(i) == writer.forward().out())
       writer.pass(i);
     else

@@ -96,11 +96,6 @@ TensorTypes shape_convolution(const OpReader& op, std::size_t filter);  // which
 TensorTypes shape_transposed_convolution(const OpReader& op);
 TensorTypes shape_pool(const OpReader& op);
 TensorTypes shape_global_pool(const OpReader& op);
-// The inputs from `first` on, every `step`th one, along the axis of attribute "axis".
-TensorTypes shape_concatenated(const OpReader& op, std::size_t first, std::size_t step);
-
-// The extents without these (ascending) axes, or with 1 in their place.
-Shape without(const Shape& shape, const std::vector<int>& axes, bool keep);
 
 // These compute extents from attributes that files give: -1, which is no extent, where 64 bits do
 // not hold them.
@@ -143,16 +138,11 @@ class BatchFlow {
 
 inline BatchLayout partial() { return {BatchKind::Partial, -1}; }
 
-// Elementwise with broadcasting.
-BatchAnswer batch_aligned(BatchFlow& flow);
-
 // The first input's axis stays where it is, unless the op mixes along it; other inputs are Whole.
 BatchRule batch_kept(MixesAxis mixes = nullptr);
 bool mixes_all_but_first(const OpReader& op, int axis);  // samples on axis 0, as in convolutions
 bool mixes_last_two(const OpReader& op, int axis);
-// Along the axis of attribute "axis", or from it on (the last one where it is not given).
-MixesAxis mixes_along(std::int64_t fallback);
-bool mixes_from_axis(const OpReader& op, int axis);
+MixesAxis mixes_along(std::int64_t fallback);  // the axis of attribute "axis"
 
 // Samples first in the first input, in those that `always` carry them, and in those that carry any
 // of `perhaps`; also in the outputs that have as many. Other inputs are Whole.
@@ -164,17 +154,16 @@ BatchRule batch_by(AxesRule axes);
 
 // Ops whose outputs follow from the letters of the axes, batch and all.
 OpRule lettered(OpRule rule, const AxesRule& axes);
+// The same op of quantised numbers: it is not differentiable, splits along the batch only, and
+// passes no sums over it.
+OpRule quantized(OpRule rule);
 // Ops whose output is like the first input, unless they mix along an axis: kept_axes(),
 // batch_kept().
 OpRule keeping_axes(OpRule rule, const MixesAxis& mixes);
 
-// Keeps row-major order of the elements: the samples stay a factor of some axis, or get lost.
-BatchAnswer batch_reshaped(BatchFlow& flow);
-
-// Reduction over axes (attribute or second input; none: all of them; ArgMax and ArgMin: one). Over
-// the batch: a sum when `sums`.
-BatchRule batch_reduced(bool sums);
-std::vector<int> reduced_axes(const OpReader& op);  // ascending, in range
+// The axes that a reduction is over (attribute or second input; none: all of them; ArgMax and
+// ArgMin: one): ascending, in range.
+std::vector<int> reduced_axes(const OpReader& op);
 
 // ---- gradient rules. A gradient op lists exactly the tensors that a real framework's kernel
 // reads, because activation memory follows from that; kernels that run separately (weight, input
@@ -202,7 +191,8 @@ class GradientWriter {
  public:
   virtual ~GradientWriter() = default;
   virtual const OpReader& forward() const = 0;
-  virtual bool wants(std::size_t input) const = 0;  // is input's gradient needed
+  virtual bool wants(std::size_t input) const = 0;                     // is input's gradient needed
+  std::vector<std::size_t> wanted(std::size_t most = SIZE_MAX) const;  // of the first `most` inputs
   // One gradient op, with an output for each of `inputs`.
   virtual void add(std::string_view type, std::string_view name, const std::vector<Saved>& reads,
                    const std::vector<std::size_t>& inputs) = 0;

@@ -90,24 +90,6 @@ TensorTypes shape_global_pool(const OpReader& op) {
   return spatial(op, extent(op.in(0), 1), [](std::size_t, std::int64_t) { return 1; });
 }
 
-TensorTypes shape_concatenated(const OpReader& op, std::size_t first, std::size_t step) {
-  Shape shape = op.in(first);
-  const int axis = op.axis("axis", 0, shape.size());
-  if (axis < 0 || axis >= static_cast<int>(shape.size())) return {};
-  for (std::size_t i = first + step; i < op.input_count(); i += step)
-    shape[static_cast<std::size_t>(axis)] += extent(op.in(i), axis);
-  return {{op.input(first).type, std::move(shape)}};
-}
-
-Shape without(const Shape& shape, const std::vector<int>& axes, bool keep) {
-  Shape result;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const bool leaves = std::ranges::binary_search(axes, static_cast<int>(i));
-    if (!leaves || keep) result.push_back(leaves ? 1 : shape[i]);
-  }
-  return result;
-}
-
 std::int64_t added(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? -1 : sum;

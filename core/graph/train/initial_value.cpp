@@ -26,7 +26,7 @@ bool hands_on(const Op& op) {
 }
 
 std::optional<std::int64_t> bound_by(const Graph& graph, const Op& op, std::size_t slot) {
-  const OpReader reader(op, graph.ops(), graph.tensors());
+  const OpReader reader(graph, op);
   if (slot == 1 && is_one_of(op.type, {"Gather", "GatherElements"}))
     return extent(reader.in(0), op.integer("axis", 0));
   if (slot == 1 && op.family == OpFamily::Loss && !is_floating(reader.input(1).type))

@@ -16,6 +16,11 @@
 namespace strato {
 namespace {
 
+struct OptimizerRule {
+  std::string_view name;                    // as a person writes it
+  const char* update;                       // op type
+  std::span<const std::string_view> state;  // names of the parameter-sized tensors kept for each
+};
 constexpr std::array<std::string_view, 1> momentum_state = {"momentum"};
 constexpr std::array<std::string_view, 2> adam_state = {"adam_m", "adam_v"};
 constexpr std::array<OptimizerRule, 3> rules = {{
@@ -23,6 +28,10 @@ constexpr std::array<OptimizerRule, 3> rules = {{
     {"momentum", "ApplyMomentum", momentum_state},
     {"adam", "ApplyAdam", adam_state},
 }};
+
+const OptimizerRule& optimizer_rule(Optimizer optimizer) {
+  return rules[static_cast<std::size_t>(optimizer)];
+}
 
 // Reverse-mode differentiation over the forward ops, last to first.
 class TrainingGraph : private GradientWriter {
@@ -46,12 +55,12 @@ class TrainingGraph : private GradientWriter {
  private:
   // trains_[t]: t is a trainable parameter or is computed from one, so its gradient may be needed.
   void mark_trained() {
-    for (std::size_t i = 0; i < graph_.tensor_count(); ++i) {
-      const Tensor& tensor = graph_.tensor(TensorId(i));
-      trains_[i] = tensor.role == TensorRole::Parameter && is_floating(tensor.type);
+    for (const TensorId id : graph_.tensors().ids()) {
+      const Tensor& tensor = graph_.tensor(id);
+      trains_[id.index()] = tensor.role == TensorRole::Parameter && is_floating(tensor.type);
     }
     for (const Op& op : graph_.ops()) {
-      const OpRule& rule = strato::rule_of(op.type);
+      const OpRule& rule = rule_of(op.type);
       bool depends = false;
       for (std::size_t i = 0; rule.gradient && i < op.inputs.size(); ++i)
         depends = depends || (contains(rule.differentiable, i) && trains(op.inputs[i]));
@@ -90,12 +99,8 @@ class TrainingGraph : private GradientWriter {
   }
 
   Tensor like(TensorId id, std::string name, TensorRole role) const {
-    Tensor tensor;
-    tensor.name = std::move(name);
-    tensor.type = graph_.tensor(id).type;
-    tensor.role = role;
-    tensor.shape = graph_.tensor(id).shape;
-    return tensor;
+    const Tensor& tensor = graph_.tensor(id);
+    return {.name = std::move(name), .type = tensor.type, .role = role, .shape = tensor.shape};
   }
 
   // Classes are on the last axis, in images (rank 4 and more) on the second; never on the batch's.
@@ -121,30 +126,19 @@ class TrainingGraph : private GradientWriter {
     }
     Tensor value = like(result, scores.name + "/loss", TensorRole::Activation);
     value.shape.clear();
-    Op loss = made(value.name, classifies ? "SoftmaxCrossEntropy" : "MeanSquaredLoss", Phase::Loss,
-                   {result, builder_.add_tensor(std::move(target))});
-    loss.outputs = {builder_.add_tensor(std::move(value))};
+    Op loss = {.name = value.name,
+               .type = classifies ? "SoftmaxCrossEntropy" : "MeanSquaredLoss",
+               .inputs = {result, builder_.add_tensor(std::move(target))},
+               .outputs = {builder_.add_tensor(std::move(value))},
+               .phase = Phase::Loss};
     if (classifies) loss.attributes = {{"axis", std::int64_t{axis}}};
-    add_loss_gradient(result, builder_.add_op(loss));
-  }
-
-  static Op made(std::string name, std::string type, Phase phase, std::vector<TensorId> inputs,
-                 OpId forward = {}) {
-    Op op;
-    op.name = std::move(name);
-    op.type = std::move(type);
-    op.phase = phase;
-    op.inputs = std::move(inputs);
-    op.forward = forward;
-    return op;
-  }
-
-  void add_loss_gradient(TensorId result, OpId id) {
-    const Op& loss = builder_.op(id);
-    Op op = made(loss.name + "/grad", loss.type + "Grad", Phase::Backward, loss.inputs, id);
-    op.attributes = {{"wrt", std::vector<std::int64_t>{0}}};
-    op.outputs = {new_gradient(result)};
-    builder_.add_op(std::move(op));
+    builder_.add_op({.name = loss.name + "/grad",
+                     .type = loss.type + "Grad",
+                     .inputs = loss.inputs,
+                     .outputs = {new_gradient(result)},
+                     .attributes = {{"wrt", std::vector<std::int64_t>{0}}},
+                     .phase = Phase::Backward,
+                     .forward = builder_.add_op(loss)});
   }
 
   // One more share of the gradient of `of`.
@@ -158,27 +152,26 @@ class TrainingGraph : private GradientWriter {
   TensorId gradient_of(TensorId id, OpId forward) {
     std::vector<TensorId>& shares = gradients_[id];
     if (shares.size() <= 1) return shares.empty() ? TensorId() : shares[0];
-    Op sum = made(graph_.tensor(id).name + "/grad_sum", "AddN", Phase::Backward,
-                  std::exchange(shares, {}), forward);
-    sum.outputs = {new_gradient(id)};
-    builder_.add_op(std::move(sum));
-    return gradients_[id][0];
+    builder_.add_op({.name = graph_.tensor(id).name + "/grad_sum",
+                     .type = "AddN",
+                     .inputs = std::exchange(shares, {}),
+                     .outputs = {new_gradient(id)},
+                     .phase = Phase::Backward,
+                     .forward = forward});
+    return shares[0];
   }
 
   void differentiate(OpId id) {
     const Op& op = graph_.op(id);
     current_ = id;
-    reader_.emplace(op, graph_.ops(), graph_.tensors());
+    reader_.emplace(graph_, op);
     output_gradients_.clear();
     for (const TensorId output : op.outputs) {
       const TensorId gradient = gradient_of(output, id);
       if (gradient.valid()) output_gradients_.push_back(gradient);
     }
-    const OpRule& rule = strato::rule_of(op.type);
-    if (output_gradients_.empty() || !rule.gradient) return;
-    bool wanted = false;
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) wanted = wanted || wants(i);
-    if (wanted) rule.gradient(*this);
+    const OpRule& rule = rule_of(op.type);
+    if (!output_gradients_.empty() && rule.gradient && !wanted().empty()) rule.gradient(*this);
   }
 
   const OpReader& forward() const override { return *reader_; }
@@ -186,15 +179,18 @@ class TrainingGraph : private GradientWriter {
   bool wants(std::size_t input) const override {
     const Op& op = graph_.op(current_);
     return input < op.inputs.size() && trains(op.inputs[input]) &&
-           contains(strato::rule_of(op.type).differentiable, input);
+           contains(rule_of(op.type).differentiable, input);
   }
 
   void add(std::string_view type, std::string_view name, const std::vector<Saved>& reads,
            const std::vector<std::size_t>& inputs) override {
     const Op& forward = builder_.op(current_);
-    Op op = made(fmt::format("{}/{}", forward.name, name), fmt::format("{}{}", forward.type, type),
-                 Phase::Backward, output_gradients_, current_);
-    op.attributes = graph_.op(current_).attributes;
+    Op op = {.name = fmt::format("{}/{}", forward.name, name),
+             .type = fmt::format("{}{}", forward.type, type),
+             .inputs = output_gradients_,
+             .attributes = forward.attributes,
+             .phase = Phase::Backward,
+             .forward = current_};
     op.attributes.emplace_back("wrt", std::vector<std::int64_t>(inputs.begin(), inputs.end()));
     for (const Saved& saved : reads) {
       const std::vector<TensorId>& from = saved.output ? forward.outputs : forward.inputs;
@@ -211,19 +207,14 @@ class TrainingGraph : private GradientWriter {
   }
 
   std::size_t save_output(std::string_view name, DataType type, Shape shape) override {
-    Tensor saved;
-    saved.name = fmt::format("{}/{}", graph_.op(current_).name, name);
-    saved.type = type;
-    saved.shape = std::move(shape);
-    const TensorId id = builder_.add_tensor(std::move(saved));
     Op& op = builder_.op(current_);
-    op.outputs.push_back(id);
+    op.outputs.push_back(builder_.add_tensor(
+        {.name = fmt::format("{}/{}", op.name, name), .type = type, .shape = std::move(shape)}));
     return op.outputs.size() - 1;
   }
 
   void add_updates() {
-    for (std::size_t i = 0; i < graph_.tensor_count(); ++i) {
-      const TensorId parameter(i);
+    for (const TensorId parameter : graph_.tensors().ids()) {
       if (graph_.tensor(parameter).role != TensorRole::Parameter || !trains(parameter)) continue;
       const auto readers = graph_.consumers(parameter);
       const OpId reader = readers.empty() ? OpId() : readers[0];
@@ -233,10 +224,13 @@ class TrainingGraph : private GradientWriter {
   }
 
   void add_update(TensorId parameter, TensorId gradient, OpId reader) {
-    const OptimizerRule& rule = rule_of(optimizer_);
+    const OptimizerRule& rule = optimizer_rule(optimizer_);
     const std::string& name = graph_.tensor(parameter).name;
-    Op update = made(name + "/update", std::string(rule.update), Phase::Update,
-                     {parameter, gradient}, reader);
+    Op update = {.name = name + "/update",
+                 .type = rule.update,
+                 .inputs = {parameter, gradient},
+                 .phase = Phase::Update,
+                 .forward = reader};
     for (const std::string_view slot : rule.state) {
       update.inputs.push_back(builder_.add_tensor(
           like(parameter, fmt::format("{}/{}", name, slot), TensorRole::OptimizerState)));
@@ -256,11 +250,7 @@ class TrainingGraph : private GradientWriter {
 
 }  // namespace
 
-const OptimizerRule& rule_of(Optimizer optimizer) {
-  return rules[static_cast<std::size_t>(optimizer)];
-}
-
-std::string_view name_of(Optimizer optimizer) { return rule_of(optimizer).name; }
+std::string_view name_of(Optimizer optimizer) { return optimizer_rule(optimizer).name; }
 
 Optimizer optimizer_from(std::string_view name) {
   const auto found = std::ranges::find(rules, name, &OptimizerRule::name);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "core/graph/value/graph.h"
@@ -11,13 +10,7 @@
 namespace strato {
 
 enum class Optimizer : std::uint8_t { Sgd, Momentum, Adam };
-struct OptimizerRule {
-  std::string_view name;                    // as a person writes it
-  std::string_view update;                  // op type
-  std::span<const std::string_view> state;  // names of the parameter-sized tensors kept for each
-};
-const OptimizerRule& rule_of(Optimizer optimizer);
-std::string_view name_of(Optimizer optimizer);
+std::string_view name_of(Optimizer optimizer);    // as a person writes it
 Optimizer optimizer_from(std::string_view name);  // throws InputError; accepts sgd, momentum, adam
 
 // Appends loss, one or more gradient ops for every op on a path from a parameter to the loss (by
@@ -26,8 +19,7 @@ Optimizer optimizer_from(std::string_view name);  // throws InputError; accepts 
 Graph make_training_graph(const Graph& forward, Optimizer optimizer);
 
 // TAG 4.1.1: removes Identity and NoOp, Dropout when `inference`, and dangling ops (those whose
-// outputs reach neither a graph output nor an update). `outputs` are tensors to keep; empty: all
-// floating-point tensors that nothing consumes.
-Graph simplify(const Graph& graph, bool inference, std::span<const TensorId> outputs = {});
+// outputs reach neither a result of the graph (results_of()) nor an update).
+Graph simplify(const Graph& graph, bool inference);
 
 }  // namespace strato

@@ -17,11 +17,8 @@ bool is_pass_through(const Op& op, bool inference) {
 
 class Simplifier {
  public:
-  Simplifier(const Graph& graph, bool inference, std::span<const TensorId> outputs)
-      : graph_(graph),
-        inference_(inference),
-        outputs_(outputs),
-        stands_for_(graph.tensor_count()) {}
+  Simplifier(const Graph& graph, bool inference)
+      : graph_(graph), inference_(inference), stands_for_(graph.tensor_count()) {}
 
   Graph run() {
     bypass();
@@ -32,7 +29,7 @@ class Simplifier {
  private:
   // stands_for_[t]: the tensor that readers of t read instead.
   void bypass() {
-    for (std::size_t i = 0; i < stands_for_.size(); ++i) stands_for_[TensorId(i)] = TensorId(i);
+    for (const TensorId id : stands_for_.ids()) stands_for_[id] = id;
     for (const Op& op : graph_.ops()) {
       const bool mask_read =
           std::ranges::any_of(op.outputs | std::views::drop(1),
@@ -46,12 +43,10 @@ class Simplifier {
     if (id.valid()) kept_[stands_for_[id].index()] = true;
   }
 
-  // Backwards from outputs and updates: ops are in topological order.
+  // Backwards from results and updates: ops are in topological order.
   void mark_needed() {
     kept_.assign(graph_.tensor_count(), false);
-    for (const TensorId id : outputs_) keep(id);
-    if (outputs_.empty())
-      for (const TensorId id : results_of(graph_)) keep(id);
+    for (const TensorId id : results_of(graph_)) keep(id);
     needed_.assign(graph_.op_count(), false);
     for (std::size_t i = graph_.op_count(); i-- > 0;) {
       const Op& op = graph_.op(OpId(i));
@@ -73,29 +68,26 @@ class Simplifier {
       if (!old.valid() || new_tensor[old].valid()) return old.valid() ? new_tensor[old] : old;
       return new_tensor[old] = builder.add_tensor(graph_.tensor(old));
     };
-    for (std::size_t i = 0; i < graph_.op_count(); ++i) {
-      if (!needed_[i]) continue;
-      Op op = graph_.op(OpId(i));
+    for (const OpId old : graph_.ops().ids()) {
+      if (!needed_[old.index()]) continue;
+      Op op = graph_.op(old);
       while (op.outputs.size() > 1 && !kept_[op.outputs.back().index()]) op.outputs.pop_back();
       for (TensorId& id : op.inputs) id = moved(id.valid() ? stands_for_[id] : id);
       for (TensorId& id : op.outputs) id = moved(id);
       if (op.forward.valid()) op.forward = new_op[op.forward];
-      new_op[OpId(i)] = builder.add_op(std::move(op));
+      new_op[old] = builder.add_op(std::move(op));
     }
     return std::move(builder).build();
   }
 
   const Graph& graph_;
   bool inference_;
-  std::span<const TensorId> outputs_;
   IdVector<TensorId, TensorId> stands_for_;
   std::vector<bool> kept_, needed_;
 };
 
 }  // namespace
 
-Graph simplify(const Graph& graph, bool inference, std::span<const TensorId> outputs) {
-  return Simplifier(graph, inference, outputs).run();
-}
+Graph simplify(const Graph& graph, bool inference) { return Simplifier(graph, inference).run(); }
 
 }  // namespace strato

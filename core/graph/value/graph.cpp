@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <numeric>
 
 namespace strato {
 namespace {
@@ -52,15 +54,12 @@ std::string_view name_of(Phase phase) { return entry(phase_names, phase); }
 std::string_view name_of(OpFamily family) { return entry(family_names, family); }
 
 std::int64_t Tensor::elements() const {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
-  return count;
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 const Attribute* Op::attribute(std::string_view key) const {
-  const auto found =
-      std::lower_bound(attributes.begin(), attributes.end(), key,
-                       [](const auto& entry, std::string_view k) { return entry.first < k; });
+  const auto found = std::ranges::lower_bound(
+      attributes, key, {}, [](const auto& each) -> std::string_view { return each.first; });
   return found != attributes.end() && found->first == key ? &found->second : nullptr;
 }
 
@@ -78,9 +77,8 @@ std::vector<std::int64_t> Op::integers(std::string_view key) const {
 }
 
 OpId Graph::find_op(std::string_view name) const {
-  const auto found =
-      std::lower_bound(ops_by_name_.begin(), ops_by_name_.end(), name,
-                       [this](OpId id, std::string_view n) { return ops_[id].name < n; });
+  const auto found = std::ranges::lower_bound(
+      ops_by_name_, name, {}, [this](OpId id) -> std::string_view { return ops_[id].name; });
   return found != ops_by_name_.end() && ops_[*found].name == name ? *found : OpId();
 }
 

@@ -87,10 +87,10 @@ struct Tensor {
   std::string name;
   DataType type = DataType::F32;
   TensorRole role = TensorRole::Activation;
-  Shape shape;    // all extents are known and positive (or zero)
-  OpId producer;  // invalid for inputs, parameters, constants, state
-  BatchLayout batch;
-  std::shared_ptr<const std::string> data;  // a small constant's elements, little endian; or null
+  Shape shape = {};    // all extents are known and positive (or zero)
+  OpId producer = {};  // invalid for inputs, parameters, constants, state
+  BatchLayout batch = {};
+  std::shared_ptr<const std::string> data = {};  // a small constant's elements, little endian
 
   std::int64_t elements() const;
   Bytes bytes() const { return Bytes(elements() * size_of(type)); }
@@ -109,17 +109,17 @@ struct Work {
 
 struct Op {
   std::string name;
-  std::string type;              // ONNX operator name, or ours for gradients and updates
-  std::vector<TensorId> inputs;  // an omitted optional input is an invalid id
-  std::vector<TensorId> outputs;
-  std::vector<std::pair<std::string, Attribute>> attributes;  // ascending by name
+  std::string type;                   // ONNX operator name, or ours for gradients and updates
+  std::vector<TensorId> inputs = {};  // an omitted optional input is an invalid id
+  std::vector<TensorId> outputs = {};
+  std::vector<std::pair<std::string, Attribute>> attributes = {};  // ascending by name
   Phase phase = Phase::Forward;
-  OpId forward;  // of a backward or update op: the forward op it belongs to
+  OpId forward = {};  // of a backward or update op: the forward op it belongs to
   OpFamily family = OpFamily::Other;
   Splittability split = Splittability::None;
   bool view = false;       // no work and no memory: its output is its first input's bytes
   bool estimated = false;  // type unknown to the catalogue: shape, work, gradient are guesses
-  Work work;
+  Work work = {};
 
   const Attribute* attribute(std::string_view key) const;  // null when absent
   std::int64_t integer(std::string_view key, std::int64_t fallback) const;

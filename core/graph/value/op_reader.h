@@ -31,6 +31,7 @@ class OpReader {
  public:
   OpReader(const Op& op, const IdVector<OpId, Op>& ops, const IdVector<TensorId, Tensor>& tensors)
       : op_(&op), ops_(&ops), tensors_(&tensors) {}
+  OpReader(const Graph& graph, const Op& op) : OpReader(op, graph.ops(), graph.tensors()) {}
 
   const Op& op() const { return *op_; }
   const Op* operator->() const { return op_; }

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ranges>
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 #include "core/io/file.h"
 #include "core/launch/job/job_result.h"
 
@@ -49,14 +49,9 @@ std::string setting_of(const LaunchSettings& settings, const std::string& name) 
 int count_of(const LaunchSettings& settings, const std::string& name, int example) {
   const auto found = settings.find(name);
   if (found == settings.end()) return 0;
-  const std::string& text = found->second;
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
-    throw InputError("", "--set " + name, "\"" + text + "\" is no positive number",
-                     fmt::format("write {}={}", name, example));
-  }
-  return value;
+  if (const auto value = number_from(found->second, 1)) return *value;
+  throw InputError("", "--set " + name, "\"" + found->second + "\" is no positive number",
+                   fmt::format("write {}={}", name, example));
 }
 
 std::string this_machine() {

@@ -43,8 +43,7 @@ void DirtyOps::remember(const Strategy& strategy) {
 
 void DirtyOps::find_changed() {
   changed_ops_.clear();
-  for (std::size_t i = 0; i < op_changed_.size(); ++i) {
-    const OpId op(i);
+  for (const OpId op : op_changed_.ids()) {
     const bool update = tables_.ops[op].kind == TaskKind::Update;
     op_changed_[op] = !layout_stays(op) || (update && homes_of_[op] != placement_.homes_id(op));
     if (op_changed_[op]) changed_ops_.push_back(op);

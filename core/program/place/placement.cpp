@@ -53,8 +53,7 @@ bool Placement::may_shard(OpId op, LayoutId layout) const {
 }
 
 void Placement::place_ops() {
-  for (std::size_t i = 0; i < layout_of_.size(); ++i) {  // ascending: producers come first
-    const OpId op(i);
+  for (const OpId op : layout_of_.ids()) {  // ascending: producers come first
     const GroupLayouts& layouts = of_group_[tables_.grouping->group_of(op)];
     if (layouts.whole >= 0)
       layout_of_[op] = may_shard(op, layouts.sharded) ? layouts.sharded : layouts.whole;

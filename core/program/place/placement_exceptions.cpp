@@ -56,8 +56,7 @@ void Placement::place_split(const OpSplit& split) {
 // such sums cannot be sharded then.
 void Placement::place_splits(std::span<const OpSplit> splits) {
   auto next = splits.begin();
-  for (std::size_t i = 0; i < layout_of_.size(); ++i) {  // ascending: producers come first
-    const OpId op(i);
+  for (const OpId op : layout_of_.ids()) {  // ascending: producers come first
     const GroupLayouts& layouts = of_group_[tables_.grouping->group_of(op)];
     if (next != splits.end() && next->op == op) {
       place_split(*next++);

@@ -29,8 +29,7 @@ void Symmetry::list_layouts() {
 bool Symmetry::split_by(LayoutId id) {
   const Layout& layout = placement_.layout(id);
   keys_.clear();
-  for (std::size_t d = 0; d < class_of_.size(); ++d) {
-    const DeviceId device(d);
+  for (const DeviceId device : class_of_.ids()) {
     const Shard* shard = shard_on(layout, device);
     if (!shard) {
       keys_.push_back({class_of_[device], 0, -1, device});

@@ -22,8 +22,7 @@ class Finder {
 
   RingOrders find() {
     RingOrders orders;
-    for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
-      const TaskId task(i);
+    for (const TaskId task : program_.tasks.ids()) {
       const TaskKind kind = program_.tasks[task].kind;
       if (kind != TaskKind::AllReduce && kind != TaskKind::AllGather) continue;
       const SyncPart* part = take(task);

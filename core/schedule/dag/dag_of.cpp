@@ -53,8 +53,7 @@ class GraphToDag {
   }
 
   void count_residents() {
-    for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
-      const TensorId id(t);
+    for (const TensorId id : graph_.tensors().ids()) {
       const Tensor& tensor = graph_.tensor(id);
       const std::span<const OpId> readers = graph_.consumers(id);
       if (tensor.producer.valid() || readers.empty()) continue;

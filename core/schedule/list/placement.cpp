@@ -122,8 +122,7 @@ PlanResult plan_by_schedule(const Problem& problem, const Dag& dag, Evaluator& e
 std::vector<PlanningSteps::Candidate> candidates_of(const Scheduling& scheduling, NodeIndex node,
                                                     const Cluster& cluster) {
   std::vector<PlanningSteps::Candidate> candidates;
-  for (std::size_t d = 0; d < cluster.device_count(); ++d) {
-    const DeviceId device(d);
+  for (const DeviceId device : cluster.devices().ids()) {
     candidates.push_back({device, scheduling.earliest_start(node, device),
                           scheduling.earliest_finish(node, device),
                           scheduling.has_room(node, device)});

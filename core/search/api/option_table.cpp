@@ -4,35 +4,28 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 
 namespace strato {
 namespace {
-
-template <class T>
-bool parse(const std::string& text, T& result) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, result);
-  return error == std::errc() && stop == end;
-}
 
 // `kind`: "a number"; `example`: one.
 template <class T>
 T number_of(const std::string& name, const std::string& text, const OptionRange& range,
             std::string_view kind, std::string_view example) {
-  T value = 0;
-  if (!parse(text, value) || !std::isfinite(static_cast<double>(value)))
+  const std::optional<T> value = number_from<T>(text);
+  if (!value)
     refuse_option(name, text, fmt::format("'{}' is not {}", text, kind),
                   fmt::format("give {} such as {}", kind, example));
-  if (!range.contains(static_cast<double>(value)))
+  if (!range.contains(static_cast<double>(*value)))
     refuse_option(name, text, "the value is out of range",
                   fmt::format("give {} {}", kind, range.text()));
-  return value;
+  return *value;
 }
 double number_of(const std::string& name, const std::string& text, const OptionRange& range) {
   return number_of<double>(name, text, range, "a number", "1.5");

@@ -167,10 +167,8 @@ void hold_to_constraints(PlanResult& result, const BoundConstraints& constraints
   const Strategy found = complete(result.strategy, *problem.cluster);
   std::size_t ops = 0;
   const Problem before = problem_for(problem, found), after = problem_for(problem, kept);
-  for (std::size_t i = 0; i < problem.graph->op_count(); ++i) {
-    const OpId op(i);
+  for (const OpId op : problem.graph->ops().ids())
     ops += found.groups[before.grouping->group_of(op)] != kept.groups[after.grouping->group_of(op)];
-  }
   result.facts.push_back({"constraints", ops == 0
                                              ? "kept by the planner's own result"
                                              : fmt::format("moved {} ops of its result", ops)});

@@ -3,11 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 #include "core/search/constraints/constraint_rules.h"
 #include "core/search/constraints/constraints.h"
 
@@ -142,13 +142,10 @@ class ConstraintBinder {
     if (cross == std::string::npos || cross == 0) refuse_device(name);
     std::string_view front = std::string_view(name).substr(0, cross);
     while (front.ends_with(' ')) front.remove_suffix(1);
-    std::int32_t times = 0;
-    const char* last = name.data() + name.size();
-    const auto [end, error] = std::from_chars(name.data() + cross + 1, last, times);
+    const auto times = number_from(std::string_view(name).substr(cross + 1), 1, 1'000'000);
     devices = problem_.cluster->devices_named(front);
-    const bool number = error == std::errc() && end == last && times >= 1 && times <= 1'000'000;
-    if (devices.empty() || !number) refuse_device(name);
-    return {std::move(devices), times};
+    if (devices.empty() || !times) refuse_device(name);
+    return {std::move(devices), *times};
   }
 
   Decision decision_of(const Constraints::Pin& pin) const {

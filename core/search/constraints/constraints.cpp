@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
-
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 
 namespace strato {
 namespace {
@@ -160,13 +159,11 @@ Constraints::Limit parse_limit(std::string_view text) {
   const auto sides = divided(text);
   const std::string_view digits = sides ? sides->right : trimmed(text);
   Constraints::Limit limit;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), limit.devices);
-  const bool number = error == std::errc() && end == digits.data() + digits.size();
-  if (!number || limit.devices < 1 || limit.devices > Constraints::Limit::kMost ||
-      (sides && sides->left.empty()))
+  const auto devices = number_from(digits, std::int64_t{1}, Constraints::Limit::kMost);
+  if (!devices || (sides && sides->left.empty()))
     refuse("--max-devices", text, "is no number of devices",
            "write a whole number from 1, or GROUP=NUMBER");
+  limit.devices = *devices;
   if (sides) limit.of.name = std::string(sides->left);
   return limit;
 }

@@ -29,8 +29,7 @@ bool symmetric(const Cluster& cluster, DeviceGroupId a, DeviceGroupId b) {
     return device;
   };
   for (const DeviceId p : first.devices)
-    for (std::size_t d = 0; d < cluster.device_count(); ++d) {
-      const DeviceId q(d);
+    for (const DeviceId q : cluster.devices().ids()) {
       if (p == q) continue;
       if (!same(p, q, image(p), image(q)) || !same(q, p, image(q), image(p))) return false;
     }
@@ -146,8 +145,7 @@ std::vector<DeviceId> devices_of(const Cluster& cluster, const std::vector<Devic
 
 std::vector<std::vector<DeviceGroupId>> symmetric_classes(const Cluster& cluster) {
   std::vector<std::vector<DeviceGroupId>> classes;
-  for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
-    const DeviceGroupId group(g);
+  for (const DeviceGroupId group : cluster.groups().ids()) {
     const auto found = std::ranges::find_if(
         classes, [&](const auto& members) { return symmetric(cluster, members.front(), group); });
     if (found == classes.end())

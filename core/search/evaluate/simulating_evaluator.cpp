@@ -32,8 +32,7 @@ Score score_of(const Result& result) {
 // The devices that were left out get what their representatives have.
 void unfold(Timeline& timeline, const Fold& fold) {
   if (fold.left_out == 0) return;
-  for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
-    const DeviceId device(d);
+  for (const DeviceId device : timeline.devices.ids()) {
     if (fold.keeps(device)) continue;
     DeviceUse& use = timeline.devices[device] = timeline.devices[fold.representative[device]];
     use.resident += fold.more_resident[device];

@@ -10,11 +10,11 @@
 //                 behind the last
 //   AutoDist:     "autodist 5", its options, the number of batches, and one batch of evaluations,
 //                 each on its own line
-#include <charconv>
 #include <limits>
 #include <span>
 #include <utility>
 
+#include "core/base/number_from.h"
 #include "core/search/tree/legacy_tree.h"
 
 namespace strato {
@@ -40,11 +40,8 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 }
 
 std::int64_t whole_number(std::string_view text, std::int64_t least, std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    damaged_state();
-  return value;
+  if (const auto value = number_from(text, least, most)) return *value;
+  damaged_state();
 }
 
 using Row = std::vector<std::int64_t>;

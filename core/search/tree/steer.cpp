@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "core/base/at.h"
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 
 namespace strato {
 namespace {
@@ -50,11 +50,8 @@ void check_in_groups(const SearchTree& tree, const Strategy& strategy) {
 }
 
 std::int32_t number_in(std::string_view text, std::string_view part) {
-  std::int32_t value = -1;
-  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-  if (error != std::errc() || end != part.data() + part.size() || value < 0)
-    no_such_vertex(text, fmt::format("'{}' is not a number", part));
-  return value;
+  if (const auto value = number_from<std::int32_t>(part, 0)) return *value;
+  no_such_vertex(text, fmt::format("'{}' is not a number", part));
 }
 
 std::int32_t child_by_action(const SearchTree& tree, std::int32_t vertex, std::int32_t action) {

@@ -163,9 +163,8 @@ void ask_devices(const Program& program, const std::vector<bool>& used,
 void ask_links(const Program& program, const std::vector<bool>& used,
                std::vector<WhatIf>& questions) {
   bool any = false;
-  for (std::size_t l = 0; l < program.cluster->links().size(); ++l) {
-    if (!used[program.link(LinkId(l)).index()]) continue;
-    const LinkId link(l);
+  for (const LinkId link : program.cluster->links().ids()) {
+    if (!used[program.link(link).index()]) continue;
     questions.push_back(
         {.what = What::Link, .link = link, .name = program.cluster->links()[link].name});
     any = true;

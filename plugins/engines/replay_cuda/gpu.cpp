@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 #include "plugins/engines/replay_buffers/replay_execution.h"
 #include "plugins/engines/replay_cuda/spin_kernels.h"
 
@@ -21,13 +21,6 @@ constexpr std::int64_t kSampled = 5'000'000;  // ns
 constexpr std::int64_t kFineTicks = 200;  // so many of them, and one more or less is half a percent
 constexpr int kClockRounds = 3, kLaunches = 101;
 
-// -1: not a number from 0 on.
-int number_in(std::string_view text) {
-  int number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : -1;
-}
-
 [[noreturn]] void no_device(const std::string& device, const std::string& remedy) {
   throw InputError("", "--device", fmt::format("there is no device \"{}\"", device), remedy);
 }
@@ -37,16 +30,15 @@ int number_in(std::string_view text) {
 int gpu_index(const std::string& device, int local_rank, int gpus) {
   if (device == "cuda") return local_rank % gpus;
   if (!device.starts_with(kPrefix)) no_device(device, "use cuda, or cuda:0");
-  const int index = number_in(std::string_view(device).substr(kPrefix.size()));
-  if (index < 0 || index >= gpus) no_device(device, fmt::format("use cuda:0 to cuda:{}", gpus - 1));
-  return index;
+  const auto index = number_from(std::string_view(device).substr(kPrefix.size()), 0, gpus - 1);
+  if (!index) no_device(device, fmt::format("use cuda:0 to cuda:{}", gpus - 1));
+  return *index;
 }
 
 int local_rank(int rank) {
   for (const char* name : {"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK"}) {
     const char* text = std::getenv(name);
-    const int local = text == nullptr ? -1 : number_in(text);
-    if (local >= 0) return local;
+    if (const auto local = number_from(text == nullptr ? "" : text, 0)) return *local;
   }
   return rank;
 }

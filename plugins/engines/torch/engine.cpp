@@ -112,8 +112,7 @@ class TorchExecution final : public Execution {
   // Updates come last: a gradient may still read the parameter's old value.
   void plan_steps() {
     for (const bool updates : {false, true}) {
-      for (std::size_t i = 0; i < graph_->op_count(); ++i) {
-        const OpId op(i);
+      for (const OpId op : graph_->ops().ids()) {
         if ((graph_->op(op).phase == Phase::Update) == updates) {
           steps_.push_back({op, make_kernel(*graph_, op), {}});
         }

@@ -143,8 +143,7 @@ Strategy sharded(const Problem& problem, Bytes smallest, ParameterBytes& bytes) 
   const Graph& graph = *problem.graph;
   Strategy strategy = data_parallel(problem);
   const std::vector<DeviceShare> replicas = replicas_of(graph, *strategy.groups.front());
-  for (std::size_t i = 0; i < graph.op_count(); ++i) {
-    const OpId op(i);
+  for (const OpId op : graph.ops().ids()) {
     if (graph.op(op).phase != Phase::Update || graph.op(op).inputs.empty()) continue;
     const Bytes parameter = graph.tensor(graph.op(op).inputs.front()).bytes();
     bytes.all += parameter;

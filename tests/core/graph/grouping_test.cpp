@@ -158,7 +158,6 @@ RC_GTEST_PROP(GroupingProperty, CoversAnyGraphWithoutAWord, ()) {
   const std::vector<Nanos> times = random_times(seed, graph.op_count());
   MetisOptions options;
   options.max_groups = most;
-  options.keep_layers_together = (seed & 1) != 0;
   testing::internal::CaptureStdout();
   const Grouping grouping = group_by_metis(graph, times, options);
   const std::string printed = testing::internal::GetCapturedStdout();

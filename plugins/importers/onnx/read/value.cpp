@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -10,6 +9,8 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+
+#include "core/base/number_from.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -116,14 +117,6 @@ std::string read_external(const TensorProto& tensor, std::size_t bytes, const fs
   return content;
 }
 
-std::optional<std::uint64_t> number_in(const std::string& text) {
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || at != end) return std::nullopt;
-  return number;
-}
-
 bool is_below(const fs::path& file, const fs::path& folder) {
   const auto [end, ignored] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
   return end == folder.end();
@@ -205,7 +198,7 @@ ExternalPlace external_place(const TensorProto& tensor, const fs::path& folder) 
     if (entry.key() == "location") location = fs::path(entry.value()).lexically_normal();
     const bool is_offset = entry.key() == "offset";
     if (!is_offset && entry.key() != "length") continue;
-    const auto number = number_in(entry.value());
+    const auto number = number_from<std::uint64_t>(entry.value());
     numbers = numbers && number.has_value();
     if (is_offset) place.offset = number.value_or(0);
     if (!is_offset) place.length = number;

@@ -19,8 +19,7 @@ bool can_be_exchanged(const Cluster& cluster, DeviceId a, DeviceId b) {
     return one.bandwidth == other.bandwidth && one.latency == other.latency;
   };
   if (!same(a, b, b, a)) return false;
-  for (std::size_t d = 0; d < cluster.device_count(); ++d) {
-    const DeviceId other(d);
+  for (const DeviceId other : cluster.devices().ids()) {
     if (other == a || other == b) continue;
     if (!same(a, other, b, other) || !same(other, a, other, b)) return false;
   }

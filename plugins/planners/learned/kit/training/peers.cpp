@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <stop_token>
@@ -14,6 +13,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/number_from.h"
 #include "plugins/planners/learned/kit/training/peers.h"
 
 namespace strato::learned {
@@ -34,11 +34,8 @@ struct Address {
 Address parse_address(const std::string& master) {
   const std::size_t colon = master.rfind(':');
   if (colon != std::string::npos && colon > 0) {
-    int port = 0;
-    const char* end = master.data() + master.size();
-    const auto [at, error] = std::from_chars(master.data() + colon + 1, end, port);
-    if (error == std::errc() && at == end && port >= 1 && port <= 65535)
-      return {master.substr(0, colon), static_cast<std::uint16_t>(port)};
+    if (const auto port = number_from<std::uint16_t>(master.substr(colon + 1), 1))
+      return {master.substr(0, colon), *port};
   }
   throw InputError("", "--master", fmt::format("\"{}\" is not of the form host:port", master),
                    "give the first process's machine and a free port, for example node1:29500");

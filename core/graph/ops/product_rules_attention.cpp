@@ -1,6 +1,6 @@
-#include "core/graph/ops/attention_rules.h"
-
 #include <algorithm>
+
+#include "core/graph/ops/product_rules.h"
 
 namespace strato {
 namespace {
@@ -92,9 +92,7 @@ TensorTypes attention_shape(const OpReader& op, const Heads& heads) {
 
 // Query, key and value in one op; the bias that com.microsoft adds to them by itself.
 void attention_gradient(GradientWriter& writer) {
-  std::vector<std::size_t> wanted;
-  for (std::size_t i = 0; i < 3; ++i)
-    if (writer.wants(i)) wanted.push_back(i);
+  const std::vector<std::size_t> wanted = writer.wanted(3);
   if (!wanted.empty()) writer.add("Grad", "grad", {x(0), x(1), x(2), y(0)}, wanted);
   if (writer.wants(3)) writer.add("GradBias", "grad_bias", {}, {3});
 }

@@ -1,7 +1,7 @@
-#include "core/graph/ops/sampling_rules.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "core/graph/ops/layout_rules.h"
 
 namespace strato {
 namespace {
