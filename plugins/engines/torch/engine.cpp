@@ -5,18 +5,23 @@
 
 #include <algorithm>
 #include <fstream>
+#include <ranges>
 #include <string_view>
 
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/load/tensor_files.h"
 #include "plugins/engines/torch/kernels/kernel.h"
-#include "plugins/engines/torch/rank/rank_execution.h"
-#include "plugins/engines/torch/values/pytorch_files.h"
 #include "plugins/engines/torch/values/stored.h"
 
 namespace strato::torch_engine {
 namespace {
+
+// Parameters, optimizer state, constants and inputs: not made by a step.
+bool lives_on(TensorRole role) {
+  return role == TensorRole::Input || role == TensorRole::Parameter ||
+         role == TensorRole::Constant || role == TensorRole::OptimizerState;
+}
 
 // A graph's step on one device: its tensors and the kernels of its ops.
 class TorchExecution final : public Execution {
@@ -111,66 +116,56 @@ class TorchExecution final : public Execution {
 
   // Updates come last: a gradient may still read the parameter's old value.
   void plan_steps() {
-    for (const bool updates : {false, true}) {
-      for (const OpId op : graph_->ops().ids()) {
-        if ((graph_->op(op).phase == Phase::Update) == updates) {
-          steps_.push_back({op, make_kernel(*graph_, op), {}});
-        }
-      }
-    }
+    for (const OpId op : graph_->ops().ids()) steps_.push_back({op, make_kernel(*graph_, op), {}});
+    std::ranges::stable_partition(
+        steps_, [&](const Step& step) { return graph_->op(step.op).phase != Phase::Update; });
   }
 
   void find_last_readers() {
-    std::vector<Step*> last(graph_->tensor_count(), nullptr);
-    for (Step& step : steps_) {
-      for (const TensorId id : graph_->op(step.op).outputs) last[id.index()] = &step;
-      for (const TensorId id : graph_->op(step.op).inputs) {
-        if (id.valid()) last[id.index()] = &step;
-      }
+    IdVector<TensorId, bool> seen(graph_->tensor_count(), false);  // in later steps
+    for (Step& step : std::views::reverse(steps_)) {
+      const Op& op = graph_->op(step.op);
+      for (const auto* ids : {&op.outputs, &op.inputs})
+        for (const TensorId id : *ids) {
+          if (!id.valid() || seen[id]) continue;
+          seen[id] = true;
+          if (!lives_on(graph_->tensor(id).role)) step.releases.push_back(id);
+        }
     }
-    for (std::size_t i = 0; i < last.size(); ++i) {
-      const bool passes = !lives_on(graph_->tensor(TensorId(i)).role);
-      if (last[i] != nullptr && passes) last[i]->releases.push_back(TensorId(i));
-    }
+  }
+
+  Shape local_shape(const Tensor& tensor) const {
+    return shape_of(tensor, shard_.part(), graph_->batch());
   }
 
   void store(TensorId id, const std::string& elements) {
     const Tensor& tensor = graph_->tensor(id);
-    const LocalShape shape(tensor, graph_->batch());
-    values_[id] = from_elements(tensor, shape.on(shard_), elements);
+    values_[id] = from_elements(tensor, local_shape(tensor), elements);
   }
 
   void run(const Step& step) {
     const Op& op = graph_->op(step.op);
-    inputs_.clear();
-    for (const TensorId id : op.inputs) {
-      inputs_.push_back(id.valid() ? values_[id] : at::Tensor());
-    }
+    Tensors inputs;
+    inputs.reserve(op.inputs.size());
+    for (const TensorId id : op.inputs) inputs.push_back(id.valid() ? values_[id] : at::Tensor());
     try {
-      Tensors outputs = step.kernel(inputs_, shard_);
+      Tensors outputs = step.kernel(inputs, shard_);
       for (std::size_t i = 0; i < outputs.size() && i < op.outputs.size(); ++i) {
         values_[op.outputs[i]] = outputs[i].contiguous();
       }
     } catch (const c10::Error& error) {
       refuse(op, reason_of(error));
     }
-    if (!checked_) check_outputs(op);
-    inputs_.clear();
-    for (const TensorId id : step.releases) values_[id] = at::Tensor();
-  }
-
-  // In the first step: what comes out is what the graph says.
-  void check_outputs(const Op& op) const {
-    for (const TensorId id : op.outputs) {
-      const Tensor& tensor = graph_->tensor(id);
-      check_output(op, tensor, LocalShape(tensor, graph_->batch()).on(shard_), values_[id]);
+    if (!checked_) {  // in the first step: what comes out is what the graph says
+      for (const TensorId id : op.outputs)
+        check_output(op, graph_->tensor(id), local_shape(graph_->tensor(id)), values_[id]);
     }
+    for (const TensorId id : step.releases) values_[id] = at::Tensor();
   }
 
   // Frees what a step makes, as far as it is still there: what was kept, or all that was made
   // before the step was given up.
   void forget() {
-    inputs_.clear();
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (!lives_on(graph_->tensor(TensorId(i)).role)) values_[TensorId(i)] = at::Tensor();
     }
@@ -182,7 +177,6 @@ class TorchExecution final : public Execution {
   Nanos reading_;
   std::vector<Step> steps_;
   IdVector<TensorId, at::Tensor> values_;
-  Tensors inputs_;  // of the op at hand
   std::int64_t allocated_before_ = 0;
   bool checked_ = false;
 };
@@ -207,7 +201,6 @@ class TorchEngine final : public Engine {
   std::string software() const override { return "LibTorch " TORCH_VERSION; }
 
   bool supports(const Graph& graph, OpId op) const override {
-    if (find_kernel(graph.op(op).type) == nullptr) return false;
     try {
       make_kernel(graph, op);
     } catch (const InputError&) {
@@ -218,33 +211,14 @@ class TorchEngine final : public Engine {
 
   std::unique_ptr<Execution> prepare(std::shared_ptr<const Graph> graph,
                                      const EngineOptions& options) const override {
-    check_device(options.device);
-    return prepared<TorchExecution>(std::move(graph), options);
+    return prepared<TorchExecution>(options, std::move(graph));
   }
 };
-
-class TorchRankEngine final : public RankEngine {
- public:
-  TorchRankEngine() { count_allocations(); }
-
-  std::string software() const override { return "LibTorch " TORCH_VERSION; }
-
-  std::unique_ptr<RankExecution> prepare(std::shared_ptr<const Graph> graph,
-                                         std::shared_ptr<const RankProgram> program,
-                                         const EngineOptions& options) const override {
-    check_device(options.device);
-    return make_rank_execution(std::move(graph), std::move(program), options);
-  }
-};
-
-std::unique_ptr<Engine> make(std::string_view) { return std::make_unique<TorchEngine>(); }
-std::unique_ptr<RankEngine> make_for_ranks(std::string_view) {
-  return std::make_unique<TorchRankEngine>();
-}
 
 }  // namespace
 }  // namespace strato::torch_engine
 
-STRATOSCOPE_ENGINE(strato::torch_engine::make)
-STRATOSCOPE_RANK_ENGINE(strato::torch_engine::make_for_ranks)
+STRATOSCOPE_ENGINE([](std::string_view) {
+  return std::make_unique<strato::torch_engine::TorchEngine>();
+})
 STRATOSCOPE_PYTORCH_FILES(strato::torch_engine::open_pytorch, strato::torch_engine::write_pytorch)

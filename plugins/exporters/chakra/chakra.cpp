@@ -70,8 +70,8 @@ class Traces {
         devices_(program_.cluster->device_count()),
         number_of_(program_.tasks.size()),
         content_(devices_),
-        last_compute_(devices_, kNone),
-        last_communication_(devices_, kNone) {}
+        last_compute_(devices_),
+        last_communication_(devices_) {}
 
   std::vector<ExportedFile> write() {
     for (std::string& content : content_) append(content, metadata());
@@ -82,7 +82,7 @@ class Traces {
     }
     std::vector<ExportedFile> files;
     for (std::size_t i = 0; i < devices_; ++i) {
-      if (last_compute_[i] == kNone && last_communication_[i] == kNone) write_idle(DeviceId(i));
+      if (last_compute_[i] == 0 && last_communication_[i] == 0) write_idle(DeviceId(i));
       files.push_back({"trace." + std::to_string(i) + ".et", std::move(content_[i])});
     }
     Json groups = Json::object();
@@ -93,8 +93,6 @@ class Traces {
   }
 
  private:
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-
   proto::Metadata metadata() const {
     proto::Metadata metadata;
     metadata.set_version(kSchemaVersion);
@@ -115,10 +113,6 @@ class Traces {
     if (task.kind == TaskKind::Transfer) return {task.device, task.target};
     if (is_communication(task.kind)) return members_of(program_, id);
     return {task.device};
-  }
-
-  bool runs_on(TaskId id, DeviceId device) const {
-    return std::ranges::count(devices_of(id), device) > 0;
   }
 
   void write_node(TaskId id, DeviceId device) {
@@ -144,10 +138,10 @@ class Traces {
 
   void add_dependencies(proto::Node& node, TaskId id, DeviceId device) {
     for (const TaskId before : program_.dependencies[id.index()])
-      if (runs_on(before, device)) node.add_needs(number_of_[before]);
+      if (std::ranges::count(devices_of(before), device) > 0) node.add_needs(number_of_[before]);
     auto& last = is_communication(program_.tasks[id].kind) ? last_communication_ : last_compute_;
     std::uint64_t& before = last[device.index()];
-    if (before != kNone && std::ranges::count(node.needs(), before) == 0)
+    if (before != 0 && std::ranges::count(node.needs(), before) == 0)
       node.add_ordered_after(before);
     before = node.id();
   }
@@ -215,10 +209,10 @@ class Traces {
   const Timeline& timeline_;
   const Program& program_;
   std::size_t devices_;
-  IdVector<TaskId, std::uint64_t> number_of_;  // in the order, from 1
-  std::vector<std::string> content_;           // by device
-  std::vector<std::uint64_t> last_compute_, last_communication_;
-  std::map<std::vector<int>, int> groups_;  // members: id
+  IdVector<TaskId, std::uint64_t> number_of_;                     // in the order, from 1
+  std::vector<std::string> content_;                              // by device
+  std::vector<std::uint64_t> last_compute_, last_communication_;  // nodes; 0: none so far
+  std::map<std::vector<int>, int> groups_;                        // members: id
 };
 
 std::vector<ExportedFile> export_chakra(const ExportInput& input) { return Traces(input).write(); }

@@ -29,61 +29,6 @@ struct Track {
   int process = 0, thread = 0;
 };
 
-class TraceWriter {
- public:
-  // Processes, and the threads of one, are shown in the order of their numbers.
-  void name_process(int process, const std::string& name) {
-    metadata("process", {process, 0}, name, process);
-  }
-  void name_thread(Track track, const std::string& name) {
-    metadata("thread", track, name, track.thread);
-  }
-  // `arguments` is a JSON object.
-  void slice(Track track, const std::string& name, std::string_view category,
-             const TaskTimes& times, std::string_view arguments) {
-    event(R"("ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{})",
-          quoted(name), category, track.process, track.thread, microseconds(times.start),
-          microseconds(times.end - times.start), arguments);
-  }
-  void counter(int process, std::string_view name, Nanos at, std::int64_t value) {
-    event(R"("ph":"C","name":"{}","pid":{},"ts":{},"args":{{"bytes":{}}})", name, process,
-          microseconds(at), value);
-  }
-  // An arrow from the slice of `from` that is open at `from_time` to that of `to` at `to_time`.
-  void arrow(Track from, Nanos from_time, Track to, Nanos to_time) {
-    const std::int64_t id = next_arrow_++;
-    constexpr auto format =
-        R"("ph":"{}","name":"data","cat":"data","id":{},"pid":{},"tid":{},"ts":{}{})";
-    event(format, "s", id, from.process, from.thread, microseconds(from_time), "");
-    event(format, "f", id, to.process, to.thread, microseconds(to_time), R"(,"bp":"e")");
-  }
-
-  // `about` is a JSON object, kept beside the events.
-  std::string finish(std::string_view about) const {
-    return fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{},\"traceEvents\":[\n{}\n]}}\n",
-                       about, events_);
-  }
-
- private:
-  template <class... Fields>
-  void event(fmt::format_string<Fields...> format, Fields&&... fields) {
-    events_ += events_.empty() ? "{" : ",\n{";
-    fmt::format_to(std::back_inserter(events_), format, std::forward<Fields>(fields)...);
-    events_ += "}";
-  }
-
-  void metadata(std::string_view kind, Track track, const std::string& name, int place) {
-    constexpr auto format = R"("ph":"M","name":"{}_{}","pid":{},"tid":{},"args":{{"{}":{}}})";
-    event(format, kind, "name", track.process, track.thread, "name", quoted(name));
-    event(format, kind, "sort_index", track.process, track.thread, "sort_index", place);
-  }
-
-  std::string events_;
-  std::int64_t next_arrow_ = 1;
-};
-
-// ---- the timeline
-
 class TimelineTrace {
  public:
   explicit TimelineTrace(const Timeline& timeline)
@@ -94,15 +39,45 @@ class TimelineTrace {
     for (std::size_t i = 0; i < program_.tasks.size(); ++i) write_task(TaskId(i));
     for (std::size_t i = 0; i < program_.tasks.size(); ++i) write_arrows(TaskId(i));
     write_memory();
-    return writer_.finish(
-        fmt::format(R"({{"model":{},"cluster":{},"step_time_ns":{},"feasible":{}}})",
-                    quoted(program_.graph->name()), quoted(program_.cluster->name()),
-                    timeline_.step_time.value, timeline_.feasible));
+    constexpr auto about = R"({{"model":{},"cluster":{},"step_time_ns":{},"feasible":{}}})";
+    return "{\"displayTimeUnit\":\"ms\",\"otherData\":" +
+           fmt::format(about, quoted(program_.graph->name()), quoted(program_.cluster->name()),
+                       timeline_.step_time.value, timeline_.feasible) +
+           ",\"traceEvents\":[\n" + events_ + "\n]}\n";
   }
 
  private:
   std::size_t device_count() const { return program_.cluster->device_count(); }
   int network() const { return static_cast<int>(device_count()) + 1; }
+
+  // ---- events
+
+  template <class... Fields>
+  void event(fmt::format_string<Fields...> format, Fields&&... fields) {
+    events_ += events_.empty() ? "{" : ",\n{";
+    fmt::format_to(std::back_inserter(events_), format, std::forward<Fields>(fields)...);
+    events_ += "}";
+  }
+
+  // Names a process (its thread 0) or a thread of it; they are shown in the order of their numbers.
+  void name_track(Track track, const std::string& name) {
+    constexpr auto format = R"("ph":"M","name":"{}_{}","pid":{},"tid":{},"args":{{"{}":{}}})";
+    const char* kind = track.thread == 0 ? "process" : "thread";
+    const int place = track.thread == 0 ? track.process : track.thread;
+    event(format, kind, "name", track.process, track.thread, "name", quoted(name));
+    event(format, kind, "sort_index", track.process, track.thread, "sort_index", place);
+  }
+
+  // An arrow from the slice of `from` that is open at `from_time` to that of `to` at `to_time`.
+  void arrow(Track from, Nanos from_time, Track to, Nanos to_time) {
+    const std::int64_t id = next_arrow_++;
+    constexpr auto format =
+        R"("ph":"{}","name":"data","cat":"data","id":{},"pid":{},"tid":{},"ts":{}{})";
+    event(format, "s", id, from.process, from.thread, microseconds(from_time), "");
+    event(format, "f", id, to.process, to.thread, microseconds(to_time), R"(,"bp":"e")");
+  }
+
+  // ---- of what is in the timeline
 
   Track track_of(ResourceId resource) const {
     const std::size_t streams = 2 * device_count();
@@ -115,16 +90,15 @@ class TimelineTrace {
     for (std::size_t i = 0; i < device_count(); ++i) {
       const DeviceId device(i);
       const int process = static_cast<int>(i) + 1;
-      writer_.name_process(process, fmt::format("{} ({})", program_.cluster->device(device).name,
-                                                program_.cluster->gpu(device).name));
-      writer_.name_thread({process, 1}, "compute");
-      writer_.name_thread({process, 2}, "communication");
+      name_track({process, 0}, fmt::format("{} ({})", program_.cluster->device(device).name,
+                                           program_.cluster->gpu(device).name));
+      name_track({process, 1}, "compute");
+      name_track({process, 2}, "communication");
     }
-    writer_.name_process(network(), "network");
+    name_track({network(), 0}, "network");
     for (std::size_t i = 0; i < timeline_.link_busy.size(); ++i) {
       if (timeline_.link_busy[LinkId(i)] == Nanos(0)) continue;
-      writer_.name_thread({network(), static_cast<int>(i) + 1},
-                          program_.cluster->links()[LinkId(i)].name);
+      name_track({network(), static_cast<int>(i) + 1}, program_.cluster->links()[LinkId(i)].name);
     }
   }
 
@@ -150,10 +124,14 @@ class TimelineTrace {
 
   void write_task(TaskId id) {
     const TaskTimes& times = timeline_.tasks[id];
-    const std::string name = program_.task_name(id);
+    const std::string name = quoted(program_.task_name(id));
     const std::string about = arguments(id);
-    for (const ResourceId resource : program_.resources[id.index()])
-      writer_.slice(track_of(resource), name, name_of(program_.tasks[id].kind), times, about);
+    for (const ResourceId resource : program_.resources[id.index()]) {
+      const Track track = track_of(resource);
+      event(R"("ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{})", name,
+            name_of(program_.tasks[id].kind), track.process, track.thread,
+            microseconds(times.start), microseconds(times.end - times.start), about);
+    }
   }
 
   Track first_track(TaskId id) const { return track_of(program_.resources[id.index()][0]); }
@@ -169,7 +147,7 @@ class TimelineTrace {
       const TaskTimes& times = timeline_.tasks[before];
       // Just inside the slice: at its very end the next slice of the track would be open.
       const Nanos inside = std::max(times.start, times.end - Nanos(1));
-      writer_.arrow(first_track(before), inside, first_track(id), timeline_.tasks[id].start);
+      arrow(first_track(before), inside, first_track(id), timeline_.tasks[id].start);
     }
   }
 
@@ -188,14 +166,16 @@ class TimelineTrace {
       std::int64_t bytes = 0;
       for (const auto& [moment, change] : changes[device]) {
         bytes += change;
-        writer_.counter(static_cast<int>(device) + 1, "memory", moment, bytes);
+        event(R"("ph":"C","name":"memory","pid":{},"ts":{},"args":{{"bytes":{}}})", device + 1,
+              microseconds(moment), bytes);
       }
     }
   }
 
   const Timeline& timeline_;
   const Program& program_;
-  TraceWriter writer_;
+  std::string events_;
+  std::int64_t next_arrow_ = 1;
 };
 
 std::string export_chrome_trace(const ExportInput& input) {

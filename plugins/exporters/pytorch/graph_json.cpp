@@ -1,7 +1,6 @@
 #include "plugins/exporters/pytorch/graph_json.h"
 
 #include <array>
-#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -28,12 +27,8 @@ std::string base64(std::string_view bytes) {
 }
 
 const char* word_of(TensorRole role) {
-  static const std::map<TensorRole, const char*> words = {{TensorRole::Input, "input"},
-                                                          {TensorRole::Parameter, "parameter"},
-                                                          {TensorRole::Constant, "constant"},
-                                                          {TensorRole::OptimizerState, "state"}};
-  const auto word = words.find(role);
-  return word != words.end() ? word->second : "made";
+  static constexpr std::array kWords = {"input", "parameter", "constant", "state", "made", "made"};
+  return kWords[static_cast<std::size_t>(role)];
 }
 
 const char* word_of(InitialValue::Kind kind) {

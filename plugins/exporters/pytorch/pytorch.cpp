@@ -47,11 +47,14 @@ class Folder {
         graph_(*programs_.graph),
         loss_(loss_op(graph_)) {
     check_termination(programs_, graph_.name());
+    std::set<std::vector<int>> groups;
     for (const RankProgram& rank : programs_.ranks) {
       refuse_parts(rank);
       for (const Loss& loss : losses_of(rank)) ++computed_[loss.samples];
+      for (std::size_t i = 0; i < rank.instructions.size(); ++i)
+        if (!rank.members[i].empty()) groups.insert(ranks_of(rank.members[i]));
     }
-    list_groups();
+    groups_.assign(groups.begin(), groups.end());
   }
 
   std::vector<ExportedFile> write() {
@@ -71,16 +74,6 @@ class Folder {
     std::vector<int> ranks;
     for (const DeviceId device : devices) ranks.push_back(programs_.rank_of(device));
     return ranks;
-  }
-
-  // Every rank makes all process groups, in one order.
-  void list_groups() {
-    std::set<std::vector<int>> groups;
-    for (const RankProgram& rank : programs_.ranks) {
-      for (std::size_t i = 0; i < rank.instructions.size(); ++i)
-        if (!rank.members[i].empty()) groups.insert(ranks_of(rank.members[i]));
-    }
-    groups_.assign(groups.begin(), groups.end());
   }
 
   std::size_t group_of(const std::vector<int>& ranks) const {
@@ -227,7 +220,7 @@ class Folder {
   RankPrograms programs_;
   const Graph& graph_;
   OpId loss_;
-  std::vector<std::vector<int>> groups_;
+  std::vector<std::vector<int>> groups_;         // every rank makes all of them, in this order
   std::map<std::pair<int, int>, int> computed_;  // samples of the loss: ranks that compute them
 };
 

@@ -14,10 +14,8 @@
 // A task is a machine of the cluster, a GPU's number its place in its machine. A node's key is the
 // op's name in the model; ops of the training graph (gradients, updates) are named after theirs.
 //   devices   who computes the op, ascending; of a reshape or other view: who computes its input
-//   mode      how the copies are kept equal (the group's; "duplicate" where each computes
-//   everything) samples   of each device, [first, last) of the global batch; missing where one
-//   device has all,
-//             or every device has
+//   mode      how the copies are kept equal: the group's, or "duplicate" where each computes all
+//   samples   of each device, [first, last) of the global batch; missing where each has all of it
 //   split     each device makes a slice of the first output along `axis`, of the whole batch; of an
 //             update: a slice of the parameter
 //   priority  smaller runs first; missing where the strategy has no order

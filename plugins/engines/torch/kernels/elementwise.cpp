@@ -22,7 +22,6 @@ Kernel binary(const Site&) {
 
 // ---- one tensor; a slope makes the gradient from the output's gradient and one saved tensor
 
-at::Tensor exp_slope(const at::Tensor& dy, const at::Tensor& y) { return dy.mul(y); }
 at::Tensor sqrt_slope(const at::Tensor& dy, const at::Tensor& y) { return dy.div(y.mul(2)); }
 at::Tensor reciprocal_slope(const at::Tensor& dy, const at::Tensor& y) {
   return dy.mul(y).mul_(y).neg_();
@@ -36,7 +35,6 @@ at::Tensor erf_slope(const at::Tensor& dy, const at::Tensor& x) {
 at::Tensor abs_slope(const at::Tensor& dy, const at::Tensor& x) { return dy.mul(x.sign()); }
 at::Tensor sin_slope(const at::Tensor& dy, const at::Tensor& x) { return dy.mul(x.cos()); }
 at::Tensor cos_slope(const at::Tensor& dy, const at::Tensor& x) { return dy.mul(x.sin()).neg_(); }
-at::Tensor log_slope(const at::Tensor& dy, const at::Tensor& x) { return dy.div(x); }
 at::Tensor softplus_slope(const at::Tensor& dy, const at::Tensor& x) { return dy.mul(x.sigmoid()); }
 at::Tensor softplus(const at::Tensor& x) { return at::softplus(x); }
 
@@ -96,44 +94,24 @@ double drop_ratio(const Site& site) {
   return ratio;
 }
 
-Tensor whole_input(const Site& site) {
-  Tensor tensor = site.input(0);
-  if (const AxisPart* part = site.part(); part != nullptr)
-    tensor.shape[static_cast<std::size_t>(part->axis)] = part->extent;
-  return tensor;
-}
-
-// A part of a split op has its slice of the mask that all of the op has.
-struct KeepMask {
-  explicit KeepMask(const Site& site)
-      : noise(whole_input(site), site.graph().batch(), site->name),
-        shape(site.local(whole_input(site))),
-        part(site.part() != nullptr ? *site.part() : AxisPart{}) {}
-
-  at::Tensor operator()(const Shard& shard, double ratio) const {
-    const at::Tensor mask = at::empty(shape.on(shard), at::TensorOptions().dtype(at::kBool));
-    noise.keep_mask(shard, ratio, mask.data_ptr<bool>());
-    if (part.extent == 0) return mask;
-    return mask.narrow(part.axis, part.begin, part.end - part.begin).contiguous();
-  }
-
-  Noise noise;
-  LocalShape shape;
-  AxisPart part;  // extent 0: none
-};
-
 Tensors kept_all(const Tensors& in) {
   return {in[0], at::ones_like(in[0], in[0].options().dtype(at::kBool))};
 }
 
+// A part of a split op has its slice of the mask that all of the op has.
 Kernel dropout(const Site& site) {
   if (!site.graph().is_training())
     return site.output_count() > 1 ? plain<kept_all>(site) : plain<first_of>(site);
-  return
-      [ratio = drop_ratio(site), mask_of = KeepMask(site)](const Tensors& in, const Shard& shard) {
-        const at::Tensor on_device = mask_of(shard, ratio).to(in[0].device());
-        return Tensors{in[0].mul(on_device).mul_(1 / (1 - ratio)), on_device};
-      };
+  Tensor whole = site.input(0);
+  const AxisPart part = site.part();
+  if (part.extent > 0) whole.shape[static_cast<std::size_t>(part.axis)] = part.extent;
+  return [ratio = drop_ratio(site), noise = Noise(whole, site.graph().batch(), site->name),
+          shape = site.local(whole), part](const Tensors& in, const Shard& shard) {
+    at::Tensor mask = at::empty(shape.on(shard), at::TensorOptions().dtype(at::kBool));
+    noise.keep_mask(shard, ratio, mask.data_ptr<bool>());
+    if (part.extent > 0) mask = mask.narrow(part.axis, part.begin, part.size()).contiguous();
+    return Tensors{in[0].mul(mask).mul_(1 / (1 - ratio)), mask};
+  };
 }
 
 at::Tensor dropout_slope(const Tensors& in, double ratio) {
@@ -167,7 +145,6 @@ at::Tensor power_slope_a(const Tensors& in) {
 }
 at::Tensor power_slope_b(const Tensors& in) { return in[0].mul(in[3]).mul(in[1].log()); }
 at::Tensor extreme_slope(const Tensors& in) { return in[1].eq(in[2]).mul(in[0]); }
-at::Tensor where_slope_a(const Tensors& in) { return in[1].mul(in[0]); }
 at::Tensor where_slope_b(const Tensors& in) { return in[1].logical_not().mul(in[0]); }
 
 at::Tensor where(const Tensors& in) { return at::where(in[0], in[1], in[2]); }
@@ -208,36 +185,30 @@ at::Tensor folded(const Tensors& in) {
 constexpr double kMomentum = 0.9;
 constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8;
 
-Kernel sgd(const Site&) {
+template <void (*f)(const Tensors&, const Shard&)>
+Kernel update(const Site&) {
   return [](const Tensors& in, const Shard& shard) {
-    at::Tensor parameter = in[0];
-    parameter.sub_(in[1], shard.learning_rate);
+    f(in, shard);
     return Tensors();
   };
 }
 
-Kernel momentum(const Site&) {
-  return [](const Tensors& in, const Shard& shard) {
-    at::Tensor parameter = in[0], velocity = in[2];
-    velocity.mul_(kMomentum).add_(in[1]);
-    parameter.sub_(velocity, shard.learning_rate);
-    return Tensors();
-  };
+void sgd(const Tensors& in, const Shard& shard) { in[0].sub_(in[1], shard.learning_rate); }
+
+void momentum(const Tensors& in, const Shard& shard) {
+  in[2].mul_(kMomentum).add_(in[1]);
+  in[0].sub_(in[2], shard.learning_rate);
 }
 
 // Kingma and Ba: Adam, 2015, Algorithm 1.
-Kernel adam(const Site&) {
-  return [](const Tensors& in, const Shard& shard) {
-    at::Tensor parameter = in[0], mean = in[2], square = in[3];
-    const at::Tensor& gradient = in[1];
-    const auto step = static_cast<double>(shard.step);
-    mean.lerp_(gradient, 1 - kBeta1);
-    square.mul_(kBeta2).addcmul_(gradient, gradient, 1 - kBeta2);
-    const double correction = std::sqrt(1 - std::pow(kBeta2, step));
-    const at::Tensor scale = square.sqrt().div_(correction).add_(kEpsilon);
-    parameter.addcdiv_(mean, scale, -shard.learning_rate / (1 - std::pow(kBeta1, step)));
-    return Tensors();
-  };
+void adam(const Tensors& in, const Shard& shard) {
+  const at::Tensor &gradient = in[1], &mean = in[2], &square = in[3];
+  const auto step = static_cast<double>(shard.step);
+  mean.lerp_(gradient, 1 - kBeta1);
+  square.mul_(kBeta2).addcmul_(gradient, gradient, 1 - kBeta2);
+  const double correction = std::sqrt(1 - std::pow(kBeta2, step));
+  const at::Tensor scale = square.sqrt().div_(correction).add_(kEpsilon);
+  in[0].addcdiv_(mean, scale, -shard.learning_rate / (1 - std::pow(kBeta1, step)));
 }
 
 }  // namespace
@@ -247,9 +218,9 @@ KernelTable elementwise_kernels() {
       {"Abs", unary<at::abs>, binary<abs_slope>},
       {"Add", binary<add>, summed<first_of>},
       {"AddN", plain<sum_of>, summed<first_of>},
-      {"ApplyAdam", adam},
-      {"ApplyMomentum", momentum},
-      {"ApplySgd", sgd},
+      {"ApplyAdam", update<adam>},
+      {"ApplyMomentum", update<momentum>},
+      {"ApplySgd", update<sgd>},
       {"And", binary<at::logical_and>},
       {"Cast", with<made_type, cast>, with<made_type, cast>},
       {"Ceil", unary<at::ceil>},
@@ -262,7 +233,7 @@ KernelTable elementwise_kernels() {
       {"Elu", with<elu_alpha, elu>, with<elu_alpha, elu_slope>},
       {"Equal", binary<at::eq>},
       {"Erf", unary<at::erf>, binary<erf_slope>},
-      {"Exp", unary<at::exp>, binary<exp_slope>},
+      {"Exp", unary<at::exp>, binary<at::mul>},
       {"FastGelu", with<gelu_form, gelu>, with<gelu_form, gelu_slope>},
       {"Floor", unary<at::floor>},
       {"Gelu", with<gelu_form, gelu>, with<gelu_form, gelu_slope>},
@@ -274,7 +245,7 @@ KernelTable elementwise_kernels() {
       {"LeakyRelu", with<leaky_alpha, leaky_relu>, with<leaky_alpha, leaky_relu_slope>},
       {"Less", binary<at::lt>},
       {"LessOrEqual", binary<at::le>},
-      {"Log", unary<at::log>, binary<log_slope>},
+      {"Log", unary<at::log>, binary<at::div>},
       {"Max", plain<folded<at::maximum>>, summed<extreme_slope>},
       {"Mean", plain<mean_of>, mean_grad},
       {"Min", plain<folded<at::minimum>>, summed<extreme_slope>},
@@ -305,7 +276,7 @@ KernelTable elementwise_kernels() {
       {"Swish", unary<at::silu>, binary<at::silu_backward>},
       {"Tanh", unary<at::tanh>, binary<at::tanh_backward>},
       {"Where", plain<where>},
-      {"WhereGradA", summed<where_slope_a>},
+      {"WhereGradA", summed<times>},
       {"WhereGradB", summed<where_slope_b>},
   };
 }

@@ -10,23 +10,8 @@
 #include "plugins/engines/torch/kernels/linear.h"
 #include "plugins/engines/torch/kernels/movement.h"
 #include "plugins/engines/torch/kernels/normalization.h"
-#include "plugins/engines/torch/kernels/windows.h"
 
 namespace strato::torch_engine {
-
-LocalShape::LocalShape(const Tensor& tensor, std::int64_t batch)
-    : shape_(tensor.shape),
-      batch_(batch),
-      axis_(tensor.batch.kind == BatchKind::Batched ? tensor.batch.axis : -1) {}
-
-Shape LocalShape::on(const Shard& shard) const {
-  Shape shape = shape_;
-  if (axis_ >= 0) {
-    std::int64_t& extent = shape[static_cast<std::size_t>(axis_)];
-    extent = extent / batch_ * shard.samples;
-  }
-  return shape;
-}
 
 double Site::setting(std::string_view attribute, std::size_t slot, double fallback) const {
   if (op().attribute(attribute) != nullptr) return op().real(attribute, fallback);
@@ -51,9 +36,9 @@ void Site::refuse(const std::string& problem) const {
                    "export the model without it");
 }
 
-KernelMaker find_kernel(std::string_view type) {
-  static const std::map<std::string, KernelMaker, std::less<>> all = [] {
-    std::map<std::string, KernelMaker, std::less<>> map;
+Kernel make_kernel(const Site& site) {
+  static const std::map<std::string, KernelMaker> all = [] {
+    std::map<std::string, KernelMaker> map;
     for (const auto family : {linear_kernels, window_kernels, elementwise_kernels, movement_kernels,
                               normalization_kernels}) {
       for (const NamedKernel& kernel : family()) {
@@ -64,18 +49,13 @@ KernelMaker find_kernel(std::string_view type) {
     }
     return map;
   }();
-  const auto found = all.find(type);
-  return found == all.end() ? nullptr : found->second;
-}
-
-Kernel make_kernel(const Site& site) {
-  const KernelMaker make = find_kernel(site->type);
-  if (make == nullptr) {
+  const auto found = all.find(site->type);
+  if (found == all.end()) {
     throw InputError("", fmt::format("op \"{}\"", site->name),
                      fmt::format("the engine \"torch\" has no kernel for {}", site->type),
                      "export the model without it");
   }
-  return make(site);
+  return found->second(site);
 }
 
 Kernel make_kernel(const Graph& graph, OpId id) { return make_kernel(Site(graph, graph.op(id))); }

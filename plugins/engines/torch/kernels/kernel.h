@@ -22,24 +22,17 @@ namespace strato::torch_engine {
 using Tensors = std::vector<at::Tensor>;
 using Kernel = std::function<Tensors(const Tensors&, const Shard&)>;
 
-// The shape of a tensor on a shard of the batch.
-class LocalShape {
- public:
-  LocalShape() = default;
-  LocalShape(const Tensor& tensor, std::int64_t batch);
-  Shape on(const Shard& shard) const;
+// The shape of a tensor on a shard of the batch, which is the graph's.
+struct LocalShape {
+  Tensor tensor;
+  std::int64_t batch = 1;
 
- private:
-  Shape shape_;
-  std::int64_t batch_ = 1;
-  int axis_ = -1;
+  Shape on(const Shard& shard) const { return shape_of(tensor, shard.part(), batch); }
 };
 
 // The slice that a part of a split op makes of the op's first output.
-struct AxisPart {
-  int axis = 0;
-  std::int64_t begin = 0, end = 0;
-  std::int64_t extent = 0;  // of all parts together
+struct AxisPart : AxisRange {
+  std::int64_t extent = 0;  // of all parts together; 0: the op is not split
 };
 
 // An op as its kernel's maker reads it. Kernels copy what they need: graph and site end before.
@@ -47,12 +40,12 @@ class Site : public OpReader {
  public:
   Site(const Graph& graph, const Op& op)
       : OpReader(op, graph.ops(), graph.tensors()), graph_(graph) {}
-  // A part of a split op, with tensors of the part's shapes (part_kernel.h).
-  Site(const Graph& graph, const OpReader& reader, const AxisPart* part)
+  // A part of a split op, with tensors of the part's shapes.
+  Site(const Graph& graph, const OpReader& reader, const AxisPart& part)
       : OpReader(reader), graph_(graph), part_(part) {}
 
   const Graph& graph() const { return graph_; }
-  const AxisPart* part() const { return part_; }  // null: the op is not split
+  const AxisPart& part() const { return part_; }
   Site of_forward() const { return Site(graph_, forward(), part_); }
   std::vector<std::int64_t> wrt() const { return op().integers("wrt"); }  // of a gradient op
   LocalShape local(const Tensor& tensor) const { return {tensor, graph_.batch()}; }
@@ -64,7 +57,7 @@ class Site : public OpReader {
 
  private:
   const Graph& graph_;
-  const AxisPart* part_ = nullptr;
+  AxisPart part_;
 };
 
 using KernelMaker = Kernel (*)(const Site&);
@@ -75,11 +68,17 @@ struct NamedKernel {
 };
 using KernelTable = std::vector<NamedKernel>;  // of a family of op types
 
-// Null when the type is unknown.
-KernelMaker find_kernel(std::string_view type);
 // Throws InputError naming the type when it is unknown.
 Kernel make_kernel(const Site& site);
 Kernel make_kernel(const Graph& graph, OpId op);
+
+// Of an op that is split along another axis than the batch (core/graph/axes/split_axes.h): the same
+// makers, on a copy of the op whose tensors have the part's shapes. `part`: the slice that it makes
+// of the first output (of an update: of its parameter). Throws InputError naming the op when it
+// cannot be computed in such parts.
+Kernel make_part_kernel(const Graph& graph, OpId op, const Part& part);
+// Returns the part of each input that this part needs; invalid inputs get the whole.
+std::vector<Part> part_inputs(const Graph& graph, OpId op, const Part& part);
 
 // ---- for kernels
 

@@ -7,16 +7,24 @@ at::Tensor turned_if(bool turn, const at::Tensor& t) {
   return turn && t.dim() >= 2 ? t.transpose(-1, -2) : t;
 }
 
+// What products have in common: alpha * A' * B', where a matrix may be turned.
+struct Factors {
+  explicit Factors(const Site& site)
+      : turn_a(site->integer("transA", 0) != 0),
+        turn_b(site->integer("transB", 0) != 0),
+        alpha(site->real("alpha", 1)) {}
+  at::Tensor scaled(const at::Tensor& t) const { return alpha == 1 ? t : t.mul(alpha); }
+
+  bool turn_a, turn_b;
+  double alpha;
+};
+
 // ---- MatMul, FusedMatMul
 
 // A product with vectors made matrices: a is [.., m, k], b is [.., k, n].
-struct Product {
+struct Product : Factors {
   explicit Product(const Site& site)
-      : turn_a(site->integer("transA", 0) != 0),
-        turn_b(site->integer("transB", 0) != 0),
-        alpha(site->real("alpha", 1)),
-        row(site.in(0).size() == 1),
-        column(site.in(1).size() == 1) {}
+      : Factors(site), row(site.in(0).size() == 1), column(site.in(1).size() == 1) {}
 
   at::Tensor a(const at::Tensor& t) const { return row ? t.unsqueeze(0) : turned_if(turn_a, t); }
   at::Tensor b(const at::Tensor& t) const {
@@ -28,10 +36,7 @@ struct Product {
     if (row) t = t.unsqueeze(-2);
     return t;
   }
-  at::Tensor scaled(const at::Tensor& t) const { return alpha == 1 ? t : t.mul(alpha); }
 
-  bool turn_a, turn_b;
-  double alpha;
   bool row, column;
 };
 
@@ -64,18 +69,13 @@ at::Tensor matmul_slope_b(const Tensors& in, const Product& p, const Shape& to) 
 
 // ---- Gemm: alpha * A' * B' + beta * C
 
-struct Gemm {
-  explicit Gemm(const Site& site)
-      : turn_a(site->integer("transA", 0) != 0),
-        turn_b(site->integer("transB", 0) != 0),
-        alpha(site->real("alpha", 1)),
-        beta(site->real("beta", 1)) {}
+struct Gemm : Factors {
+  explicit Gemm(const Site& site) : Factors(site), beta(site->real("beta", 1)) {}
   at::Tensor product(const at::Tensor& a, const at::Tensor& b) const {
-    const at::Tensor y = at::mm(a, b);
-    return alpha == 1 ? y : y.mul(alpha);
+    return scaled(at::mm(a, b));
   }
-  bool turn_a, turn_b;
-  double alpha, beta;
+
+  double beta;
 };
 
 at::Tensor gemm(const Tensors& in, const Gemm& g) {

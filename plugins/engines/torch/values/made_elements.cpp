@@ -56,23 +56,14 @@ std::string in_type(DataType type, const std::vector<From>& values) {
   return {reinterpret_cast<const char*>(bits.data()), bits.size() * sizeof(std::uint16_t)};
 }
 
-std::size_t elements_on(const Tensor& tensor, std::int64_t batch, const Shard& shard) {
-  const std::int64_t all = tensor.elements();
-  const bool batched = tensor.batch.kind == BatchKind::Batched;
-  return static_cast<std::size_t>(batched ? all / batch * shard.samples : all);
-}
-
-std::int64_t extents(const Shape& shape, std::size_t first, std::size_t last) {
-  return static_cast<std::int64_t>(product(shape, first, last));
-}
-
 }  // namespace
 
 std::string initial_elements(const Graph& graph, TensorId id, const Shard& shard) {
   const Tensor& tensor = graph.tensor(id);
   const InitialValue value = initial_value(graph, id);
   if (value.kind == Kind::Data) return *tensor.data;
-  const std::size_t count = elements_on(tensor, graph.batch(), shard);
+  const auto count =
+      static_cast<std::size_t>(strato::elements_of(tensor, shard.part(), graph.batch()));
   const Noise noise(tensor, graph.batch(), tensor.name);
   if (value.kind == Kind::Integers) {
     const auto bound = static_cast<std::int64_t>(value.high);
@@ -97,27 +88,24 @@ std::string initial_elements(const Graph& graph, TensorId id, const Shard& shard
 Noise::Noise(const Tensor& tensor, std::int64_t batch, std::string_view name)
     : name_(hashed(name)), batched_(tensor.batch.kind == BatchKind::Batched) {
   if (!batched_) {
-    inner_ = tensor.elements();
+    run_ = tensor.elements();
     return;
   }
   const auto axis = static_cast<std::size_t>(tensor.batch.axis);
-  outer_ = extents(tensor.shape, 0, axis);
-  inner_ = extents(tensor.shape, axis + 1, tensor.shape.size());
-  blocks_ = tensor.batch.blocks;
-  each_ = tensor.shape[axis] / (blocks_ * batch);
+  blocks_ = static_cast<std::int64_t>(product(tensor.shape, 0, axis)) * tensor.batch.blocks;
+  run_ = tensor.shape[axis] / (tensor.batch.blocks * batch) *
+         static_cast<std::int64_t>(product(tensor.shape, axis + 1));
 }
 
 template <class T, class F>
 void Noise::fill(const Shard& shard, std::uint64_t salt, T* to, F of_bits) const {
   const std::uint64_t key = mixed(mixed(shard.seed ^ name_) + salt);
-  const std::int64_t samples = batched_ ? shard.samples : 1;
-  const std::int64_t run = each_ * inner_;
-  for (std::int64_t block = 0; block < outer_ * blocks_; ++block) {
-    for (std::int64_t sample = 0; sample < samples; ++sample) {
-      const std::int64_t number = batched_ ? shard.first_sample + sample : 0;
-      const std::uint64_t start =
-          mixed(key + static_cast<std::uint64_t>(number)) + static_cast<std::uint64_t>(block * run);
-      for (std::int64_t i = 0; i < run; ++i)
+  const AxisRange samples = batched_ ? shard.samples : AxisRange{kBatchAxis, 0, 1};
+  for (std::int64_t block = 0; block < blocks_; ++block) {
+    for (std::int64_t sample = samples.begin; sample < samples.end; ++sample) {
+      const std::uint64_t start = mixed(key + static_cast<std::uint64_t>(sample)) +
+                                  static_cast<std::uint64_t>(block * run_);
+      for (std::int64_t i = 0; i < run_; ++i)
         *to++ = of_bits(mixed(start + static_cast<std::uint64_t>(i)));
     }
   }

@@ -8,17 +8,24 @@
 #include <string_view>
 
 #include "core/graph/train/initial_value.h"
+#include "core/strategy/value/part.h"
 
 namespace strato::torch_engine {
 
 // Which samples of the global batch the inputs hold, and the moment in training: an op's kernel is
 // told this beside its inputs.
 struct Shard {
-  std::int64_t samples = 1;
-  std::int64_t first_sample = 0;
+  AxisRange samples{kBatchAxis, 0, 1};
   std::int64_t step = 1;  // counts from 1
   std::uint64_t seed = 1;
   double learning_rate = 0.01;
+
+  Part part() const { return Part().cut(samples); }
+  Shard on(const Part& part) const {  // of a part's samples
+    Shard shard = *this;
+    if (const AxisRange* range = part.along(kBatchAxis)) shard.samples = *range;
+    return shard;
+  }
 };
 
 // The elements of an input, parameter, constant or optimizer state
@@ -39,8 +46,8 @@ class Noise {
 
  private:
   std::uint64_t name_;
-  // The tensor as [outer, blocks, samples, each, inner]; the third is the batch.
-  std::int64_t outer_ = 1, blocks_ = 1, each_ = 1, inner_ = 1;
+  // The tensor as [blocks, samples, run]; the second is the batch.
+  std::int64_t blocks_ = 1, run_ = 1;
   bool batched_ = false;
 };
 

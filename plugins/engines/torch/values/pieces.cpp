@@ -5,19 +5,12 @@
 
 #include "core/base/error.h"
 #include "core/graph/value/op_reader.h"
+#include "core/program/value/program_task.h"
 
 namespace strato::torch_engine {
 namespace {
 
 bool is_batched(const Tensor& tensor) { return tensor.batch.kind == BatchKind::Batched; }
-
-// What the part has of an axis of the tensor; of kBatchAxis: its samples.
-AxisRange range_of(const Tensor& tensor, const Part& part, int axis, std::int64_t batch) {
-  if (const AxisRange* range = part.along(axis)) return *range;
-  const std::int64_t all =
-      axis == kBatchAxis ? batch : tensor.shape[static_cast<std::size_t>(axis)];
-  return {static_cast<std::int8_t>(axis), 0, static_cast<std::int32_t>(all)};
-}
 
 // [outer, runs, samples, rest]: the third axis counts samples.
 at::Tensor by_samples(const at::Tensor& value, const Tensor& tensor, std::int64_t samples) {
@@ -76,33 +69,31 @@ at::Tensor low_rank_sum(const at::Tensor& message, at::IntArrayRef shape, at::Sc
 
 }  // namespace
 
-bool holds(const Tensor& tensor, const Part& outer, const Part& inner, std::int64_t batch) {
+bool holds(const Graph& graph, TensorId tensor, const Part& outer, const Part& inner) {
   if (outer.is_partial_sum() || inner.is_partial_sum()) return outer == inner || outer.is_whole();
   return std::ranges::all_of(outer.ranges(), [&](const AxisRange& range) {
-    return range.contains(range_of(tensor, inner, range.axis, batch));
+    return range.contains(range_along(graph, tensor, inner, range.axis));
   });
 }
 
-at::Tensor cut(const at::Tensor& value, const Tensor& tensor, const Part& from, const Part& to,
-               std::int64_t batch) {
+at::Tensor cut(const at::Tensor& value, const Graph& graph, TensorId id, const Part& from,
+               const Part& to) {
   if (from == to) return value;
-  if (!to.cuts().empty()) {
-    at::Tensor part = value;
-    for (const AxisRange& range : to.cuts()) {
-      const AxisRange have = range_of(tensor, from, range.axis, batch);
-      part = part.narrow(range.axis, range.begin - have.begin, range.size());
-    }
-    return part;
+  at::Tensor part = value;
+  for (const AxisRange& range : to.cuts()) {
+    const AxisRange have = range_along(graph, id, from, range.axis);
+    part = part.narrow(range.axis, range.begin - have.begin, range.size());
   }
-  if (!to.is_samples() || !is_batched(tensor)) return value;
-  const AxisRange have = range_of(tensor, from, kBatchAxis, batch), want = to.first();
-  const at::Tensor part =
-      by_samples(value, tensor, have.size()).narrow(2, want.begin - have.begin, want.size());
-  return part.reshape(shape_of(tensor, to, batch));
+  const Tensor& tensor = graph.tensor(id);
+  if (!to.is_samples() || !is_batched(tensor)) return part;
+  const AxisRange have = range_along(graph, id, from, kBatchAxis), want = to.first();
+  part = by_samples(value, tensor, have.size()).narrow(2, want.begin - have.begin, want.size());
+  return part.reshape(shape_of(tensor, to, graph.batch()));
 }
 
-at::Tensor joined(const std::vector<at::Tensor>& parts, const Tensor& tensor,
-                  const std::vector<Part>& held, const Part& to, std::int64_t batch) {
+at::Tensor joined(const std::vector<at::Tensor>& parts, const Graph& graph, TensorId id,
+                  const std::vector<Part>& held, const Part& to) {
+  const Tensor& tensor = graph.tensor(id);
   std::vector<std::size_t> order(parts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return held[i].first().begin; });
@@ -114,7 +105,7 @@ at::Tensor joined(const std::vector<at::Tensor>& parts, const Tensor& tensor,
     sorted.push_back(slices ? parts[i] : by_samples(parts[i], tensor, held[i].first().size()));
   }
   if (slices) return at::cat(sorted, held[order[0]].first().axis);
-  return at::cat(sorted, 2).reshape(shape_of(tensor, to, batch));
+  return at::cat(sorted, 2).reshape(shape_of(tensor, to, graph.batch()));
 }
 
 at::Tensor encoded(const at::Tensor& value, Encoding encoding, std::int64_t slots) {

@@ -57,17 +57,11 @@ at::ScalarType scalar_type(DataType type) {
   return kTypes[static_cast<std::size_t>(type)];
 }
 
-bool lives_on(TensorRole role) {
-  return role == TensorRole::Input || role == TensorRole::Parameter ||
-         role == TensorRole::Constant || role == TensorRole::OptimizerState;
-}
-
 Shard whole_batch(const Graph& graph, const EngineOptions& options) {
-  const auto ops = graph.ops();
   const bool adam =
-      std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.type == "ApplyAdam"; });
+      std::ranges::any_of(graph.ops(), [](const Op& op) { return op.type == "ApplyAdam"; });
   Shard shard;
-  shard.samples = graph.batch();
+  shard.samples.end = static_cast<std::int32_t>(graph.batch());
   shard.seed = options.seed;
   shard.learning_rate = options.learning_rate.value_or(adam ? 0.001 : 0.01);
   return shard;
@@ -106,9 +100,12 @@ void refuse_model(const c10::Error& error) {
 
 void refuse(const Op& op, const std::string& reason) {
   const bool memory = reason.find("memory") != std::string::npos;
-  throw InputError("", fmt::format("op \"{}\" ({})", op.name, op.type),
-                   fmt::format("LibTorch refuses it: {}", reason),
-                   memory ? "take a smaller batch" : "export the model without it");
+  refuse(fmt::format("op \"{}\" ({})", op.name, op.type), reason,
+         memory ? "take a smaller batch" : "export the model without it");
+}
+
+void refuse(const std::string& place, const std::string& reason, const std::string& remedy) {
+  throw InputError("", place, fmt::format("LibTorch refuses it: {}", reason), remedy);
 }
 
 void check_output(const Op& op, const Tensor& tensor, const Shape& expected,

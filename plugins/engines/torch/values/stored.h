@@ -1,11 +1,13 @@
-// Executions of a graph and of a rank share these: tensors from and to elements, defaults, the
-// memory in use, and the library's refusals in our words. Include in .cpp files only.
+// Executions of a graph and of a rank share these: tensors from and to elements and files,
+// defaults, the memory in use, and the library's refusals in our words. Include in .cpp files only.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "core/data/tensor_source.h"
 #include "core/plugin/api/engine.h"
 #include "plugins/engines/torch/values/aten.h"
 #include "plugins/engines/torch/values/made_elements.h"
@@ -14,8 +16,6 @@ namespace strato::torch_engine {
 
 at::ScalarType scalar_type(DataType type);
 
-// Parameters, optimizer state, constants and inputs: not made by a step.
-bool lives_on(TensorRole role);
 // All samples, with what the options say; the learning rate has a default.
 Shard whole_batch(const Graph& graph, const EngineOptions& options);
 
@@ -23,18 +23,27 @@ Shard whole_batch(const Graph& graph, const EngineOptions& options);
 at::Tensor from_elements(const Tensor& tensor, const Shape& shape, const std::string& elements);
 std::string elements_of(const at::Tensor& value);
 
+// Files of torch.save(), with tensors only: LibTorch reads them without a Python interpreter, and
+// refuses what is neither a tensor nor a plain container. See core/plugin/load/tensor_files.h.
+// These throw InputError.
+std::unique_ptr<TensorSource> open_pytorch(const std::filesystem::path& file);
+void write_pytorch(const std::filesystem::path& file, const TensorSource& tensors);
+
 // Throws InputError when this machine has no such device.
 void check_device(const std::string& device);
 
 // The first line of the library's message, without where in its sources it comes from.
 std::string reason_of(const c10::Error& error);
 [[noreturn]] void refuse(const Op& op, const std::string& reason);
+[[noreturn]] void refuse(const std::string& place, const std::string& reason,
+                         const std::string& remedy = "take a smaller batch");
 [[noreturn]] void refuse_model(const c10::Error& error);
 // Makes an execution of a model, which the library may refuse.
-template <class Made, class... Arguments>
-std::unique_ptr<Made> prepared(Arguments&&... arguments) {
+template <class Made, class... Model>
+std::unique_ptr<Made> prepared(const EngineOptions& options, Model&&... model) {
+  check_device(options.device);
   try {
-    return std::make_unique<Made>(std::forward<Arguments>(arguments)...);
+    return std::make_unique<Made>(std::forward<Model>(model)..., options);
   } catch (const c10::Error& error) {
     refuse_model(error);
   }

@@ -58,7 +58,7 @@ class Binder {
     for (RawInput& input : inputs_) result_.inputs.push_back(bound(std::move(input)));
     const auto note = [this](const onnx::NodeProto& node) {
       if (node.op_type() == "If" || node.op_type() == "Loop")
-        result_.control_flow.insert(decision_name(node));
+        result_.control_flow.insert(given_name(node));
     };
     for_each_node(model_.proto.graph().node(), note);
     for (const auto& function : model_.proto.functions()) for_each_node(function.node(), note);
@@ -140,8 +140,7 @@ class Binder {
   void find_batch_symbol() {
     for (const RawInput& input : inputs_) {
       for (const std::string& symbol : input.symbols)
-        if (batch_symbol_.empty() && !symbol.empty() && looks_like_batch(symbol))
-          batch_symbol_ = symbol;
+        if (batch_symbol_.empty() && looks_like_batch(symbol)) batch_symbol_ = symbol;
     }
     for (const RawInput& input : inputs_)
       if (batch_symbol_.empty() && input.symbols.size() > axis_)
@@ -152,9 +151,8 @@ class Binder {
       if (batch_symbol_.empty() || input.symbols.size() <= axis_ || input.weight) continue;
       const std::string& symbol = input.symbols[axis_];
       const bool unnamed = symbol == fmt::format("{}.{}", input.name, axis_);
-      const bool given = options_.dimensions.contains(symbol) && symbol != batch_symbol_;
-      if (!symbol.empty() && !given && (unnamed || says_nothing(symbol)))
-        batch_aliases_.insert(symbol);
+      const bool given = options_.dimensions.contains(symbol);
+      if (!given && (unnamed || says_nothing(symbol))) batch_aliases_.insert(symbol);
     }
     if (!batch_symbol_.empty()) batch_aliases_.insert(batch_symbol_);
   }
@@ -227,11 +225,6 @@ class Binder {
 };
 
 }  // namespace
-
-std::string decision_name(const onnx::NodeProto& node) {
-  if (!node.name().empty()) return node.name();
-  return node.output_size() > 0 ? node.output(0) : std::string();
-}
 
 Binding bind_inputs(const Model& model, const Uses& uses, const ImportOptions& options) {
   return Binder(model, uses, options).bind();

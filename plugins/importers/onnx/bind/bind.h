@@ -1,6 +1,5 @@
 // What a model's inputs are: weights or data; which of their dimensions is the batch, and what the
 // symbolic ones are bound to.
-// Include in .cpp files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -51,12 +50,9 @@ struct Binding {
   std::int64_t batch = 1;
   std::int64_t file_batch = 0;                     // the batch built into the file; 0: symbolic
   std::map<std::string, std::int64_t> dimensions;  // every symbol, by name
-  std::set<std::string> control_flow;  // every If and Loop of the file, as decision_name()
-  std::map<std::string, std::int64_t> decisions;  // those that options decide
+  std::set<std::string> control_flow;              // every If and Loop of the file, by given_name()
+  std::map<std::string, std::int64_t> decisions;   // those that options decide
 };
-
-// An option calls an If or a Loop by its name, or by that of its first result.
-std::string decision_name(const onnx::NodeProto& node);
 
 // An option may also name an input of one integer or boolean: it is then no input but that number,
 // as branches and loops may need it; or an If (1: then, 0: else) or a Loop (its rounds). Throws

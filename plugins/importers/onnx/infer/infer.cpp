@@ -85,13 +85,6 @@ std::string implausible_indices(const onnx::NodeProto& node, const InputFacts& i
   return good ? "" : "its indices do not fit its input";
 }
 
-std::string implausible(const onnx::NodeProto& node, const InputFacts& inputs) {
-  std::string problem = implausible_attribute(node);
-  if (problem.empty()) problem = implausible_rank(node, inputs);
-  if (problem.empty()) problem = implausible_indices(node, inputs);
-  return problem;
-}
-
 // Ops whose inference in libonnx 1.12 crashes on some malformed nodes, and that training graphs do
 // without.
 bool is_unsafe(std::string_view type) {
@@ -190,7 +183,9 @@ Inference infer_node(const onnx::NodeProto& node, const InputFacts& inputs,
   const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, domain);
   if (schema == nullptr) return result;
   result.known_type = schema->has_type_and_shape_inference_function();
-  result.failure = implausible(node, inputs);
+  result.failure = implausible_attribute(node);
+  if (result.failure.empty()) result.failure = implausible_rank(node, inputs);
+  if (result.failure.empty()) result.failure = implausible_indices(node, inputs);
   result.impossible = !result.failure.empty() && knows(domain, opset);
   if (is_unsafe(node.op_type())) result.failure = "no rule for this op";
   if (!result.failure.empty() || !result.known_type || reduces_nothing(node)) return result;

@@ -1,6 +1,5 @@
 // Shape inference of one node by libonnx's own rules. Going node by node, with every extent known
-// and every shape already folded, leaves nothing symbolic and lets one node fail alone. Include in
-// .cpp files only.
+// and every shape already folded, leaves nothing symbolic and lets one node fail alone.
 #pragma once
 
 #include <onnx/onnx_pb.h>

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 #include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
@@ -113,10 +114,24 @@ std::string overload_of(const google::protobuf::Message& function_or_call) {
   return contents.empty() ? std::string() : contents.back();
 }
 
+std::string given_name(const onnx::NodeProto& node) {
+  return !node.name().empty() || node.output_size() == 0 ? node.name() : node.output(0);
+}
+
+// Names come from outside: what is no UTF-8 would break every file and window that shows it.
+std::string graph_name(const std::string& name) {
+  std::string result;
+  for (std::string_view rest = name; !rest.empty();) {
+    const std::size_t size = character_size(rest);
+    const bool good = size > 1 || (size == 1 && rest[0] >= 0x20 && rest[0] != 0x7f);
+    result += good ? rest.substr(0, size) : "?";
+    rest.remove_prefix(good ? size : 1);
+  }
+  return result;
+}
+
 std::string label_of(const onnx::NodeProto& node) {
-  const std::string& name =
-      !node.name().empty() || node.output_size() == 0 ? node.name() : node.output(0);
-  return fmt::format("op \"{}\" ({})", name, node.op_type());
+  return fmt::format("op \"{}\" ({})", given_name(node), node.op_type());
 }
 
 void refuse(const std::string& file, const onnx::NodeProto& node, const std::string& problem,

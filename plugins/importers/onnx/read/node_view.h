@@ -1,5 +1,5 @@
 // Reading an ONNX node: its attributes with defaults, as the graph's, and as newer versions of ONNX
-// have them; and its name in messages. Include in .cpp files only.
+// have them; and its name in messages.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -51,7 +51,10 @@ std::size_t default_bytes(const onnx::FunctionProto& function);  // that with_de
 // FunctionProto or a NodeProto.
 std::string overload_of(const google::protobuf::Message& function_or_call);
 
-std::string label_of(const onnx::NodeProto& node);  // op "name" (Type), for messages
+// Makes a name of the file one of the graph: text that every file and window can show.
+std::string graph_name(const std::string& name);
+std::string given_name(const onnx::NodeProto& node);  // its own, or that of its first result
+std::string label_of(const onnx::NodeProto& node);    // op "name" (Type), for messages
 // Throws InputError about the node.
 [[noreturn]] void refuse(const std::string& file, const onnx::NodeProto& node,
                          const std::string& problem, const std::string& remedy);

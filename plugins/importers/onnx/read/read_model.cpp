@@ -142,12 +142,11 @@ onnx::ModelProto parse(const std::string& file) {
   if (mapped.bytes().starts_with("version https://git-lfs"))
     throw InputError(file, "", "is a pointer of Git LFS that stands for the model",
                      "fetch the model itself with git lfs pull");
-  std::optional<std::string> bytes = without_payloads(mapped.bytes(), kKeptPayload);
-  if (!bytes) throw InputError(file, "", "is not an ONNX model, or a damaged one", kExportAgain);
-  if (bytes->size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+  const std::optional<std::string> bytes = without_payloads(mapped.bytes(), kKeptPayload);
+  if (bytes && bytes->size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
     throw InputError(file, "", "describes more than 2 GB of ops", "export a smaller model");
   onnx::ModelProto proto;
-  if (!proto.ParseFromArray(bytes->data(), static_cast<int>(bytes->size())))
+  if (!bytes || !proto.ParseFromArray(bytes->data(), static_cast<int>(bytes->size())))
     throw InputError(file, "", "is not an ONNX model, or a damaged one", kExportAgain);
   return proto;
 }

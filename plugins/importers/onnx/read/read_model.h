@@ -1,7 +1,6 @@
 // An ONNX file as a protobuf message without its weights. Tensor payloads are left out of the
 // serialised model before protobuf sees it: a plan needs names, types and shapes only, protobuf
-// refuses messages of 2 GB, and skipping bytes is far faster than copying them. Include in .cpp
-// files only.
+// refuses messages of 2 GB, and skipping bytes is far faster than copying them.
 #pragma once
 
 #include <onnx/onnx_pb.h>

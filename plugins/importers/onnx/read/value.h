@@ -1,6 +1,6 @@
 // Tensors whose elements are known when the file is read: what shape arithmetic works on. ONNX's
 // element types; and the elements of a tensor in an ONNX message, or in a file beside the model,
-// and back. Include in .cpp files only.
+// and back.
 #pragma once
 
 #include <onnx/onnx_pb.h>

@@ -1,6 +1,5 @@
 // What all have at hand who translate a model's nodes: the translated model (tensors and ops with
 // known shapes) so far, by name, and what writing out functions, branches and loops may take.
-// Include in .cpp files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -37,17 +36,16 @@ struct Entry {  // one tensor
 using Entries = std::vector<Entry*>;  // null: left out
 
 struct TranslatedOp {
-  std::string name, type;
-  Entries inputs;
-  Entries outputs;
-  std::vector<std::pair<std::string, Attribute>> attributes;
+  Op op;  // name, type and attributes
+  Entries inputs, outputs;
 };
 
 struct Translation {
   std::deque<Entry> entries;  // addresses stay
   std::unordered_map<std::string, Entry*> by_name;
   std::vector<TranslatedOp> ops;
-  Entries results;  // of the graph
+  Entries results;         // of the graph
+  std::int64_t batch = 1;  // of the graph
 
   Entry* find(const std::string& name) const;  // null: there is none
 };

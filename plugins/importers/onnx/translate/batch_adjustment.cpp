@@ -18,29 +18,30 @@ bool is_repeated(const Shape& from, std::size_t axis, std::size_t rank) {
 // target and did not follow the batch, if any; samples are then on an axis that is repeated once
 // for each.
 std::optional<Shape> rebatched_target(const Shape& target, const Shape& old_result,
-                                      BatchChange change, const Shape* stretched) {
+                                      const Binding& change, const Shape* stretched) {
   if (target.size() != old_result.size()) return std::nullopt;
   // Samples are the outermost factor: the first extent that they divide is theirs.
   for (std::size_t i = 0; i < target.size(); ++i) {
-    if (old_result[i] == 0 || old_result[i] % change.from != 0) continue;
+    if (old_result[i] == 0 || old_result[i] % change.file_batch != 0) continue;
     const bool repeats_samples =
         stretched == nullptr ||
-        (old_result[i] == change.from && is_repeated(*stretched, i, target.size()));
+        (old_result[i] == change.file_batch && is_repeated(*stretched, i, target.size()));
     if (!repeats_samples) continue;
     if (target[i] != old_result[i]) return std::nullopt;  // -1 or 0: follows by itself
     Shape result = target;
-    result[i] = old_result[i] / change.from * change.to;
+    result[i] = old_result[i] / change.file_batch * change.batch;
     return result;
   }
   return std::nullopt;
 }
 
 // Tells whether a tensor's size followed the batch, or did not depend on it.
-bool consistent(const Shape& old_shape, const Shape& new_shape, BatchChange change) {
+bool consistent(const Shape& old_shape, const Shape& new_shape, const Binding& change) {
   const std::optional<std::int64_t> before = element_count(old_shape),
                                     after = element_count(new_shape);
   if (!before || !after || *before == *after) return before && after;
-  return static_cast<__int128>(*before) * change.to == static_cast<__int128>(*after) * change.from;
+  return static_cast<__int128>(*before) * change.batch ==
+         static_cast<__int128>(*after) * change.file_batch;
 }
 
 }  // namespace
@@ -78,11 +79,11 @@ void BatchAdjustment::adjust_state(Entries& inputs, std::size_t slot) {
     return;
   const bool data =
       inputs[slot]->role == TensorRole::Activation || inputs[slot]->role == TensorRole::Input;
-  if (data || inputs[slot]->facts.shape[1] != change_.from) return;
+  if (data || inputs[slot]->facts.shape[1] != change_.file_batch) return;
   const Entry* old = original_.find(inputs[slot]->name);
   if (old == nullptr || old->facts.shape != inputs[slot]->facts.shape) return;
   Entry state = *inputs[slot];
-  state.facts.shape[1] = change_.to;
+  state.facts.shape[1] = change_.batch;
   state.facts.value = nullptr;
   state.origin = nullptr;  // the file has another batch's
   inputs[slot] = &scope_.tensors.add_substitute(std::move(state));
@@ -96,7 +97,8 @@ void BatchAdjustment::check(const onnx::NodeProto& node, const Entry& output) co
 
 void BatchAdjustment::refuse_node(const onnx::NodeProto& node, const std::string& reason) const {
   scope_.refuse(
-      node, fmt::format("the file's own batch of {} is built in here ({})", change_.from, reason),
+      node,
+      fmt::format("the file's own batch of {} is built in here ({})", change_.file_batch, reason),
       "leave --batch out, or export the model with a symbolic batch dimension");
 }
 

@@ -1,6 +1,5 @@
 // Another batch than the one that is built into the file: constants that hold it, as shapes that
 // were written as numbers do, are adjusted by comparing with the same model at its own batch.
-// Include in .cpp files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -12,17 +11,11 @@
 
 namespace strato::onnx_import {
 
-struct BatchChange {
-  std::int64_t from = 1, to = 1;
-};
-
 class BatchAdjustment {
  public:
   // `original`: the translation at the file's own batch.
   BatchAdjustment(Scope& scope, const Translation& original)
-      : scope_(scope),
-        change_{scope.binding.file_batch, scope.binding.batch},
-        original_(original) {}
+      : scope_(scope), change_(scope.binding), original_(original) {}
 
   // Puts adjusted constants into the place of inputs that hold the file's batch.
   void adjust(const onnx::NodeProto& node, Entries& inputs);
@@ -35,7 +28,7 @@ class BatchAdjustment {
   void adjust_state(Entries& inputs, std::size_t slot);
 
   Scope& scope_;
-  const BatchChange change_;
+  const Binding& change_;  // from the file's batch to another
   const Translation& original_;
 };
 

@@ -8,9 +8,7 @@
 #include "core/graph/ops/catalogue.h"
 #include "core/graph/rules/op_rule.h"
 #include "plugins/importers/onnx/infer/infer.h"
-#include "plugins/importers/onnx/scope/scope.h"
 #include "plugins/importers/onnx/translate/batch_adjustment.h"
-#include "plugins/importers/onnx/translate/known_results.h"
 #include "plugins/importers/onnx/unroll/unroll.h"
 #include "plugins/importers/onnx/unroll/write_out.h"
 
@@ -34,8 +32,6 @@ bool complete(const InferredOutput& output) {
          std::ranges::none_of(*output.shape, [](std::int64_t e) { return e < 0; });
 }
 
-Facts type_of(const Entry& entry) { return {entry.facts.type, entry.facts.shape}; }
-
 [[noreturn]] void cannot_be_told(const Scope& scope, const onnx::NodeProto& node,
                                  const TranslatedOp& op, const std::string& why) {
   std::string shapes;
@@ -54,12 +50,9 @@ Facts type_of(const Entry& entry) { return {entry.facts.type, entry.facts.shape}
 
 std::vector<Facts> from_catalogue(const TranslatedOp& translated) {
   std::vector<Facts> result;
-  if (find_rule(translated.type) == nullptr) return result;
+  if (find_rule(translated.op.type) == nullptr) return result;
+  Op op = translated.op;
   IdVector<TensorId, Tensor> tensors;
-  Op op;
-  op.name = translated.name;
-  op.type = translated.type;
-  op.attributes = translated.attributes;
   for (const Entry* input : translated.inputs) {
     op.inputs.push_back(input != nullptr ? tensors.next_id() : TensorId());
     if (input == nullptr) continue;
@@ -108,11 +101,11 @@ Facts like_first_input(const TranslatedOp& op) {
   const Entry* first = nullptr;
   for (const Entry* input : op.inputs) {
     if (input == nullptr) continue;
-    if (input->role != TensorRole::Parameter && input->role != TensorRole::Constant)
-      return type_of(*input);
-    if (first == nullptr) first = input;
+    const bool data = input->role != TensorRole::Parameter && input->role != TensorRole::Constant;
+    if (data || first == nullptr) first = input;
+    if (data) break;
   }
-  return first != nullptr ? type_of(*first) : Facts{DataType::F32, {}};
+  return first != nullptr ? Facts{first->facts.type, first->facts.shape} : Facts();
 }
 
 // Takes the most that an extent can be where it depends on the data (how many elements are not
@@ -147,7 +140,7 @@ std::vector<Facts> output_types(const Scope& scope, const onnx::NodeProto& node,
   }
   if (result.size() == count) return result;
   const std::vector<Facts> catalogue = from_catalogue(op);
-  const bool unknown = !inference.known_type && find_rule(op.type) == nullptr;
+  const bool unknown = !inference.known_type && find_rule(op.op.type) == nullptr;
   for (std::size_t i = result.size(); i < count; ++i) {
     const std::optional<Facts> stated = declared(scope, node.output(static_cast<int>(i)));
     if (i < catalogue.size()) {
@@ -182,7 +175,9 @@ class Translator final : public Scope {
     for (const auto& tensor : graph.initializer()) tensors.add_initializer(tensor, tensor.name());
     for (const auto& sparse : graph.sparse_initializer()) tensors.add_sparse(sparse);
     run_all(graph.node());
-    return std::move(tensors).finish(graph, std::move(ops_));
+    Translation result = std::move(tensors).finish(graph, std::move(ops_));
+    result.batch = binding.batch;
+    return result;
   }
 
   void run(const onnx::NodeProto& node) override {
@@ -203,18 +198,17 @@ class Translator final : public Scope {
   void emit(const onnx::NodeProto& node, const std::string& domain, const Entries& inputs) {
     if (node.op_type().empty() || node.output_size() == 0)
       refuse(node, "has no type or no outputs", kExportAgain);
-    TranslatedOp op{expansion.name_of(node),
-                    graph_type(domain, node.op_type()),
-                    inputs,
-                    {},
-                    attributes_of(node)};
-    const std::vector<Facts> outputs = types_of(node, domain, op);
+    TranslatedOp translated{{}, inputs, {}};
+    translated.op.name = expansion.name_of(node);
+    translated.op.type = graph_type(domain, node.op_type());
+    translated.op.attributes = attributes_of(node);
+    const std::vector<Facts> outputs = types_of(node, domain, translated);
     for (int i = 0; i < node.output_size(); ++i) {
-      op.outputs.push_back(&tensors.add(node.output(i), TensorRole::Activation,
-                                        outputs[static_cast<std::size_t>(i)]));
-      if (batch_) batch_->check(node, *op.outputs.back());
+      translated.outputs.push_back(&tensors.add(node.output(i), TensorRole::Activation,
+                                                outputs[static_cast<std::size_t>(i)]));
+      if (batch_) batch_->check(node, *translated.outputs.back());
     }
-    ops_.push_back(std::move(op));
+    ops_.push_back(std::move(translated));
   }
 
   std::vector<Facts> types_of(const onnx::NodeProto& node, const std::string& domain,
@@ -235,8 +229,9 @@ class Translator final : public Scope {
 
 }  // namespace
 
-Translation translate_at(const Model& model, const Uses& uses, const Binding& binding,
-                         const ImportOptions& options) {
+Translation translate_model(const Model& model, const ImportOptions& options) {
+  const Uses uses(model.proto.graph());
+  const Binding binding = bind_inputs(model, uses, options);
   if (binding.file_batch == 0 || binding.file_batch == binding.batch)
     return Translator(model, uses, binding, nullptr).translate();
   ImportOptions as_stored = options;

@@ -16,7 +16,7 @@ constexpr std::int64_t kMaxRounds = 20'000;  // of one loop
 
 // A node that was written out of bodies has their names before its own.
 std::string name_in_file(const Scope& scope, const onnx::NodeProto& node) {
-  const std::string here = decision_name(node);
+  const std::string here = given_name(node);
   std::string longest;
   for (const std::string& name : scope.binding.control_flow) {
     const bool same = here == name || here.ends_with("/" + name);

@@ -1,6 +1,6 @@
 // Nodes of which no op is left in the graph: calls of functions, decided branches, loops, which are
 // written out round by round, and ops on lists of tensors. A list is known while the file is read,
-// and so is each place in it that an op asks for. Include in .cpp files only.
+// and so is each place in it that an op asks for.
 #pragma once
 
 #include <onnx/onnx_pb.h>

@@ -15,8 +15,6 @@ namespace {
 constexpr int kListsAreInputs = 13;         // op set
 constexpr std::size_t kDefaultBytes = 512;  // of a function's attributes: a step's worth
 
-using Results = std::vector<std::pair<std::string, std::string>>;  // name in a body, name outside
-
 // Bodies inside the body read its tensors by their old names.
 void rename_in_bodies(onnx::NodeProto& node, const Renaming& names) {
   for (auto& attribute : *node.mutable_attribute()) {
@@ -69,9 +67,13 @@ void add_initializers(Scope& scope, const onnx::GraphProto& body, const std::str
   }
 }
 
-// Results that the body makes get the names that they have outside.
+// Results that the body makes get the names that they have outside: the node's.
 void run_once(Scope& scope, const onnx::NodeProto& node, const Nodes& body, Renaming names,
-              const Results& results) {
+              const Names& made_inside) {
+  std::vector<std::pair<std::string, std::string>> results;  // name in the body, name outside
+  for (int i = 0; i < std::min(static_cast<int>(made_inside.size()), node.output_size()); ++i)
+    if (!node.output(i).empty())
+      results.emplace_back(made_inside[static_cast<std::size_t>(i)], node.output(i));
   std::unordered_set<std::string> made;
   for (const auto& inner : body) made.insert(inner.output().begin(), inner.output().end());
   for (const auto& [inside, outside] : results)
@@ -101,22 +103,19 @@ bool run_function(Scope& scope, const onnx::NodeProto& node) {
   if (function == nullptr) return false;
   Renaming names;
   for (int i = 0; i < function->input_size(); ++i) names[function->input(i)] = input_of(node, i);
-  Results results;
-  for (int i = 0; i < function->output_size() && i < node.output_size(); ++i)
-    if (!node.output(i).empty()) results.emplace_back(function->output(i), node.output(i));
   scope.expansion.charge(node, default_bytes(*function) / kDefaultBytes);
   Nodes body = function->node();
   bind_attributes(body, with_defaults(node, *function));
-  run_once(scope, node, body, std::move(names), results);
+  run_once(scope, node, body, std::move(names),
+           {function->output().begin(), function->output().end()});
   return true;
 }
 
 void run_branch(Scope& scope, const onnx::NodeProto& node, const onnx::GraphProto& branch) {
   Renaming names;
   add_initializers(scope, branch, scope.expansion.numbered(node), names);
-  Results results;
-  for (int i = 0; i < branch.output_size() && i < node.output_size(); ++i)
-    if (!node.output(i).empty()) results.emplace_back(branch.output(i).name(), node.output(i));
+  Names results;
+  for (const auto& output : branch.output()) results.push_back(output.name());
   run_once(scope, node, branch.node(), std::move(names), results);
 }
 

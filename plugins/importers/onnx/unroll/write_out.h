@@ -1,6 +1,6 @@
 // Nodes that are written out where the file has them in short: bodies of functions, branches and
 // loops in the place of their node, and nodes of ONNX's own that are made here as if they stood in
-// the file. All of these throw InputError about the node. Include in .cpp files only.
+// the file. All of these throw InputError about the node.
 #pragma once
 
 #include <onnx/onnx_pb.h>

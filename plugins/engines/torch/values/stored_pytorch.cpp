@@ -1,5 +1,4 @@
-#include "plugins/engines/torch/values/pytorch_files.h"
-
+// Files of torch.save().
 #include <fmt/format.h>
 
 #include <cstring>
@@ -9,7 +8,6 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
-#include "plugins/engines/torch/values/aten.h"
 #include "plugins/engines/torch/values/stored.h"
 
 // This stands after aten.h, for the same reason as there.
@@ -78,17 +76,15 @@ class PytorchFile final : public TensorSource {
                                                               c10::nullopt, c10::nullopt, reader);
     if (all.isTensor()) return add("", all);
     if (all.isGenericDict()) {
-      for (const auto& entry : all.toGenericDict()) add(name_of_key(entry.key()), entry.value());
+      for (const auto& entry : all.toGenericDict()) {
+        if (!entry.key().isString()) refuse("has keys that are no names", kSaveTensors);
+        add(entry.key().toStringRef(), entry.value());
+      }
     } else if (all.isTensorList() || all.isList()) {
       for (const c10::IValue& each : all.toListRef()) add(fmt::to_string(tensors_.size()), each);
     } else {
       refuse("holds no tensor, or not only tensors", kSaveTensors);
     }
-  }
-
-  std::string name_of_key(const c10::IValue& key) const {
-    if (!key.isString()) refuse("has keys that are no names", kSaveTensors);
-    return key.toStringRef();
   }
 
   void add(const std::string& name, const c10::IValue& value) {

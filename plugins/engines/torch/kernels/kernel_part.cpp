@@ -1,18 +1,14 @@
-#include "plugins/engines/torch/kernels/part_kernel.h"
-
+// Kernels of parts of ops.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/base/error.h"
 #include "core/graph/axes/split_axes.h"
+#include "plugins/engines/torch/kernels/kernel.h"
 
 namespace strato::torch_engine {
 namespace {
-
-OpReader reader_of(const Graph& graph, const Op& op) {
-  return OpReader(op, graph.ops(), graph.tensors());
-}
 
 [[noreturn]] void refuse_split(const Op& op, int axis) {
   throw InputError("", fmt::format("op \"{}\" ({})", op.name, op.type),
@@ -37,10 +33,9 @@ class PartTables {
  public:
   PartTables(const Graph& graph, OpId id, const AxisRange& part) : graph_(graph) {
     const Op& op = graph.op(id);
-    axis_ = {part.axis, part.begin, part.end,
-             divided(graph, op).shape[static_cast<std::size_t>(part.axis)]};
+    axis_ = {part, divided(graph, op).shape[static_cast<std::size_t>(part.axis)]};
     const SplitAxis split = split_along(graph, id, part.axis);
-    const auto letters = axis_letters(reader_of(graph, op));
+    const auto letters = axis_letters(Site(graph, op));
     if (!letters) refuse_split(op, part.axis);
     letter_ = (op.outputs.empty() ? letters->inputs[0]
                                   : letters->outputs[0])[static_cast<std::size_t>(part.axis)];
@@ -50,7 +45,7 @@ class PartTables {
   }
 
   Kernel kernel() const {
-    return make_kernel(Site(graph_, OpReader(ops_[OpId(1)], ops_, tensors_), &axis_));
+    return make_kernel(Site(graph_, OpReader(ops_[OpId(1)], ops_, tensors_), axis_));
   }
 
  private:
@@ -68,15 +63,14 @@ class PartTables {
   // convolution's gradient has the weight's shape.
   void add_forward(const Op& op) {
     const Op& forward = op.forward.valid() ? graph_.op(op.forward) : op;
-    const auto letters = axis_letters(reader_of(graph_, forward));
+    const auto letters = axis_letters(Site(graph_, forward));
     std::vector<int> inputs(forward.inputs.size(), -1), outputs(forward.outputs.size(), -1);
     if (letters && op.attribute("wrt") != nullptr) {
-      const bool stays = std::any_of(
-          letters->outputs.begin(), letters->outputs.end(),
-          [this](const std::string& out) { return out.find(letter_) != std::string::npos; });
+      const std::vector<int> axes = axes_of(letters->outputs);
+      const bool stays = std::ranges::any_of(axes, [](int axis) { return axis >= 0; });
       if (stays || forward.family == OpFamily::Convolution) {
         inputs = axes_of(letters->inputs);
-        outputs = axes_of(letters->outputs);
+        outputs = axes;
       }
     }
     ops_.push_back(with_tensors(forward, inputs, outputs));
@@ -90,7 +84,7 @@ class PartTables {
       op.outputs[i] = add(op.outputs[i], outputs[i]);
     }
     for (auto& [name, value] : op.attributes) {  // only groups of one channel are split
-      if (name == "group" && op.integer("group", 1) > 1) value = axis_.end - axis_.begin;
+      if (name == "group" && op.integer("group", 1) > 1) value = std::int64_t{axis_.size()};
     }
     return op;
   }
@@ -99,7 +93,7 @@ class PartTables {
   TensorId add(TensorId id, int axis) {
     Tensor tensor = graph_.tensor(id);
     if (axis >= 0 && tensor.shape[static_cast<std::size_t>(axis)] == axis_.extent) {
-      tensor.shape[static_cast<std::size_t>(axis)] = axis_.end - axis_.begin;
+      tensor.shape[static_cast<std::size_t>(axis)] = axis_.size();
       tensor.data = nullptr;
     }
     const TensorId copy = tensors_.next_id();

@@ -1,7 +1,8 @@
-#include "plugins/engines/torch/kernels/windows.h"
-
+// Ops with a sliding window.
 #include <algorithm>
 #include <limits>
+
+#include "plugins/engines/torch/kernels/linear.h"
 
 namespace strato::torch_engine {
 namespace {

@@ -1,11 +1,10 @@
-#include "plugins/importers/onnx/translate/known_results.h"
-
+// Nodes whose results are known while the file is read.
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "plugins/importers/onnx/fold/fold.h"
-#include "plugins/importers/onnx/read/value.h"
+#include "plugins/importers/onnx/translate/translate.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -24,7 +23,7 @@ std::optional<Value> numbers_in(const onnx::AttributeProto& attribute) {
 }
 
 // Each of these adds what it is named for; false: the node makes no such thing. The node has one
-// output, and `input` is its only one, or null.
+// output, and `input` is its only one; a constant has none.
 
 bool add_constant(Scope& scope, const onnx::NodeProto& node, const Entry*) {
   const onnx::AttributeProto* attribute = find_attribute(node, "value");
@@ -42,14 +41,12 @@ bool add_constant(Scope& scope, const onnx::NodeProto& node, const Entry*) {
 }
 
 bool add_size(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
-  if (input == nullptr) return false;
   scope.tensors.add_value(node.output(0),
                           whole_number(element_count(input->facts.shape).value_or(0)));
   return true;
 }
 
 bool add_shape(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
-  if (input == nullptr) return false;
   const Shape& shape = input->facts.shape;
   const std::int64_t rank = std::ssize(shape);
   const auto inside = [rank](std::int64_t at) {
@@ -66,7 +63,7 @@ bool add_shape(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
 // place of the others: equal when exported, they are weights of their own when trained. Inside a
 // body such an op hands a weight on, from round to round.
 bool add_copied_weight(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
-  if (input == nullptr || input->role != TensorRole::Parameter || !input->stored) return false;
+  if (input->role != TensorRole::Parameter || !input->stored) return false;
   if (scope.expansion.inside()) {
     scope.tensors.give_name(node, node.input(0), node.output(0));
     return true;
@@ -78,7 +75,6 @@ bool add_copied_weight(Scope& scope, const onnx::NodeProto& node, const Entry* i
 }
 
 bool add_filled_weight(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
-  if (input == nullptr) return false;
   const Value* shape = input->facts.value.get();
   if (shape == nullptr || shape->floating() || shape->ints.empty() ||
       !scope.uses.as_weight(node.output(0)))
@@ -107,8 +103,9 @@ bool add_known(Scope& scope, const onnx::NodeProto& node, const Entries& inputs)
       {"Identity", add_copied_weight},
       {"ConstantOfShape", add_filled_weight}};
   const auto kind = kinds.find(node.op_type());
-  return kind != kinds.end() && node.output_size() == 1 &&
-         kind->second(scope, node, inputs.size() == 1 ? inputs[0] : nullptr);
+  if (kind == kinds.end() || node.output_size() != 1) return false;
+  const Entry* input = inputs.size() == 1 ? inputs[0] : nullptr;
+  return (input != nullptr || node.op_type() == "Constant") && kind->second(scope, node, input);
 }
 
 bool add_folded(Scope& scope, const onnx::NodeProto& node, const Entries& inputs) {

@@ -1,39 +1,145 @@
-// Elements that are picked and joined along an axis, or made from sizes, bounds and places.
+// Elements that get another shape or place, are picked and joined along an axis, or made from
+// sizes, bounds and places.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "plugins/importers/onnx/fold/rules.h"
+#include "core/graph/value/op_reader.h"
+#include "plugins/importers/onnx/fold/fold.h"
 #include "plugins/importers/onnx/read/node_view.h"
-#include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
 namespace {
 
-// The shape seen from one axis: outer x extent x inner.
-struct AxisView {
-  Int outer = 1, extent = 1, inner = 1;
-  AxisView(const Shape& shape, std::size_t axis) {
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      (i < axis ? outer : i == axis ? extent : inner) *= shape[i];
+// ---- another shape, or all elements in other places
+
+// The same elements under another shape.
+Value reshaped(const Value& in, Shape shape) {
+  need(foldable_count(shape) == in.size());
+  Value out = in;
+  out.shape = std::move(shape);
+  return out;
+}
+
+// Marks these axes among `rank`.
+std::vector<bool> marked(const std::vector<Int>& axes, std::size_t rank) {
+  std::vector<bool> marks(rank, false);
+  for (const Int axis : axes) marks[axis_in(axis, rank)] = true;
+  return marks;
+}
+
+Value identity(const FoldInput& fold) { return fold.at(0); }
+
+Value reshape(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  Shape shape = needed(fold.list("shape", 1));
+  const bool copies_zeros = integer(fold.node, "allowzero", 0) == 0;
+  Int known = 1;
+  std::optional<std::size_t> open;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && copies_zeros && i < in.shape.size()) shape[i] = in.shape[i];
+    if (shape[i] == -1 && !open) {
+      open = i;
+      continue;
+    }
+    need(shape[i] >= 0 && shape[i] <= kMaxFoldedElements);
+    if (known <= kMaxFoldedElements) known *= shape[i];
   }
-};
+  if (open) {
+    need(known != 0);
+    shape[*open] = static_cast<Int>(in.size()) / known;
+  }
+  return reshaped(in, std::move(shape));
+}
+
+Value squeeze(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  const auto axes = fold.list("axes", 1);
+  const std::vector<bool> gone = marked(axes.value_or(std::vector<Int>()), in.shape.size());
+  Shape shape;
+  for (std::size_t i = 0; i < gone.size(); ++i)
+    if (axes ? !gone[i] : in.shape[i] != 1) shape.push_back(in.shape[i]);
+  return reshaped(in, std::move(shape));
+}
+
+Value unsqueeze(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  const std::vector<Int> axes = needed(fold.list("axes", 1));
+  need(axes.size() <= 16);
+  const std::vector<bool> added = marked(axes, in.shape.size() + axes.size());
+  need(std::ranges::count(added, true) == std::ssize(axes));
+  Shape shape;
+  std::size_t next = 0;
+  for (const bool one : added) shape.push_back(one ? 1 : in.shape[next++]);
+  return reshaped(in, std::move(shape));
+}
+
+Value flatten(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  const Int rank = std::ssize(in.shape), given = integer(fold.node, "axis", 1);
+  const Int axis = given < 0 ? given + rank : given;
+  need(axis >= 0 && axis <= rank);
+  const auto outer = static_cast<Int>(product(in.shape, 0, static_cast<std::size_t>(axis)));
+  need(outer != 0);
+  return reshaped(in, {outer, static_cast<Int>(in.size()) / outer});
+}
+
+Value transpose(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  std::vector<Int> axes(in.shape.size());
+  std::iota(axes.begin(), axes.end(), Int{0});
+  const std::vector<Int> reversed(axes.rbegin(), axes.rend());
+  const std::vector<Int> order = integer_list(fold.node, "perm").value_or(reversed);
+  std::vector<Int> sorted = order;
+  std::ranges::sort(sorted);
+  need(sorted == axes);
+  const std::vector<Int> strides = strides_of(in.shape);
+  Shape shape;
+  std::vector<Int> steps;
+  for (const Int axis : order) {
+    shape.push_back(in.shape[static_cast<std::size_t>(axis)]);
+    steps.push_back(strides[static_cast<std::size_t>(axis)]);
+  }
+  return gathered(in, shape, places(shape, steps));
+}
+
+Value expand(const FoldInput& fold) {
+  const Value &in = fold.at(0), &target = fold.at(1);
+  need(!target.floating());
+  const Broadcast all({in.shape, target.ints});
+  return gathered(in, all.shape, all.at[0]);
+}
+
+Value tile(const FoldInput& fold) {
+  const Value& in = fold.at(0);
+  const std::vector<Int>& repeats = fold.at(1).ints;
+  need(repeats.size() == in.shape.size());
+  const std::vector<Int> strides = strides_of(in.shape);
+  Shape shape, walked;  // each axis of the result as two: which copy, and where in it
+  std::vector<Int> steps;
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    need(repeats[i] >= 0 && repeats[i] <= kMaxFoldedElements);
+    shape.push_back(in.shape[i] * repeats[i]);
+    walked.insert(walked.end(), {repeats[i], in.shape[i]});
+    steps.insert(steps.end(), {0, strides[i]});
+  }
+  return gathered(in, std::move(shape), places(walked, steps));
+}
+
+// ---- some elements along an axis, or made ones
 
 // Picks `picks` along an axis; `replacement` takes that axis's place in the shape.
 Value picked(const Value& in, std::size_t axis, const std::vector<Int>& picks,
              const Shape& replacement) {
-  const AxisView view(in.shape, axis);
+  const Int inner = strides_of(in.shape)[axis], extent = in.shape[axis], count = std::ssize(picks);
   Shape shape = in.shape;
   const auto place = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(place, replacement.begin(), replacement.end());
-  foldable_count(shape);
-  std::vector<std::size_t> source;
-  for (Int outer = 0; outer < view.outer; ++outer) {
-    for (const Int pick : picks) {
-      for (Int inner = 0; inner < view.inner; ++inner)
-        source.push_back(
-            static_cast<std::size_t>((outer * view.extent + pick) * view.inner + inner));
-    }
+  std::vector<std::size_t> source(foldable_count(shape));
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    const Int run = static_cast<Int>(i) / inner, rest = static_cast<Int>(i) % inner;
+    const Int pick = picks[static_cast<std::size_t>(run % count)];
+    source[i] = static_cast<std::size_t>((run / count * extent + pick) * inner + rest);
   }
   return gathered(in, std::move(shape), source);
 }
@@ -94,12 +200,12 @@ Value concat(const FoldInput& fold) {
     out.shape[axis] += in.shape[axis];
   }
   foldable_count(out.shape);
-  const AxisView view(out.shape, axis);
-  for (Int outer = 0; outer < view.outer; ++outer) {
+  const Int inner = strides_of(out.shape)[axis];
+  const auto runs = static_cast<std::size_t>(product(out.shape, 0, axis));
+  for (std::size_t n = 0; n < runs; ++n) {
     for (const Value* in : fold.in) {
-      const auto run = static_cast<std::size_t>(in->shape[axis] * view.inner);
-      const std::size_t begin = static_cast<std::size_t>(outer) * run;
-      for (std::size_t i = begin; i < begin + run; ++i) out.push(*in, i);
+      const auto run = static_cast<std::size_t>(in->shape[axis] * inner);
+      for (std::size_t i = n * run; i < (n + 1) * run; ++i) out.push(*in, i);
     }
   }
   return out;
@@ -217,13 +323,14 @@ std::vector<Value> split(const FoldInput& fold) {
   return result;
 }
 
-const FoldRules& picking_rules() {
+const FoldRules& moving_rules() {
   static const FoldRules rules = {
-      {"Gather", gather},    {"Slice", slice},
-      {"Concat", concat},    {"Range", range},
-      {"NonZero", non_zero}, {"ScatterND", scatter_nd},
-      {"Trilu", triangle},   {"ConstantOfShape", constant_of_shape},
-  };
+      {identity, {"Identity"}},   {reshape, {"Reshape"}},  {squeeze, {"Squeeze"}},
+      {unsqueeze, {"Unsqueeze"}}, {flatten, {"Flatten"}},  {transpose, {"Transpose"}},
+      {expand, {"Expand"}},       {tile, {"Tile"}},        {gather, {"Gather"}},
+      {slice, {"Slice"}},         {concat, {"Concat"}},    {constant_of_shape, {"ConstantOfShape"}},
+      {range, {"Range"}},         {non_zero, {"NonZero"}}, {scatter_nd, {"ScatterND"}},
+      {triangle, {"Trilu"}}};
   return rules;
 }
 

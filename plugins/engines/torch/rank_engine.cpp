@@ -1,13 +1,17 @@
-#include "plugins/engines/torch/rank/rank_execution.h"
-
+// The plugin's other entry: LibTorch computes one rank of a launched plan. The values of its
+// program are tensors, and the instructions that run ops have kernels.
 #include <fmt/format.h>
+#include <torch/version.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "core/base/error.h"
-#include "plugins/engines/torch/kernels/part_kernel.h"
-#include "plugins/engines/torch/rank/rank_values.h"
+#include "core/graph/build/copy_graph.h"
+#include "core/plugin/api/plugin.h"
+#include "plugins/engines/torch/kernels/kernel.h"
+#include "plugins/engines/torch/rank_values.h"
 #include "plugins/engines/torch/values/made_elements.h"
 #include "plugins/engines/torch/values/pieces.h"
 #include "plugins/engines/torch/values/stored.h"
@@ -20,13 +24,23 @@ bool runs_op(InstructionKind kind) {
          kind == InstructionKind::Update;
 }
 
-Shard shard_of(const Part& part, const Shard& whole) {
-  Shard shard = whole;
-  const AxisRange* samples = part.along(kBatchAxis);
-  if (samples == nullptr) return shard;
-  shard.first_sample = samples->begin;
-  shard.samples = samples->size();
-  return shard;
+// The tensors whose sum over all elements, and over the shards, is the graph's loss.
+std::vector<TensorId> loss_tensors(const Graph& graph) {
+  const auto goes_on = [&](TensorId tensor) {
+    return std::ranges::any_of(graph.consumers(tensor), [&](OpId reader) {
+      const Phase phase = graph.op(reader).phase;
+      return phase == Phase::Forward || phase == Phase::Loss;
+    });
+  };
+  std::vector<TensorId> losses;
+  for (const Op& op : graph.ops()) {
+    if (op.phase == Phase::Loss && !goes_on(op.outputs[0])) losses.push_back(op.outputs[0]);
+  }
+  if (!losses.empty()) return losses;
+  for (const TensorId id : results_of(graph)) {  // made of losses: their mean, their sum
+    if (graph.tensor(id).elements() == 1) losses.push_back(id);
+  }
+  return losses;
 }
 
 class TorchRankExecution final : public RankExecution {
@@ -68,9 +82,7 @@ class TorchRankExecution final : public RankExecution {
     try {
       return values_.memory(id);
     } catch (const c10::Error& error) {
-      throw InputError("", fmt::format("tensor \"{}\"", values_.tensor(id).name),
-                       fmt::format("LibTorch refuses it: {}", reason_of(error)),
-                       "take a smaller batch");
+      refuse(fmt::format("tensor \"{}\"", values_.tensor(id).name), reason_of(error));
     }
   }
   void release(ValueId id) override { values_.release(id); }
@@ -105,7 +117,7 @@ class TorchRankExecution final : public RankExecution {
       if (!reads[r].valid()) continue;
       const Part& here = program_->values[reads[r]].part;
       if (here.is_partial_sum()) step.needs[r] = here;
-      CHECK(holds(values_.tensor(reads[r]), here, step.needs[r], graph_->batch()),
+      CHECK(holds(*graph_, program_->values[reads[r]].tensor, here, step.needs[r]),
             fmt::format("\"{}\" reads {} of \"{}\", which is {} here", graph_->op(op).name,
                         describe(step.needs[r]), values_.tensor(reads[r]).name, describe(here)));
     }
@@ -124,27 +136,19 @@ class TorchRankExecution final : public RankExecution {
   }
 
   void execute(std::size_t i) {
-    switch (program_->instructions[i].kind) {
-      case InstructionKind::Compute:
-      case InstructionKind::View:
-      case InstructionKind::Update:
-        return compute(i);
-      case InstructionKind::Split:
-        return split(i);
-      case InstructionKind::Concat:
-        return concat(i);
-      case InstructionKind::Sum:
-        return sum(i);
-      default:
-        CHECK(false, "an instruction of the transport");
-    }
+    const InstructionKind kind = program_->instructions[i].kind;
+    if (runs_op(kind)) return compute(i);
+    if (kind == InstructionKind::Split) return split(i);
+    if (kind == InstructionKind::Concat) return concat(i);
+    CHECK(kind == InstructionKind::Sum, "an instruction of the transport");
+    sum(i);
   }
 
   void compute(std::size_t i) {
     const Instruction& instruction = program_->instructions[i];
     Step& step = steps_[i];
     const Tensors inputs = inputs_of(i);
-    Tensors outputs = step.kernel(inputs, shard_of(instruction.part, whole_));
+    Tensors outputs = step.kernel(inputs, whole_.on(instruction.part));
     const std::span<const ValueId> writes = program_->writes[i];
     if (instruction.kind == InstructionKind::Update) return;
     const bool shares = instruction.kind == InstructionKind::View;
@@ -184,8 +188,9 @@ class TorchRankExecution final : public RankExecution {
         inputs.emplace_back();
         continue;
       }
-      const at::Tensor part = cut(values_.at(reads[r]), values_.tensor(reads[r]),
-                                  program_->values[reads[r]].part, step.needs[r], graph_->batch());
+      const Value& value = program_->values[reads[r]];
+      const at::Tensor part =
+          cut(values_.at(reads[r]), *graph_, value.tensor, value.part, step.needs[r]);
       inputs.push_back(updates ? part : part.contiguous());
     }
     return inputs;
@@ -195,7 +200,7 @@ class TorchRankExecution final : public RankExecution {
     for (const ValueId id : writes) {
       if (!id.valid()) continue;
       const TensorId tensor = program_->values[id].tensor;
-      if (std::find(losses_.begin(), losses_.end(), tensor) == losses_.end()) continue;
+      if (std::ranges::count(losses_, tensor) == 0) continue;
       loss_ = loss_.value_or(0) + values_.at(id).sum().to(at::kDouble).item<double>();
     }
   }
@@ -204,10 +209,9 @@ class TorchRankExecution final : public RankExecution {
   // for the next step takes the place of what was.
   void split(std::size_t i) {
     const ValueId from = program_->reads[i][0], to = program_->writes[i][0];
-    const Part& have = program_->values[from].part;
-    const Part& want = program_->values[to].part;
-    const at::Tensor part = cut(values_.at(from), values_.tensor(to), have, want, graph_->batch());
     const Value& made = program_->values[to];
+    const at::Tensor part =
+        cut(values_.at(from), *graph_, made.tensor, program_->values[from].part, made.part);
     if (made.resident) return values_.overwrite(to, part);
     values_.set(to, made.encoding == Encoding::None
                         ? part.clone(at::MemoryFormat::Contiguous)
@@ -233,7 +237,7 @@ class TorchRankExecution final : public RankExecution {
       held.push_back(program_->values[id].part);
     }
     const at::Tensor all =
-        joined(parts, values_.tensor(to), held, program_->values[to].part, graph_->batch());
+        joined(parts, *graph_, program_->values[to].tensor, held, program_->values[to].part);
     CHECK(all.sizes() == at::IntArrayRef(values_.shape(to)),
           fmt::format("the pieces of \"{}\" do not make {}", values_.tensor(to).name,
                       describe(program_->values[to].part)));
@@ -252,10 +256,9 @@ class TorchRankExecution final : public RankExecution {
   [[noreturn]] void refuse_instruction(std::size_t i, const std::string& reason) const {
     const Instruction& instruction = program_->instructions[i];
     if (runs_op(instruction.kind)) refuse(graph_->op(instruction.op), reason);
-    throw InputError("",
-                     fmt::format("{} of \"{}\"", name_of(instruction.kind),
-                                 values_.tensor(program_->writes[i][0]).name),
-                     fmt::format("LibTorch refuses it: {}", reason), "take a smaller batch");
+    refuse(fmt::format("{} of \"{}\"", name_of(instruction.kind),
+                       values_.tensor(program_->writes[i][0]).name),
+           reason);
   }
 
   std::shared_ptr<const Graph> graph_;
@@ -269,12 +272,22 @@ class TorchRankExecution final : public RankExecution {
   std::int64_t allocated_before_ = 0;
 };
 
+class TorchRankEngine final : public RankEngine {
+ public:
+  TorchRankEngine() { count_allocations(); }
+
+  std::string software() const override { return "LibTorch " TORCH_VERSION; }
+
+  std::unique_ptr<RankExecution> prepare(std::shared_ptr<const Graph> graph,
+                                         std::shared_ptr<const RankProgram> program,
+                                         const EngineOptions& options) const override {
+    return prepared<TorchRankExecution>(options, std::move(graph), std::move(program));
+  }
+};
+
 }  // namespace
-
-std::unique_ptr<RankExecution> make_rank_execution(std::shared_ptr<const Graph> graph,
-                                                   std::shared_ptr<const RankProgram> program,
-                                                   const EngineOptions& options) {
-  return prepared<TorchRankExecution>(std::move(graph), std::move(program), options);
-}
-
 }  // namespace strato::torch_engine
+
+STRATOSCOPE_RANK_ENGINE([](std::string_view) {
+  return std::make_unique<strato::torch_engine::TorchRankEngine>();
+})

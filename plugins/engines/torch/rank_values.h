@@ -4,16 +4,12 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "core/program/rank/rank_program.h"
 #include "plugins/engines/torch/values/aten.h"
 #include "plugins/engines/torch/values/made_elements.h"
 
 namespace strato::torch_engine {
-
-// The tensors whose sum over all elements, and over the shards, is the graph's loss.
-std::vector<TensorId> loss_tensors(const Graph& graph);
 
 // Contiguous tensors. Safe from several threads as long as each value is one thread's at a time.
 class RankValues {
