@@ -6,7 +6,7 @@
 
 #include "app/cli/context.h"
 #include "app/cli/launch_options.h"
-#include "core/launch/measured/trials.h"
+#include "core/launch/measured/tune.h"
 #include "core/store/workspace.h"
 
 namespace strato::cli {

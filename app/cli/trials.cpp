@@ -1,7 +1,5 @@
 // trials: a planner whose evaluations are runs on real workers (AutoDist), or simulated ones with
 // noise.
-#include "core/launch/measured/trials.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +17,7 @@
 #include "app/cli/trials_report.h"
 #include "app/cli/tune_run.h"
 #include "core/base/error.h"
+#include "core/launch/measured/tune.h"
 #include "core/search/constraints/bound_constraints.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/io/json.h"
-#include "core/launch/measured/trials.h"
+#include "core/launch/measured/tune.h"
 
 namespace strato::cli {
 

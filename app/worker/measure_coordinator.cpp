@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/launch/measure/measure_result.h"
+#include "core/launch/measure/measure_job.h"
 
 namespace strato::worker {
 namespace {

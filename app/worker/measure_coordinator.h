@@ -12,7 +12,7 @@
 
 #include "app/worker/events.h"
 #include "app/worker/measure_rank.h"
-#include "core/launch/measure/measure_result.h"
+#include "core/launch/measure/measure_job.h"
 
 namespace strato::worker {
 

@@ -11,7 +11,7 @@
 #include "app/worker/session.h"
 #include "core/base/error.h"
 #include "core/launch/job/job_result.h"
-#include "core/launch/measure/measure_result.h"
+#include "core/launch/measure/measure_job.h"
 
 namespace strato::worker {
 namespace {

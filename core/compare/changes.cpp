@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <map>
 
 #include "core/base/at.h"
 #include "core/strategy/value/variable_check.h"

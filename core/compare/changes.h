@@ -3,6 +3,8 @@
 // take, and what a plan costs in money. Values; safe from any thread.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,6 +43,15 @@ std::optional<PlanPrice> plan_price(const PlanToCompare& plan);
 // All `from` add up to the first step time, all `to` to the second.
 std::vector<Cause> step_causes(const Timeline& from, const std::vector<PathPiece>& from_path,
                                const Timeline& to, const std::vector<PathPiece>& to_path);
+
+// The rows that a map has gathered, those of the largest `measure` first.
+template <class Rows, class Measure>
+auto largest_first(const Rows& found, Measure measure) {
+  std::vector<typename Rows::mapped_type> rows;
+  for (const auto& [key, row] : found) rows.push_back(row);
+  std::ranges::stable_sort(rows, std::greater(), measure);
+  return rows;
+}
 
 std::string_view words_for(TensorRole role);  // "gradients", "parameters", "activations"
 

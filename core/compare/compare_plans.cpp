@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/compare/changes.h"
 
@@ -172,6 +173,22 @@ std::string sentence_of(const PlanComparison& comparison) {
   if (!why.empty()) text += ": " + why;
   if (!against.empty()) text += (why.empty() ? ": " : "; against that, ") + against;
   return text + "." + per_sample_text(comparison) + memory_text(comparison);
+}
+
+std::vector<Cause> folded(const std::vector<Cause>& causes, std::size_t most) {
+  CHECK(most >= 2, "one cause and one for the others");
+  std::vector<Cause> changed = causes;
+  std::erase_if(changed, [](const Cause& cause) { return cause.change() == Nanos(0); });
+  if (changed.size() <= most) return changed;
+  Cause others;
+  for (std::size_t i = most - 1; i < changed.size(); ++i) {
+    others.from += changed[i].from;
+    others.to += changed[i].to;
+  }
+  others.text = fmt::format("{} other causes", changed.size() - (most - 1));
+  changed.resize(most - 1);
+  changed.push_back(std::move(others));
+  return changed;
 }
 
 std::string signed_time_text(Nanos time) { return (time > Nanos(0) ? "+" : "") + time_text(time); }

@@ -34,13 +34,7 @@ Nanos spread_of(const std::vector<Nanos>& times) {
   return most - least;
 }
 
-template <class Map>
-auto by_spread(Map map) {
-  std::vector<typename Map::mapped_type> rows;
-  for (auto& [key, row] : map) rows.push_back(std::move(row));
-  std::ranges::stable_sort(rows, std::greater(), [](const auto& row) { return row.spread(); });
-  return rows;
-}
+constexpr auto kSpread = [](const auto& row) { return row.spread(); };
 
 // A plan's side of a row of the reference, of so many plans.
 void note(MatrixRow& row, std::size_t plan, std::size_t plans, const std::string& decision,
@@ -58,7 +52,7 @@ std::vector<MatrixRow> sorted(std::map<Key, MatrixRow> rows) {
   for (auto& [key, row] : rows)
     row.differs |= std::ranges::adjacent_find(row.decisions, std::ranges::not_equal_to()) !=
                    row.decisions.end();
-  return by_spread(std::move(rows));
+  return largest_first(rows, kSpread);
 }
 
 std::string percent_more(double above) {
@@ -134,7 +128,7 @@ PlanMatrix compare_many(std::span<const PlanToCompare> plans) {
       note(row, p, plans.size(), each.synchronised.from, each.communication.from, each.differs);
     }
   }
-  matrix.causes = by_spread(std::move(causes));
+  matrix.causes = largest_first(causes, kSpread);
   matrix.groups = sorted(std::move(groups));
   matrix.variables = sorted(std::move(variables));
   return matrix;

@@ -12,11 +12,12 @@ using store::ResultRow;
 
 constexpr auto id_of = [](const ResultRow& row) { return row.get<std::int64_t>(0); };
 
-// Each reader goes with the columns of the SELECT above it.
+// Each reader goes with the columns of the SELECT above it, and of a large value where they follow.
 constexpr std::string_view kModels = "SELECT id, name, path, options, model.digest";
 StoredModel model_from(const ResultRow& row) {
   StoredModel model;
   row.read(model.id, model.name, model.path, model.options, model.digest);
+  model.content = row.unpacked(5);
   return model;
 }
 
@@ -38,6 +39,7 @@ StoredStrategy strategy_from(const ResultRow& row) {
   row.read(strategy.id, strategy.model, strategy.cluster, strategy.parent, strategy.run,
            strategy.origin, strategy.label, strategy.digest, strategy.step_time_ns,
            strategy.feasible, strategy.created);
+  strategy.json = row.unpacked(11);
   return strategy;
 }
 
@@ -88,11 +90,7 @@ std::optional<StoredModel> ProblemTable::model(ModelRow id) const {
   return connection_.first(fmt::format("{}, codec, size, bytes FROM model "
                                        "JOIN value ON value.digest = model.content WHERE id = ?",
                                        kModels),
-                           {id}, [](const ResultRow& row) {
-                             StoredModel model = model_from(row);
-                             model.content = row.unpacked(5);
-                             return model;
-                           });
+                           {id}, model_from);
 }
 
 std::vector<StoredCluster> ProblemTable::clusters() const {
@@ -145,11 +143,7 @@ std::optional<StoredStrategy> StrategyTable::find(StrategyRow id) const {
   return connection_.first(fmt::format("{}, codec, size, bytes FROM strategy "
                                        "JOIN value ON value.digest = strategy.json WHERE id = ?",
                                        kStrategies),
-                           {id}, [](const ResultRow& row) {
-                             StoredStrategy strategy = strategy_from(row);
-                             strategy.json = row.unpacked(11);
-                             return strategy;
-                           });
+                           {id}, strategy_from);
 }
 
 RunRow RunTable::add(const StoredRun& run) {

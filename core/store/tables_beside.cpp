@@ -26,6 +26,7 @@ StoredLaunch launch_from(const ResultRow& row) {
   row.read(launch.id, launch.strategy, launch.launcher, launch.options, launch.state,
            launch.predicted_ns, launch.measured_ns, launch.note, launch.created, launch.job,
            launch.folder);
+  launch.result = row.unpacked(11);
   return launch;
 }
 
@@ -172,12 +173,7 @@ std::vector<StoredLaunch> LaunchTable::all() const {
 
 std::optional<StoredLaunch> LaunchTable::find(LaunchRow id) const {
   return connection_.first(
-      fmt::format("{}, codec, size, bytes FROM launch WHERE id = ?", kLaunches), {id},
-      [](const ResultRow& row) {
-        StoredLaunch launch = launch_from(row);
-        launch.result = row.unpacked(11);
-        return launch;
-      });
+      fmt::format("{}, codec, size, bytes FROM launch WHERE id = ?", kLaunches), {id}, launch_from);
 }
 
 QueuedRow QueueTable::add(const StoredQueued& queued) {

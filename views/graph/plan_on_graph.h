@@ -7,7 +7,7 @@
 #include <span>
 
 #include "core/compare/changes.h"
-#include "core/compare/match_ops.h"
+#include "core/compare/compare_plans.h"
 #include "views/graph/graph_content.h"
 #include "views/graph/op_figures.h"
 #include "views/models/second_plan.h"

@@ -13,7 +13,6 @@
 #include "core/base/error.h"
 #include "core/cost/value/profile.h"
 #include "core/launch/measure/measure_job.h"
-#include "core/launch/measure/measure_result.h"
 #include "core/launch/measured/make_job.h"
 #include "core/launch/profiling/op_times.h"
 

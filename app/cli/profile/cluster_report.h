@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/launch/measure/measure_result.h"
+#include "core/launch/measure/measure_job.h"
 
 namespace strato::cli {
 

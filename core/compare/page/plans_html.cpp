@@ -52,8 +52,8 @@ std::string price_section(const std::vector<Price>& prices) {
   return any ? html::section("Price", table.text()) : std::string();
 }
 
-std::string memory_text(const DeviceUse& use) {
-  return fmt::format("{} of {}", bytes_text(use.peak), bytes_text(use.capacity));
+std::string memory_text(Bytes peak, Bytes capacity) {
+  return fmt::format("{} of {}", bytes_text(peak), bytes_text(capacity));
 }
 
 // --- two plans ---
@@ -142,7 +142,7 @@ std::string variables_table(const PlanComparison& comparison) {
 std::string devices_table(const PlanComparison& comparison) {
   html::Table table({"Device", "Memory", "then", "Computes", "then", "Communicates", "then"});
   const auto memory = [](const std::optional<DeviceUse>& use) {
-    return use ? figure(memory_text(*use), !use->fits()) : figure("–");
+    return use ? figure(memory_text(use->peak, use->capacity), !use->fits()) : figure("–");
   };
   const auto share = [](const std::optional<DeviceUse>& use, Nanos DeviceUse::*time, Nanos step) {
     return figure(use && step > Nanos(0) ? percent_text((*use).*time / step) : "–");
@@ -217,14 +217,12 @@ class PlansPage {
     for (std::size_t p = 0; p < matrix_.plans.size(); ++p) {
       const MatrixPlan& plan = matrix_.plans[p];
       const PlanFigures& own = plan.figures;
-      const std::string memory =
-          fmt::format("{} of {}", bytes_text(plan.peak), bytes_text(plan.capacity));
       table.row(
           {cell(own.label), figure(time_text(own.step_time)),
            figure(p == best_ ? "best" : fmt::format("{:+.1f} %", 100 * matrix_.above_best(p))),
            figure(significant_text(own.samples_per_second())), cell(plan.fullest),
-           memory_cell(memory, own.fits), figure(bytes_text(plan.sent_between)), cell(own.model),
-           cell(own.cluster)},
+           memory_cell(memory_text(plan.peak, plan.capacity), own.fits),
+           figure(bytes_text(plan.sent_between)), cell(own.model), cell(own.cluster)},
           p == best_);
     }
     return table.text();
@@ -308,7 +306,7 @@ class PlansPage {
   static std::string device_cell(const Timeline& timeline, const DeviceUse& use) {
     const Nanos step = timeline.step_time;
     const double busy = step > Nanos(0) ? use.compute_busy / step : 0;
-    return memory_cell(memory_text(use) + ", " + percent_text(busy), use.fits());
+    return memory_cell(memory_text(use.peak, use.capacity) + ", " + percent_text(busy), use.fits());
   }
 
   std::string rows(const std::vector<MatrixRow>& all, std::string_view what) const {

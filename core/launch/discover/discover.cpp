@@ -12,8 +12,7 @@
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/launch/job/job_file.h"
-#include "core/launch/measure/measure_result.h"
-#include "core/plugin/use/launching.h"
+#include "core/launch/measure/measure_job.h"
 
 namespace strato {
 namespace {
@@ -37,15 +36,12 @@ std::vector<MachineReport> gather_reports(Launcher& launcher, const DiscoverOpti
   LaunchRequest request{options.folder, options.worker, machines, {}, options.settings};
   for (int machine = 0; machine < machines; ++machine) request.machines.push_back(machine);
   const auto job = launcher.launch(request);
-  JobEnd end = follow(*job, stop, [](const std::string&) {});
-  result.state = end.state;
-  result.problem = std::move(end.problem);
+  static_cast<JobEnd&>(result) = follow(*job, stop, [](const std::string&) {});
   if (result.state != JobState::Finished) return {};
   try {
     return read_reports(options.folder);
   } catch (const InputError& error) {
-    result.state = JobState::Failed;
-    result.problem = error.what();
+    static_cast<JobEnd&>(result) = {JobState::Failed, error.what()};
     return {};
   }
 }
@@ -96,7 +92,7 @@ MeasureRun measure_links(Launcher& launcher, const DiscoverOptions& options, con
                       stop,
                       [&](const MeasureEvent& event) { progress("measuring " + event.what); });
   } catch (const InputError& error) {
-    return {JobState::Failed, error.what(), {}};
+    return {{JobState::Failed, error.what()}, {}};
   }
 }
 

@@ -22,7 +22,7 @@
 #include "core/cluster/read/discovered_cluster.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/cluster/value/cluster.h"
-#include "core/plugin/api/launcher.h"
+#include "core/plugin/use/launching.h"
 
 namespace strato {
 
@@ -57,11 +57,9 @@ struct DiscoverOptions {
   bool measure = false;
 };
 
-struct Discovered {
-  JobState state = JobState::Failed;  // Finished, Failed or Cancelled
-  std::string problem;                // of a failed one: the rank and the cause
-  std::string cluster;                // text of the file
-  std::vector<std::string> remarks;   // what a person should know, a sentence each
+struct Discovered : JobEnd {
+  std::string cluster;               // text of the file
+  std::vector<std::string> remarks;  // what a person should know, a sentence each
   bool unmeasured = false;  // links could not be measured: a remark says why, and the logs more
 };
 

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/io/file.h"

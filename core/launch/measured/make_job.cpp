@@ -170,12 +170,10 @@ std::optional<JobPlan> plan_of_job(const PlannedBy& by, const SimulateOptions& s
   plan.fair_links = simulation.fair_links;
   plan.digest = digest_of(planned);
   try {
-    const Planned read = read_planned(plan, by.problem.graph, "plan");
-    if (digest_of(read) != plan.digest) return std::nullopt;
+    if (digest_of(read_planned(plan, by.problem.graph, "plan")) == plan.digest) return plan;
   } catch (const InputError&) {
-    return std::nullopt;
   }
-  return plan;
+  return std::nullopt;
 }
 
 RankProgram lower_rank(const JobPlan& plan, std::shared_ptr<const Graph> graph, DeviceId device,

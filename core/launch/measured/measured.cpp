@@ -1,11 +1,14 @@
 #include "core/launch/measured/measured.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <map>
 
 #include "core/base/error.h"
+#include "core/program/value/collective.h"
 
 namespace strato {
 namespace {
@@ -50,15 +53,12 @@ void sum_up(Timeline& timeline) {
   }
 }
 
-std::string communication_name(const Program& program, std::size_t index) {
-  const Task& task = program.tasks[TaskId(index)];
+std::string communication_name(const Program& program, TaskId id) {
+  const Task& task = program.tasks[id];
   const Cluster& cluster = *program.cluster;
   if (task.kind == TaskKind::Transfer)
     return cluster.device(task.device).name + " -> " + cluster.device(task.target).name;
-  std::size_t members = 0;
-  for (const ResourceId resource : program.resources[index])
-    members += resource.index() < 2 * cluster.device_count() ? 1 : 0;
-  return std::string(name_of(task.kind)) + " of " + std::to_string(members) + " devices";
+  return fmt::format("{} of {} devices", name_of(task.kind), members_of(program, id).size());
 }
 
 std::vector<Difference> sorted(const std::map<std::string, Difference>& by_name) {
@@ -97,7 +97,7 @@ Comparison compare_timelines(const Timeline& predicted, const Timeline& measured
     const Task& task = program.tasks[TaskId(i)];
     const bool moves = is_communication(task.kind);
     const std::string name =
-        moves ? communication_name(program, i) : program.graph->op(task.op).name;
+        moves ? communication_name(program, TaskId(i)) : program.graph->op(task.op).name;
     Difference& sum = (moves ? links : ops)[name];
     sum.name = name;
     add(sum, TaskId(i));

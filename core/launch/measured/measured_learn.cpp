@@ -142,37 +142,27 @@ double factor_of(const std::vector<Point>& known, const std::vector<Point>& lear
   return *middle;
 }
 
-template <class Point>
-std::vector<Point> moved_to(const std::vector<Point>& known, const std::vector<Point>& learned) {
-  std::vector<Point> points = learned;
-  const double factor = factor_of(known, learned);
-  for (Point point : known) {
-    const bool again = std::ranges::any_of(
-        learned, [&](const Point& other) { return size_of(other) == size_of(point); });
-    if (again || factor == 0) continue;
-    point.time = std::max(Nanos(1), nanos_from(static_cast<double>(point.time.value) * factor));
-    point.spread = nanos_from(static_cast<double>(point.spread.value) * factor);
-    points.push_back(point);
-  }
-  return points;
-}
-
-// Both ascending by what they are of.
+// Adds what was learned (ascending, each once), and moves what is known of the same by it; sizes
+// that were measured again are left out.
 template <class Entry>
-std::vector<Entry> with_learned(std::vector<Entry> known, const std::vector<Entry>& learned) {
-  constexpr auto before = [](const Entry& a, const Entry& b) {
-    return subject_of(a) < subject_of(b);
-  };
-  std::vector<Entry> added;
-  for (const Entry& entry : learned) {
-    const auto same = std::lower_bound(known.begin(), known.end(), entry, before);
-    if (same == known.end() || before(entry, *same))
-      added.push_back(entry);
-    else
-      same->measurements = moved_to(same->measurements, entry.measurements);
+void add_learned(std::vector<Entry>& known, const std::vector<Entry>& learned) {
+  constexpr auto subject = [](const Entry& entry) { return subject_of(entry); };
+  for (Entry& entry : known) {
+    const auto twin = std::ranges::lower_bound(learned, subject_of(entry), {}, subject);
+    if (twin == learned.end() || subject_of(*twin) != subject_of(entry)) continue;
+    auto& points = entry.measurements;
+    const double factor = factor_of(points, twin->measurements);
+    std::erase_if(points, [&](const auto& point) {
+      return factor == 0 || std::ranges::any_of(twin->measurements, [&](const auto& other) {
+               return size_of(other) == size_of(point);
+             });
+    });
+    for (auto& point : points) {
+      point.time = std::max(Nanos(1), nanos_from(static_cast<double>(point.time.value) * factor));
+      point.spread = nanos_from(static_cast<double>(point.spread.value) * factor);
+    }
   }
-  known.insert(known.end(), added.begin(), added.end());
-  return known;
+  known.insert(known.end(), learned.begin(), learned.end());
 }
 
 Nanos time_of(const Program& program, TaskId id, const CostModel& cost) {
@@ -201,9 +191,9 @@ Nanos scaled(Nanos duration, Nanos from, Nanos to) {
 Profile with_learned(const Profile& known, const Profile& learned) {
   Profile result = normalised(known);
   const Profile taught = normalised(learned);
-  result.ops = with_learned(std::move(result.ops), taught.ops);
-  result.transfers = with_learned(std::move(result.transfers), taught.transfers);
-  result.collectives = with_learned(std::move(result.collectives), taught.collectives);
+  add_learned(result.ops, taught.ops);
+  add_learned(result.transfers, taught.transfers);
+  add_learned(result.collectives, taught.collectives);
   return normalised(std::move(result));
 }
 

@@ -1,3 +1,7 @@
+// Planning by running: FastT's loop, and trials (below). Both know no processes: a callback runs
+// plans, so that they may be simulated ones. One thread; deterministic when planner and callback
+// are.
+//
 // FastT's loop (FastT 4): run a strategy, learn costs from what was measured, plan with them, and
 // run that; keep what is faster, roll back what is slower, stop when the cost model is stable.
 //
@@ -8,10 +12,10 @@
 //             be faster than the best by that much
 //
 // A run that failed ends nothing: its strategy is not run again, and a rank whose memory did not
-// suffice teaches how much less its type of GPU holds. Knows no processes: a callback runs plans,
-// so that they may be simulated ones. One thread; deterministic when planner and callback are.
+// suffice teaches how much less its type of GPU holds.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -97,5 +101,49 @@ std::string_view name_of(TuneResult::End end);  // for people: "the cost model i
 TuneResult tune(const Problem& problem, Planner& planner, const TuneOptions& options,
                 const RunPlan& run, const std::function<void(const TuneResult&)>& report,
                 Observer& planning, std::stop_token stop);
+
+// ---- trials: strategies that are judged by running them (AutoDist 2.4, algorithm 1)
+//
+// For a planner that asks for few. A strategy runs once; what was run before (in an interrupted
+// search, say) is answered from there. One that fails, times out, or is not thought to fit into
+// memory is infeasible: it teaches the planner and stops nothing.
+
+struct Trial {
+  Strategy strategy;
+  Score predicted;
+  Score score;          // the measured step time; infeasible when it failed
+  std::string problem;  // why it failed
+  bool ran = false;     // now or before; else it is not thought to fit
+  bool known = false;   // from before
+};
+
+// Tells how a strategy (complete) did before: its measured time, or 0 when it failed; nothing: it
+// was not run.
+using KnownTrial = std::function<std::optional<Nanos>(const Strategy&)>;
+
+struct TrialsSetting {
+  RunPlan run;       // TunePlan::round: number of the trial, from 0 on, those known included
+  KnownTrial known;  // may be empty
+  std::function<void(const Trial&)> report;  // after each; may be empty
+  SimulateOptions simulation;
+};
+
+struct TrialsResult {
+  PlanResult plan;  // its score is a measured one; not feasible: nothing ran
+  std::vector<Trial> trials;
+  std::optional<Nanos> start;   // data parallelism, measured
+  bool stopped = false;         // by a person, in the middle of a trial: the planner drew no curves
+  std::int64_t failed() const;  // of those that ran
+};
+
+// Data parallelism first, then whatever the planner asks for; the result is the fastest of all that
+// ran. Options, observer and stop are the planner's; an option that it has not is an InputError.
+// Throws what planner and callbacks throw.
+TrialsResult plan_by_trials(const Problem& problem, Planner& planner, const PlannerOptions& options,
+                            const TrialsSetting& setting, Observer& observer, std::stop_token stop);
+
+// Trials where no cluster is: what the simulator says, times e to the power of a normal deviate of
+// this spread, which follows from the seed and the strategy.
+RunPlan simulated_trials(double spread, std::uint64_t seed);
 
 }  // namespace strato

@@ -54,6 +54,7 @@ double ResultRow::real(int column) const { return statement_.getColumn(column).g
 std::string ResultRow::text(int column) const { return statement_.getColumn(column).getString(); }
 
 std::string ResultRow::unpacked(int first) const {
+  if (first >= statement_.getColumnCount()) return {};
   const auto codec = integer(first), size = integer(first + 1);
   const SQLite::Column column = statement_.getColumn(first + 2);
   const std::string_view bytes(static_cast<const char*>(column.getBlob()),

@@ -83,8 +83,8 @@ class ResultRow {
     int column = 0;
     ((fields = get<Fields>(column++)), ...);
   }
-  // The value in columns codec, size, bytes, which start at `first`. Throws InputError when it is
-  // damaged.
+  // The value in columns codec, size, bytes, which start at `first`; empty where the row has no
+  // such columns. Throws InputError when it is damaged.
   std::string unpacked(int first) const;
 
  private:

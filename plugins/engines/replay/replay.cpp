@@ -61,13 +61,12 @@ class ReplayEngine final : public RankEngine {
   }
 };
 
-std::unique_ptr<RankEngine> make(std::string_view) { return std::make_unique<ReplayEngine>(); }
-std::unique_ptr<Engine> make_engine(std::string_view) {
-  return std::make_unique<MeasuresNothing>("replay");
-}
-
 }  // namespace
 }  // namespace strato::replay
 
-STRATOSCOPE_RANK_ENGINE(strato::replay::make)
-STRATOSCOPE_ENGINE(strato::replay::make_engine)
+STRATOSCOPE_RANK_ENGINE([](std::string_view) {
+  return std::make_unique<strato::replay::ReplayEngine>();
+})
+STRATOSCOPE_ENGINE([](std::string_view) {
+  return std::make_unique<strato::replay::MeasuresNothing>("replay");
+})

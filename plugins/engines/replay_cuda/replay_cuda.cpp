@@ -117,13 +117,12 @@ class CudaReplayEngine final : public RankEngine {
   }
 };
 
-std::unique_ptr<RankEngine> make(std::string_view) { return std::make_unique<CudaReplayEngine>(); }
-std::unique_ptr<Engine> make_engine(std::string_view) {
-  return std::make_unique<replay::MeasuresNothing>("replay, CUDA");
-}
-
 }  // namespace
 }  // namespace strato::replay_cuda
 
-STRATOSCOPE_RANK_ENGINE(strato::replay_cuda::make)
-STRATOSCOPE_ENGINE(strato::replay_cuda::make_engine)
+STRATOSCOPE_RANK_ENGINE([](std::string_view) {
+  return std::make_unique<strato::replay_cuda::CudaReplayEngine>();
+})
+STRATOSCOPE_ENGINE([](std::string_view) {
+  return std::make_unique<strato::replay::MeasuresNothing>("replay, CUDA");
+})

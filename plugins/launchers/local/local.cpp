@@ -214,6 +214,4 @@ class LocalLauncher final : public Launcher {
 }  // namespace
 }  // namespace strato
 
-STRATOSCOPE_LAUNCHER([](std::string_view) -> std::unique_ptr<strato::Launcher> {
-  return std::make_unique<strato::LocalLauncher>();
-})
+STRATOSCOPE_LAUNCHER([](std::string_view) { return std::make_unique<strato::LocalLauncher>(); })

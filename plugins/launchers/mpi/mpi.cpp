@@ -164,6 +164,4 @@ class MpiLauncher final : public Launcher {
 }  // namespace
 }  // namespace strato::mpi
 
-STRATOSCOPE_LAUNCHER([](std::string_view) -> std::unique_ptr<strato::Launcher> {
-  return std::make_unique<strato::mpi::MpiLauncher>();
-})
+STRATOSCOPE_LAUNCHER([](std::string_view) { return std::make_unique<strato::mpi::MpiLauncher>(); })

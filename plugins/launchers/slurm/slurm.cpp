@@ -1,21 +1,31 @@
 // The launcher "slurm": one batch job, whose ranks srun starts. The job does not need the process
 // that submitted it: another one may attach to it.
+//
+// A staged job is handed to sbatch. The script is always the same and is written beside the job;
+// what differs reaches it as arguments:
+//
+//   slurm-job.sh      starts the ranks by srun
+//   slurm-ranks.txt   by rank: the number of its node, from 1
+//   slurm-id.txt      Slurm's number of the job
+//   events.txt        what rank 0 writes to standard output
+//   slurm-log.txt     what Slurm itself says
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <string_view>
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/io/file.h"
 #include "core/launch/job/run_files.h"
 #include "core/launch/process/process.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/use/launching.h"
-#include "plugins/launchers/slurm/submission.h"
 
 namespace strato::slurm {
 namespace {
@@ -23,6 +33,145 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
+
+constexpr const char* kEvents = "events.txt";
+constexpr const char* kLog = "slurm-log.txt";
+constexpr const char* kId = "slurm-id.txt";
+
+const std::vector<std::pair<std::string, std::string>> kSettings = {
+    {"partition", "where the job is queued"},
+    {"account", "which account it is charged to"},
+    {"time", "limit, as Slurm writes it: 30, 1:00:00"},
+    {"nodes", "fewer than the plan has machines: they share nodes"},
+    {"gpus-per-task", "GPUs of each rank"},
+    {"cpus-per-task", "CPU cores of each rank"},
+    {"exclusive", "yes: nodes for this job alone"},
+    {"interface", "network that ranks use: ib0, eth0, or an address"},
+};
+
+// ---- submission
+
+constexpr const char* kScript = "slurm-job.sh";
+constexpr const char* kRanks = "slurm-ranks.txt";
+constexpr auto kSubmission = 60s;  // a busy controller takes its time
+
+// Runs in the job's folder. SLURM_HOSTFILE has the node of each rank, in their order.
+constexpr const char* kScriptText = R"(#!/bin/sh
+# Written by the launcher "slurm": starts the ranks, with the arguments that it is given.
+set -eu
+scontrol show hostnames "$SLURM_JOB_NODELIST" >slurm-nodes.txt
+while read -r number; do
+  sed -n "${number}p" slurm-nodes.txt
+done <slurm-ranks.txt >slurm-hosts.txt
+export SLURM_HOSTFILE=slurm-hosts.txt
+exec srun --mpi=none --distribution=arbitrary --kill-on-bad-exit=1 \
+  --output=0 --error=log-%t.txt --open-mode=append "$@"
+)";
+
+struct Layout {
+  std::vector<int> nodes;  // by rank
+  int node_count = 0;
+  int most = 0;  // ranks on one node
+};
+
+Layout layout_of(const LaunchRequest& request) {
+  Layout layout;
+  layout.nodes = nodes_of(request, count_of(request.settings, "nodes"));
+  std::map<int, int> ranks;
+  for (const int node : layout.nodes) layout.most = std::max(layout.most, ++ranks[node]);
+  layout.node_count = static_cast<int>(ranks.size());
+  if (count_of(request.settings, "nodes") > layout.node_count) {
+    throw InputError("", "--set nodes", fmt::format("the plan has {} machines", layout.node_count),
+                     "give at most so many nodes");
+  }
+  return layout;
+}
+
+void write_files(const LaunchRequest& request, const Layout& layout) {
+  std::error_code ignored;
+  for (const char* name : {kEvents, kLog, kId, "result.json"})
+    fs::remove(request.folder / name, ignored);
+  for (int rank = 0; rank < request.ranks; ++rank)
+    fs::remove(request.folder / fmt::format("log-{}.txt", rank), ignored);
+  clear_run_files(request.folder);
+  std::string ranks;
+  for (const int node : layout.nodes) ranks += fmt::format("{}\n", node + 1);
+  write_file(request.folder / kRanks, ranks);
+  write_file(request.folder / kScript, kScriptText);
+}
+
+// Both sbatch and srun have to know them.
+std::vector<std::string> of_each_task(const LaunchRequest& request) {
+  std::vector<std::string> result;
+  for (const char* name : {"gpus-per-task", "cpus-per-task"}) {
+    if (const int count = count_of(request.settings, name))
+      result.push_back(fmt::format("--{}={}", name, count));
+  }
+  return result;
+}
+
+bool exclusive(const LaunchRequest& request) {
+  const std::string text = setting_of(request.settings, "exclusive");
+  if (!text.empty() && text != "yes" && text != "no")
+    throw InputError("", "--set exclusive", "\"" + text + "\" is neither yes nor no", "write yes");
+  return text == "yes";
+}
+
+// Every node is asked for as much as the fullest one needs: Slurm may then choose any.
+std::vector<std::string> sbatch_arguments(const LaunchRequest& request, const Layout& layout) {
+  std::vector<std::string> result = {"sbatch",
+                                     "--parsable",
+                                     "--no-requeue",
+                                     "--job-name=stratoscope",
+                                     "--chdir=" + request.folder.string(),
+                                     fmt::format("--output={}", kEvents),
+                                     fmt::format("--error={}", kLog),
+                                     fmt::format("--nodes={}", layout.node_count),
+                                     fmt::format("--ntasks={}", layout.node_count * layout.most),
+                                     fmt::format("--ntasks-per-node={}", layout.most)};
+  for (const char* name : {"partition", "account", "time"}) {
+    if (const std::string value = setting_of(request.settings, name); !value.empty())
+      result.push_back(fmt::format("--{}={}", name, value));
+  }
+  if (exclusive(request)) result.push_back("--exclusive");
+  append(result, of_each_task(request));
+  return result;
+}
+
+std::vector<std::string> srun_arguments(const LaunchRequest& request, const Layout& layout) {
+  std::vector<std::string> result = {fmt::format("--ntasks={}", request.ranks)};
+  append(result, of_each_task(request));
+  append(result, {request.worker.string(), "--job", request.folder.string()});
+  std::string interface = setting_of(request.settings, "interface");
+  if (interface.empty() && layout.node_count == 1) interface = "127.0.0.1";
+  if (!interface.empty()) append(result, {"--interface", interface});
+  return result;
+}
+
+std::string last_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+// Returns Slurm's number of the job. Throws InputError when Slurm refuses it.
+std::string submit(const LaunchRequest& request) {
+  const Layout layout = layout_of(request);
+  std::vector<std::string> arguments = sbatch_arguments(request, layout);
+  arguments.push_back((request.folder / kScript).string());
+  append(arguments, srun_arguments(request, layout));
+  write_files(request, layout);
+  const ProgramResult said = run_program(arguments, kSubmission);
+  const std::string id = said.output.substr(0, said.output.find_first_not_of("0123456789"));
+  if (!said.problem.empty() || id.empty()) {
+    const std::string cause = last_line(said.error);
+    throw InputError("", "", "sbatch refuses the job: " + (cause.empty() ? said.problem : cause),
+                     "see sinfo, and give --set partition=..., account=..., time=...");
+  }
+  write_file(request.folder / kId, id + "\n");
+  return id;
+}
+
+// ---- the job on its way
 
 constexpr const char* kPrefix = "slurm:";
 constexpr auto kAnswer = 30s;
@@ -59,14 +208,6 @@ JobState state_of(const std::string& word) {
   if (word == "COMPLETED") return JobState::Finished;
   if (word == "CANCELLED") return JobState::Cancelled;
   return JobState::Failed;
-}
-
-// Reads one line of "scontrol --oneliner show job".
-std::optional<JobRecord> parse_record(const std::string& line) {
-  const std::string word = field_of(line, "JobState");
-  if (word.empty()) return std::nullopt;
-  const std::string reason = field_of(line, "Reason");
-  return JobRecord{state_of(word), word, reason == "None" ? "" : reason};
 }
 
 JobRecord ask_accounting(const std::string& id) {
@@ -106,7 +247,7 @@ struct SlurmLog {
   std::optional<std::string> ended;  // the first rank that did not end by itself
 };
 
-SlurmLog read_log(const std::filesystem::path& folder) {
+SlurmLog read_log(const fs::path& folder) {
   SlurmLog log;
   std::ifstream input(folder / kLog);
   for (std::string line; std::getline(input, line);) {
@@ -120,15 +261,17 @@ SlurmLog read_log(const std::filesystem::path& folder) {
 // cannot be reached now.
 std::optional<JobRecord> ask_slurm(const std::string& id) {
   const ProgramResult said = run_program({"scontrol", "--oneliner", "show", "job", id}, kAnswer);
-  if (said.problem.empty()) {
-    if (auto record = parse_record(said.output)) return record;
+  const std::string word = said.problem.empty() ? field_of(said.output, "JobState") : "";
+  if (!word.empty()) {
+    const std::string reason = field_of(said.output, "Reason");
+    return JobRecord{state_of(word), word, reason == "None" ? "" : reason};
   }
   if (said.error.find("Invalid job id") == std::string::npos) return std::nullopt;
   return ask_accounting(id);
 }
 
 // Why a job failed, from what Slurm says of it, what srun wrote, and what the ranks told.
-std::string cause_of(const std::filesystem::path& folder, const JobRecord& record) {
+std::string cause_of(const fs::path& folder, const JobRecord& record) {
   for (const auto& [word, text] : kEnds) {
     if (record.word == word) return text;
   }
@@ -145,7 +288,7 @@ std::string cause_of(const std::filesystem::path& folder, const JobRecord& recor
 // Lines of a file that another process, perhaps on another machine, is still writing.
 class FileLines {
  public:
-  explicit FileLines(std::filesystem::path file) : file_(std::move(file)) {}
+  explicit FileLines(fs::path file) : file_(std::move(file)) {}
 
   // A whole line that is there by now, without its end.
   std::optional<std::string> take() {
@@ -165,7 +308,7 @@ class FileLines {
   }
 
   static constexpr std::size_t kMost = 1 << 16;
-  std::filesystem::path file_;
+  fs::path file_;
   std::uint64_t read_ = 0;
   std::string pending_;
 };
@@ -232,12 +375,10 @@ class SlurmJob final : public PolledJob {
 
 class SlurmLauncher final : public Launcher {
  public:
-  std::vector<std::pair<std::string, std::string>> settings() const override {
-    return slurm::settings();
-  }
+  std::vector<std::pair<std::string, std::string>> settings() const override { return kSettings; }
 
   std::unique_ptr<LaunchedJob> launch(const LaunchRequest& request) override {
-    check_request(request, "slurm", slurm::settings());
+    check_request(request, "slurm", kSettings);
     return std::make_unique<SlurmJob>(submit(request), request.folder);
   }
 
@@ -259,6 +400,6 @@ class SlurmLauncher final : public Launcher {
 }  // namespace
 }  // namespace strato::slurm
 
-STRATOSCOPE_LAUNCHER([](std::string_view) -> std::unique_ptr<strato::Launcher> {
+STRATOSCOPE_LAUNCHER([](std::string_view) {
   return std::make_unique<strato::slurm::SlurmLauncher>();
 })

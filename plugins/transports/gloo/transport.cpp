@@ -20,8 +20,6 @@
 #include "core/plugin/api/plugin.h"
 #include "plugins/transports/gloo/mesh.h"
 #include "plugins/transports/meeting/admission.h"
-#include "plugins/transports/meeting/parts.h"
-#include "plugins/transports/meeting/watch.h"
 
 namespace strato::gloo_transport {
 namespace {
@@ -159,6 +157,8 @@ void set_output(gloo::AllreduceOptions& options, Bytes bytes, DataType type) {
 
 class GlooTransport final : public Transport {
  public:
+  using Members = std::vector<int>;  // ranks
+
   explicit GlooTransport(const Meeting& meeting) : connections_(meeting) {}
 
   std::unique_ptr<Pending> send(int to, std::uint32_t tag, Bytes bytes) override {
@@ -170,42 +170,37 @@ class GlooTransport final : public Transport {
 
   std::unique_ptr<Pending> all_reduce(std::span<const int> members, std::uint32_t tag,
                                       DataType type, std::vector<Bytes> values) override {
-    SumFunction sum = sum_of(type);
+    const SumFunction sum = sum_of(type);
     std::erase_if(values, [](Bytes each) { return each.empty(); });
     if (members.size() < 2 || values.empty()) return std::make_unique<admission::Done>();
-    std::vector<int> ranks(members.begin(), members.end());
-    return queued(ranks,
-                  [this, ranks, tag, type, sum = std::move(sum), values = std::move(values)] {
-                    if (values.size() == 1) return reduce(ranks, tag, type, sum, values[0]);
-                    reduce_together(ranks, tag, type, sum, values);
-                  });
+    return queued(members, [=, this](const Members& ranks) {
+      if (values.size() == 1) return reduce(ranks, tag, type, sum, values[0]);
+      reduce_together(ranks, tag, type, sum, values);
+    });
   }
 
   std::unique_ptr<Pending> all_gather(std::span<const int> members, std::uint32_t tag,
                                       std::vector<Bytes> pieces) override {
-    std::vector<int> ranks(members.begin(), members.end());
     CHECK(pieces.size() == members.size(), "one piece a member");
-    return queued(ranks, [this, ranks, tag, pieces = std::move(pieces)] {
+    return queued(members, [=, this](const Members& ranks) {
       ring_all_gather(ring(ranks, Lane::Gather, tag), pieces);
     });
   }
 
   std::unique_ptr<Pending> reduce_scatter(std::span<const int> members, std::uint32_t tag,
                                           DataType type, std::vector<Bytes> pieces) override {
-    SumFunction sum = sum_of(type);
-    std::vector<int> ranks(members.begin(), members.end());
     CHECK(pieces.size() == members.size(), "one piece a member");
-    return queued(ranks,
-                  [this, ranks, tag, type, sum = std::move(sum), pieces = std::move(pieces)] {
-                    ring_reduce_scatter(ring(ranks, Lane::Scatter, tag), pieces, sum,
-                                        static_cast<std::size_t>(size_of(type)));
-                  });
+    const SumFunction sum = sum_of(type);
+    const auto element = static_cast<std::size_t>(size_of(type));
+    return queued(members, [=, this](const Members& ranks) {
+      ring_reduce_scatter(ring(ranks, Lane::Scatter, tag), pieces, sum, element);
+    });
   }
 
   void barrier() override {
-    std::vector<int> all(static_cast<std::size_t>(connections_.meeting().ranks));
+    Members all(static_cast<std::size_t>(connections_.meeting().ranks));
     std::iota(all.begin(), all.end(), 0);
-    queued(all, [this] {
+    queued(all, [this](const Members&) {
       gloo::BarrierOptions options(connections_.context());
       options.setTimeout(connections_.meeting().patience());
       gloo::barrier(options);
@@ -221,10 +216,11 @@ class GlooTransport final : public Transport {
   std::optional<LostRank> lost() const override { return connections_.lost(); }
 
  private:
-  std::unique_ptr<Pending> queued(std::vector<int> members, std::function<void()> work) {
-    return std::make_unique<Queued>(
-        queue_.push([this, members = std::move(members), work = std::move(work)] {
-          connections_.guarded(members, work);
+  std::unique_ptr<Pending> queued(std::span<const int> members,
+                                  std::function<void(const Members&)> work) {
+    return std::make_unique<Queued>(queue_.push(
+        [this, ranks = Members(members.begin(), members.end()), work = std::move(work)] {
+          connections_.guarded(ranks, [&] { work(ranks); });
         }));
   }
 

@@ -8,9 +8,6 @@
 #include <cstring>
 #include <list>
 #include <system_error>
-#include <thread>
-
-#include "core/base/error.h"
 
 namespace strato::admission {
 namespace {
@@ -275,6 +272,27 @@ std::vector<std::string> exchange(const Meeting& meeting, const Roster& roster,
   } catch (const std::system_error&) {
     refuse_rank(meeting, static_cast<int>(rank), "is lost");
   }
+}
+
+std::vector<std::string> gather_texts(const Meeting& meeting, const std::string& own,
+                                      const MoveBytes& move) {
+  constexpr std::uint64_t kLongestText = std::uint64_t{1} << 32;  // bytes
+  std::uint64_t size = own.size();
+  std::string text = own;
+  if (meeting.rank != 0) {
+    move(0, std::as_writable_bytes(std::span(&size, 1)), true);
+    move(0, std::as_writable_bytes(std::span(text)), true);
+    return {};
+  }
+  std::vector<std::string> texts = {own};
+  for (int rank = 1; rank < meeting.ranks; ++rank) {
+    move(rank, std::as_writable_bytes(std::span(&size, 1)), false);
+    CHECK(size < kLongestText, fmt::format("rank {} reports too much", rank));
+    text.resize(size);
+    move(rank, std::as_writable_bytes(std::span(text)), false);
+    texts.push_back(text);
+  }
+  return texts;
 }
 
 }  // namespace strato::admission

@@ -8,12 +8,10 @@
 #include <cstring>
 #include <new>
 #include <numeric>
-#include <string>
 #include <thread>
 #include <utility>
 
 #include "core/base/error.h"
-#include "plugins/transports/nccl/schedule.h"
 
 namespace strato::nccl_transport {
 namespace {
@@ -48,7 +46,8 @@ Connections::Connections(const Meeting& meeting) : meeting_(meeting) {
   meeting_.idle = {};
   try {
     meet();
-    make_channels();
+    for (int round = 0; round < round_count(meeting_.ranks); ++round)
+      for (const bool upwards : {true, false}) make_channels(round, upwards);
     meeting_.idle = meeting.idle;
   } catch (...) {
     abort_all();
@@ -86,14 +85,8 @@ void Connections::meet() {
   world_.stream = make_stream();
 }
 
-void Connections::make_channels() {
-  for (int round = 0; round < round_count(meeting_.ranks); ++round) {
-    for (const bool upwards : {true, false}) make_channels_with(round, upwards);
-  }
-}
-
 // Every rank takes part, also one that meets nobody in this round.
-void Connections::make_channels_with(int round, bool upwards) {
+void Connections::make_channels(int round, bool upwards) {
   const int partner = partner_in(round, meeting_.rank, meeting_.ranks);
   int blocks = 0;
   check(cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, gpu_));
@@ -109,16 +102,15 @@ void Connections::make_channels_with(int round, bool upwards) {
   Channel channel{split, make_stream(), {meeting_.rank, partner}};
   std::sort(channel.members.begin(), channel.members.end());
   settle(split, ncclInProgress, channel.members);
-  auto& channels = upwards == (meeting_.rank < partner) ? to_ : from_;
-  channels.emplace(partner, std::move(channel));
-  use_once(partner, upwards);
+  const bool sends = upwards == (meeting_.rank < partner);
+  (sends ? to_ : from_).emplace(partner, std::move(channel));
+  std::byte byte{};
+  transfer(partner, {&byte, 1}, sends);  // so that it is connected, and the kernel loaded
 }
 
-void Connections::use_once(int partner, bool upwards) {
-  std::byte byte{};
-  const bool sends = upwards == (meeting_.rank < partner);
-  Message message(*this, sends ? to(partner) : from(partner));
-  message.transfer(partner, {&byte, 1}, sends);
+void Connections::transfer(int peer, std::span<std::byte> bytes, bool sends) {
+  Message message(*this, sends ? to(peer) : from(peer));
+  message.transfer(peer, bytes, sends);
   message.wait();
 }
 
@@ -138,17 +130,11 @@ ncclUniqueId Connections::id_of_group(std::span<const int> members) {
   ncclUniqueId id{};
   const auto bytes = std::as_writable_bytes(std::span(id.internal));
   if (members[0] != meeting_.rank) {
-    Message message(*this, from(members[0]));
-    message.transfer(members[0], bytes, false);
-    message.wait();
+    transfer(members[0], bytes, false);
     return id;
   }
   id = fresh_id();
-  for (const int other : members.subspan(1)) {
-    Message message(*this, to(other));
-    message.transfer(other, bytes, true);
-    message.wait();
-  }
+  for (const int other : members.subspan(1)) transfer(other, bytes, true);
   return id;
 }
 

@@ -25,11 +25,12 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "core/graph/value/graph.h"
 #include "core/plugin/api/rank_engine.h"
 #include "plugins/transports/meeting/admission.h"
-#include "plugins/transports/meeting/watch.h"
 
 namespace strato::nccl_transport {
 
@@ -68,9 +69,8 @@ class Connections {
   using Time = std::chrono::steady_clock;
 
   void meet();
-  void make_channels();
-  void make_channels_with(int round, bool upwards);
-  void use_once(int partner, bool upwards);
+  void make_channels(int round, bool upwards);
+  void transfer(int peer, std::span<std::byte> bytes, bool sends);  // blocks until it is done
   ncclComm_t join(const ncclUniqueId& id, int place, int members);
   ncclUniqueId id_of_group(std::span<const int> members);
   ncclUniqueId fresh_id();
@@ -131,5 +131,25 @@ class Message final : public Pending {
   cudaEvent_t done_ = nullptr;
   std::vector<Pinned> pinned_;
 };
+
+// ---- what needs no GPU: in which order pairs of ranks get their channels, how wide these are,
+// which network interface NCCL may use, and how it names element types
+
+// Every rank meets every other one in exactly one of so many rounds, and each round's pairs have no
+// rank in common (a tournament by the circle method).
+int round_count(int ranks);
+// Whom this rank meets in the round; -1: nobody.
+int partner_in(int round, int rank, int ranks);
+
+// Blocks of the GPU that one channel between two ranks may use: all of them together at most half
+// of the multiprocessors, so that a kernel that waits for its peer never keeps another from
+// starting.
+int blocks_of_channel(int ranks, int multiprocessors);
+
+// The name of the interface with this numeric address, "eth0"; empty: none has it.
+std::string interface_with(const std::string& address);
+
+// Throws InputError for a type that NCCL does not sum (Bool, I16).
+ncclDataType_t sum_type_of(DataType type);
 
 }  // namespace strato::nccl_transport

@@ -12,9 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
-#include "plugins/transports/meeting/parts.h"
 #include "plugins/transports/nccl/connections.h"
-#include "plugins/transports/nccl/schedule.h"
 
 namespace strato::nccl_transport {
 namespace {

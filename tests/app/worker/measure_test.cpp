@@ -15,7 +15,6 @@
 #include "core/cost/value/profile.h"
 #include "core/launch/job/run_files.h"
 #include "core/launch/measure/measure_job.h"
-#include "core/launch/measure/measure_result.h"
 #include "tests/app/worker/fakes.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/store/temporary_folder.h"

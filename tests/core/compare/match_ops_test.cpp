@@ -1,8 +1,7 @@
 // Which op of one graph is which op of another one.
-#include "core/compare/match_ops.h"
-
 #include <gtest/gtest.h>
 
+#include "core/compare/compare_plans.h"
 #include "core/graph/build/graph_builder.h"
 
 namespace strato {

@@ -12,7 +12,6 @@
 #include "core/launch/discover/discover.h"
 #include "core/launch/job/job.h"
 #include "core/launch/job/job_result.h"
-#include "core/launch/measure/measure_result.h"
 #include "tests/core/launch/job/staged_job.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/message_of.h"

@@ -1,6 +1,4 @@
 // Searches whose evaluations are runs.
-#include "core/launch/measured/trials.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/base/error.h"
+#include "core/launch/measured/tune.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/tree/search_tree.h"
 #include "tests/core/launch/measured/real_cluster.h"

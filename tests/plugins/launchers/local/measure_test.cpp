@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "core/launch/measure/measure_job.h"
-#include "core/launch/measure/measure_result.h"
 #include "tests/message_of.h"
 #include "tests/paths.h"
 #include "tests/plugins/launchers/launcher_test.h"
@@ -103,7 +102,7 @@ TEST_F(MeasureLocally, ADamagedFolderNamesTheRankAndTheFile) {
   stage_measure_job(folder.path(), job);
   std::filesystem::resize_file(folder / "secret", 10);
   const auto launched = launcher->launch({folder.path(), STRATO_WORKER, kRanks, {0, 0, 0}, {}});
-  const MeasureRun run = follow_measuring(*launched, folder.path(), {}, [](const MeasureEvent&) {});
+  const JobEnd run = follow(*launched, {}, [](const std::string&) {});
   EXPECT_EQ(run.state, JobState::Failed);
   EXPECT_EQ(run.problem.find("rank "), 0u) << run.problem;
   EXPECT_NE(run.problem.find("secret"), std::string::npos) << run.problem;

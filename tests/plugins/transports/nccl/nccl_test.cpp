@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/plugin/load/plugin_registry.h"
-#include "plugins/transports/nccl/schedule.h"
+#include "plugins/transports/nccl/connections.h"
 #include "tests/message_of.h"
 #include "tests/paths.h"
 

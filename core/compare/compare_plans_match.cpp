@@ -1,9 +1,9 @@
-#include "core/compare/match_ops.h"
-
+// The ops of two graphs that are the same.
 #include <fmt/format.h>
 
 #include <map>
 
+#include "core/compare/compare_plans.h"
 #include "core/graph/value/op_reader.h"
 
 namespace strato {
@@ -33,11 +33,18 @@ Digest fingerprint(const Graph& graph, const Op& op) {
   return hasher.finish();
 }
 
+std::vector<OpId> without_partner(const IdVector<OpId, OpId>& partner) {
+  std::vector<OpId> ops;
+  for (std::size_t i = 0; i < partner.size(); ++i)
+    if (!partner[OpId(i)].valid()) ops.emplace_back(i);
+  return ops;
+}
+
 std::map<Digest, std::vector<OpId>> unmatched_by_fingerprint(const Graph& graph,
                                                              const IdVector<OpId, OpId>& partner) {
   std::map<Digest, std::vector<OpId>> ops;
-  for (std::size_t i = 0; i < graph.op_count(); ++i)
-    if (!partner[OpId(i)].valid()) ops[fingerprint(graph, graph.op(OpId(i)))].emplace_back(i);
+  for (const OpId op : without_partner(partner))
+    ops[fingerprint(graph, graph.op(op))].push_back(op);
   return ops;
 }
 
@@ -65,13 +72,6 @@ void match_by_fingerprint(const Graph& from, const Graph& to, OpMatch& match) {
     for (std::size_t i = 0; i < ops.size(); ++i) join(match, ops[i], found->second[i]);
     match.renamed += ops.size();
   }
-}
-
-std::vector<OpId> without_partner(const IdVector<OpId, OpId>& partner) {
-  std::vector<OpId> ops;
-  for (std::size_t i = 0; i < partner.size(); ++i)
-    if (!partner[OpId(i)].valid()) ops.emplace_back(i);
-  return ops;
 }
 
 }  // namespace

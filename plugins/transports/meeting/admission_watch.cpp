@@ -1,5 +1,4 @@
-#include "plugins/transports/meeting/watch.h"
-
+// The lives of ranks that were admitted.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,5 +1,3 @@
-#include "plugins/transports/nccl/schedule.h"
-
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <netdb.h>
@@ -7,10 +5,10 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 
 #include "core/base/error.h"
+#include "plugins/transports/nccl/connections.h"
 
 namespace strato::nccl_transport {
 namespace {

@@ -1,13 +1,81 @@
-// Memory and time of devices, what is sent over which links, and what it all costs.
-#include <algorithm>
-#include <map>
+// How a step takes its time and what it needs: causes along the critical path, memory and time of
+// devices, what is sent over which links, and what it all costs.
+#include <fmt/format.h>
+
+#include <cstdlib>
 #include <set>
 
 #include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/vary/changed_cluster.h"
 #include "core/compare/changes.h"
+#include "core/program/value/collective.h"
 
 namespace strato {
 namespace {
+
+// --- causes ---
+
+// `other`: what belongs to no tensor.
+std::string_view sent_by(const Task& task, const Program& program, std::string_view other) {
+  return task.tensor.valid() ? words_for(program.graph->tensor(task.tensor).role) : other;
+}
+
+std::string_view collective_words(TaskKind kind) {
+  return collective_of(kind) ? name_of(kind) : "transfers";
+}
+
+// Devices by name of their kind: "1080ti" for those of the machines "1080ti-0" to "1080ti-3", with
+// the GPU's type where a machine has several.
+IdVector<DeviceId, std::string> device_kinds(const Cluster& cluster) {
+  IdVector<MachineId, std::string> machines(cluster.machines().size());
+  for (const MachineKind& kind : machine_kinds(cluster))
+    for (const MachineId machine : kind.machines) machines[machine] = kind.name;
+  IdVector<DeviceId, std::string> kinds;
+  for (const Device& device : cluster.devices()) {
+    const std::string& group = cluster.groups()[device.group].name;
+    const std::size_t type = std::min(group.find('/'), group.size());  // no machine's name has one
+    kinds.push_back(machines[device.machine] + group.substr(type));
+  }
+  return kinds;
+}
+
+std::string cause_of(const PathPiece& piece, const Program& program, const std::string& device) {
+  const Task& task = program.tasks[piece.task];
+  switch (piece.reason) {
+    case Reason::Compute:
+      return "computing on " + device;
+    case Reason::Reshuffle:
+      return "splitting and joining on " + device;
+    case Reason::Transfer:
+      return fmt::format("transfers of {}", sent_by(task, program, "data"));
+    case Reason::Collective:
+      return std::string(collective_words(task.kind));
+    case Reason::DeviceBusy:
+      return "queueing for busy " + device;
+    case Reason::LinkBusy:
+      return fmt::format("queueing for links behind {}", collective_words(task.kind));
+    case Reason::Straggler:
+      return "waiting for " + device;
+  }
+  return {};
+}
+
+using CauseMap = std::map<std::pair<Reason, std::string>, Cause>;
+
+void add_causes(const Timeline& timeline, const std::vector<PathPiece>& path, Nanos Cause::*time,
+                CauseMap& causes) {
+  const Program& program = *timeline.program;
+  const auto kinds = device_kinds(*program.cluster);
+  for (const PathPiece& piece : path) {
+    const std::string text = cause_of(piece, program, kinds[program.tasks[piece.task].device]);
+    Cause& cause = causes[{piece.reason, text}];
+    cause.reason = piece.reason;
+    cause.text = text;
+    cause.*time += piece.end - piece.begin;
+  }
+}
+
+// --- devices, links and money ---
 
 constexpr const char* kInMachines = "in machines";
 constexpr const char* kBetweenMachines = "between machines";
@@ -19,11 +87,6 @@ std::vector<bool> in_machine(const Cluster& cluster) {
   for (const Link& link : cluster.links())
     result.push_back(link.name.find(':') != std::string::npos);
   return result;
-}
-
-std::string what_is_sent(const Program& program, const Task& task) {
-  if (!task.tensor.valid()) return "other data";
-  return std::string(words_for(program.graph->tensor(task.tensor).role));
 }
 
 using TrafficMap = std::map<std::pair<std::string, std::string>, TrafficChange>;
@@ -39,7 +102,7 @@ void add_traffic(const Timeline& timeline, bool second, TrafficMap& traffic) {
       return resource.index() >= streams && !inside[resource.index() - streams];
     });
     const char* where = out ? kBetweenMachines : kInMachines;
-    const std::string what = what_is_sent(program, task);
+    const std::string what(sent_by(task, program, "other data"));
     TrafficChange& change = traffic[{what, where}];
     change.what = what;
     change.where = where;
@@ -65,6 +128,19 @@ double used_per_hour(const Timeline& timeline, const ClusterPrice& price) {
 
 }  // namespace
 
+std::string_view words_for(TensorRole role) {
+  const bool lives_on = role == TensorRole::Parameter || role == TensorRole::OptimizerState;
+  return lives_on ? "parameters" : role == TensorRole::Gradient ? "gradients" : "activations";
+}
+
+std::vector<Cause> step_causes(const Timeline& from, const std::vector<PathPiece>& from_path,
+                               const Timeline& to, const std::vector<PathPiece>& to_path) {
+  CauseMap found;
+  add_causes(from, from_path, &Cause::from, found);
+  add_causes(to, to_path, &Cause::to, found);
+  return largest_first(found, [](const Cause& cause) { return std::abs(cause.change().value); });
+}
+
 std::vector<DeviceChange> device_changes(const Timeline& from, const Timeline& to) {
   std::vector<DeviceChange> changes;
   for (const bool second : {true, false}) {  // what the second cluster has comes first
@@ -87,12 +163,9 @@ std::vector<TrafficChange> traffic_changes(const Timeline& from, const Timeline&
   TrafficMap found;
   add_traffic(from, false, found);
   add_traffic(to, true, found);
-  std::vector<TrafficChange> traffic;
-  for (auto& [key, change] : found) traffic.push_back(std::move(change));
-  std::ranges::stable_sort(traffic, std::greater(), [](const TrafficChange& change) {
+  return largest_first(found, [](const TrafficChange& change) {
     return std::max(change.bytes.from, change.bytes.to);
   });
-  return traffic;
 }
 
 std::vector<LinksChange> links_changes(const Timeline& from, const Timeline& to) {

@@ -1,12 +1,8 @@
-#include "core/launch/measure/measure_result.h"
-
-#include <utility>
-
+// What a measurement job reports on its way and leaves as its result, and its whole way.
 #include "core/base/error.h"
-#include "core/cost/value/profile.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
-#include "core/plugin/use/launching.h"
+#include "core/launch/measure/measure_job.h"
 
 namespace strato {
 namespace {
@@ -58,17 +54,6 @@ MeasureResult read_measure_result(const fs::path& folder) {
   return result;
 }
 
-MeasureRun follow_measuring(LaunchedJob& launched, const std::filesystem::path& folder,
-                            const std::stop_token& stop,
-                            const std::function<void(const MeasureEvent&)>& progress) {
-  JobEnd end = follow(launched, stop, [&](const std::string& line) {
-    if (const auto event = parse_measure_event(line)) progress(*event);
-  });
-  MeasureRun run{end.state, std::move(end.problem), {}};
-  if (run.state == JobState::Finished) run.result = read_measure_result(folder);
-  return run;
-}
-
 MeasureRun measure_on(Launcher& launcher, const MeasureJob& job,
                       const std::filesystem::path& folder, const std::filesystem::path& worker,
                       const LaunchSettings& settings, const std::stop_token& stop,
@@ -77,7 +62,12 @@ MeasureRun measure_on(Launcher& launcher, const MeasureJob& job,
   LaunchRequest request{folder, worker, static_cast<int>(job.ranks.size()), {}, settings};
   for (const MeasureJob::Rank& rank : job.ranks) request.machines.push_back(rank.machine);
   const auto launched = launcher.launch(request);
-  return follow_measuring(*launched, folder, stop, progress);
+  MeasureRun run;
+  static_cast<JobEnd&>(run) = follow(*launched, stop, [&](const std::string& line) {
+    if (const auto event = parse_measure_event(line)) progress(*event);
+  });
+  if (run.state == JobState::Finished) run.result = read_measure_result(folder);
+  return run;
 }
 
 }  // namespace strato

@@ -1,5 +1,4 @@
-#include "core/launch/measured/trials.h"
-
+// Strategies that are judged by running them.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -7,9 +6,9 @@
 #include <utility>
 
 #include "core/base/random.h"
+#include "core/launch/measured/tune.h"
 #include "core/search/constraints/constrained.h"
 #include "core/search/evaluate/baselines.h"
-#include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
 
 namespace strato {
@@ -92,15 +91,6 @@ class TrialEvaluator final : public Evaluator {
   std::optional<std::size_t> best_;
 };
 
-PlanResult result_of_trials(const TrialEvaluator& evaluator) {
-  PlanResult result;
-  result.evaluations = std::ssize(evaluator.trials());
-  if (evaluator.best() == nullptr) return result;
-  result.strategy = evaluator.best()->strategy;
-  result.score = evaluator.best()->score;
-  return result;
-}
-
 // Two draws of a uniform one (Box and Muller).
 double normal(Random& random) {
   const double radius = std::sqrt(-2 * std::log(1 - random.uniform()));
@@ -136,15 +126,15 @@ TrialsResult plan_by_trials(const Problem& problem, Planner& planner, const Plan
                               without_bounds(planner, options), observer, std::move(stop), nullptr);
   } catch (const Interrupted&) {
     result.stopped = true;
-    result.plan = result_of_trials(evaluator);
+    result.plan.evaluations = std::ssize(evaluator.trials());
     result.plan.note = "stopped";
   }
   result.trials = evaluator.trials();
   const Trial* best = evaluator.best();
-  if (best != nullptr && best->score.better_than(result.plan.score)) {
+  if (best != nullptr && (result.stopped || best->score.better_than(result.plan.score))) {
     result.plan.strategy = best->strategy;
     result.plan.score = best->score;
-    result.plan.note = "data parallelism won; " + result.plan.note;
+    if (!result.stopped) result.plan.note = "data parallelism won; " + result.plan.note;
   }
   return result;
 }
