@@ -5,32 +5,21 @@
 #include <algorithm>
 
 #include "core/base/digest.h"
-#include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
-#include "core/search/api/planner.h"
 #include "core/search/constraints/constraints.h"
-#include "core/search/tree/search_tree.h"
 #include "plugins/planners/learned/autodist/search/race.h"
-#include "plugins/planners/learned/autodist/search/search.h"
 
 namespace strato::autodist {
 namespace {
 
-struct WarmStart {
-  Strategy strategy;
-  Score score;
-};
-// The best of them; each is evaluated once. Nothing: there are none.
-std::optional<WarmStart> best_start(std::vector<Strategy> strategies, Evaluator& evaluator) {
-  if (strategies.empty()) return std::nullopt;
+// The best of them, of which there is one at least; each is evaluated once.
+PlanResult best_of(const std::vector<Strategy>& strategies, Evaluator& evaluator) {
   const std::vector<Score> scores = evaluator.evaluate(strategies);
   const auto best = std::ranges::min_element(scores, &Score::better_than);
-  return WarmStart{std::move(strategies[static_cast<std::size_t>(best - scores.begin())]), *best};
-}
-
-std::vector<Strategy> completed(std::span<const Strategy> known, const Cluster& cluster) {
-  std::vector<Strategy> result;
-  for (const Strategy& strategy : known) result.push_back(complete(strategy, cluster));
+  PlanResult result;
+  result.strategy = strategies[static_cast<std::size_t>(best - scores.begin())];
+  result.score = *best;
+  result.evaluations = std::ssize(strategies);
   return result;
 }
 
@@ -48,16 +37,14 @@ struct AutoDistOptions {
     all_replicas = true;
   }
   OptionTable option_table() {
-    constexpr OptionRange kPart{0, 1}, kMegabytes{0, 1e6}, kCount{1, 10'000}, kWeight{0, 100};
+    constexpr OptionRange kPart{0, 1}, kMegabytes{0, 1e6}, kCount{1, 10'000}, kMany{1, 100'000},
+        kVariables{1, 1 << 30}, kWeight{0, 100};
     SearchOptions& search = race.search;
     return {
         {"builder", builder,
          fmt::format("a hand-designed strategy instead of a search: {}",
                      fmt::join(builder_names(), ", "))},
-        {"chunk",
-         build.chunk,
-         {1, 1 << 30},
-         "adjacent variables of one message (builder allreduce)"},
+        {"chunk", build.chunk, kVariables, "adjacent variables of one message (builder allreduce)"},
         {"bucket", build.bucket, OptionUnit::MB, kMegabytes,
          "most MB of one message (builders horovod, parallax, allgather, random-axis)"},
         {"partition", build.large, OptionUnit::MB, kMegabytes,
@@ -70,10 +57,7 @@ struct AutoDistOptions {
         {"changes", search.changes, kPart,
          "part of the proposals that change good plans (variant=paper: 0)"},
         {"trials", race.trials, kCount, "tried a round"},
-        {"proposals",
-         search.proposals,
-         {1, 100'000},
-         "made a round, of which the simulator chooses"},
+        {"proposals", search.proposals, kMany, "made a round, of which the simulator chooses"},
         {"diversity", search.diversity, kWeight,
          "weight of being different against the simulator's score"},
         {"accuracy", search.accuracy, kPart, "of ranking, below the fidelity level"},
@@ -114,17 +98,19 @@ struct AutoDistOptions {
 // One search: its budget, and what its observer is told.
 class Run {
  public:
-  Run(const Problem& problem, const std::vector<Strategy>& choices, Evaluator& evaluator,
-      const AutoDistOptions& options, const PlannerOptions& common, Observer& observer,
-      std::stop_token stop, TrialRecord record)
+  // `known`: the complete strategies that it starts from.
+  Run(const Problem& problem, const std::vector<Strategy>& choices,
+      const std::vector<Strategy>& known, Evaluator& evaluator, const AutoDistOptions& options,
+      const PlannerOptions& common, Observer& observer, std::stop_token stop,
+      EvaluationRecord record)
       : problem_(problem),
         common_(common),
         stop_(std::move(stop)),
         record_(std::move(record)),
-        start_(best_start(completed(common.seeds, *problem.cluster), evaluator)),
-        known_(record_.count()),
+        start_(known.empty() ? std::nullopt : std::optional(best_of(known, evaluator))),
+        known_(trials_in(record_)),
         trials_(record_, [&](std::span<const Strategy> s) { return evaluator.evaluate(s); }),
-        race_(problem, choices, completed(common.seeds, *problem.cluster), options.race,
+        race_(problem, choices, known, options.race,
               [this](std::span<const Strategy> s) { return trials_.run(s); }),
         reporter_(observer) {
     race_.found = [this] {
@@ -154,21 +140,21 @@ class Run {
     if (common_.budget_seconds > 0)
       return reporter_.elapsed() - begun_ < common_.budget_seconds ? std::size_t{1} << 40 : 0;
     return static_cast<std::size_t>(
-        std::max<std::int64_t>(0, common_.iterations - (record_.count() - known_)));
+        std::max<std::int64_t>(0, common_.iterations - (trials_in(record_) - known_)));
   }
   void report() {
     reporter_.progress(progress(race_.best().score), false);
-    reporter_.tree([&] { return record_.as_tree(problem_, common_.seed); });
+    reporter_.tree([&] { return tree_of(record_, problem_, common_.seed); });
   }
   Progress progress(const Score& best) const {
-    return {record_.count(), record_.count(), reporter_.elapsed(), best};
+    return {trials_in(record_), trials_in(record_), reporter_.elapsed(), best};
   }
   PlanResult result() const {
     PlanResult result;
     result.strategy = race_.best_strategy();
     result.score = race_.best().score;
-    result.evaluations = record_.count();
-    result.tree = record_.as_tree(problem_, common_.seed);
+    result.evaluations = trials_in(record_);
+    result.tree = tree_of(record_, problem_, common_.seed);
     const SearchHistory history = race_.history();
     result.note = note_of(history);
     result.facts = facts_of(history, race_.best_task());
@@ -200,8 +186,8 @@ class Run {
   const Problem& problem_;
   const PlannerOptions& common_;
   const std::stop_token stop_;
-  TrialRecord record_;
-  const std::optional<WarmStart> start_;
+  EvaluationRecord record_;
+  const std::optional<PlanResult> start_;
   const std::int64_t known_;
   RecordedTrials trials_;
   Race race_;
@@ -224,15 +210,6 @@ std::string conditions_of(const PlannerOptions& options) {
   return text;
 }
 
-TrialRecord record_for(const std::string& conditions, const SearchTree* resume) {
-  if (resume == nullptr) return {conditions, {}};
-  TrialRecord record = TrialRecord::from_tree(*resume);
-  if (record.options != conditions)
-    throw InputError("", "search state", "it was made with other options (" + record.options + ")",
-                     "go on with the same, or start a new search");
-  return record;
-}
-
 class AutoDist final : public Planner {
  public:
   std::string name() const override { return "autodist"; }
@@ -241,30 +218,26 @@ class AutoDist final : public Planner {
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override {
     const AutoDistOptions options = AutoDistOptions::from(common);
-    TrialRecord record = record_for(conditions_of(common), resume.get());
+    EvaluationRecord record = record_for(conditions_of(common), resume.get());
     if (!options.builder.empty())
-      return best_of(built(problem, options), "builder " + options.builder, evaluator, observer);
-    const std::vector<Strategy> choices =
-        replications_of(problem, common.seeds, !options.all_replicas);
+      return told(best_of(built(problem, options), evaluator), "builder " + options.builder,
+                  observer);
+    std::vector<Strategy> known;
+    for (const Strategy& strategy : common.seeds)
+      known.push_back(complete(strategy, *problem.cluster));
+    const std::vector<Strategy> choices = replications_of(problem, known, !options.all_replicas);
     const SyncTask first(problem, choices.front(), options.race.rows);
     if (first.devices.size() < 2 || first.variables.empty()) {
-      std::vector<Strategy> strategies = completed(common.seeds, *problem.cluster);
-      strategies.insert(strategies.begin(), first.base);
-      return best_of(std::move(strategies), "there is nothing to synchronise", evaluator, observer);
+      known.insert(known.begin(), first.base);
+      return told(best_of(known, evaluator), "there is nothing to synchronise", observer);
     }
-    return Run(problem, choices, evaluator, options, common, observer, std::move(stop),
+    return Run(problem, choices, known, evaluator, options, common, observer, std::move(stop),
                std::move(record))
         .run();
   }
 
  private:
-  static PlanResult best_of(std::vector<Strategy> strategies, std::string note,
-                            Evaluator& evaluator, Observer& observer) {
-    PlanResult result;
-    result.evaluations = std::ssize(strategies);
-    auto [strategy, score] = best_start(std::move(strategies), evaluator).value();
-    result.strategy = std::move(strategy);
-    result.score = score;
+  static PlanResult told(PlanResult result, std::string note, Observer& observer) {
     result.note = std::move(note);
     observer.on_improvement(result.strategy, result.score, {1, 1, 0, result.score});
     return result;

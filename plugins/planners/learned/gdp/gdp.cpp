@@ -7,20 +7,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
-#include <set>
 
 #include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
-#include "core/plugin/load/plugin_registry.h"
-#include "core/search/api/planner.h"
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "plugins/planners/learned/gdp/planners/hdp.h"
-#include "plugins/planners/learned/gdp/planners/placement_search.h"
 #include "plugins/planners/learned/gdp/planners/placeto.h"
-#include "plugins/planners/learned/gdp/policy/ppo.h"
 #include "plugins/planners/learned/gdp/training/trainer.h"
 
 namespace strato::gdp {
@@ -150,13 +144,6 @@ void add_attention(PlanResult& result, const Problem& problem, const PlacementTa
   result.curves.push_back(std::move(curve));
 }
 
-// The policy's own answers are tried first.
-void ask(const Network& network, PlacementTask& task, std::int64_t most) {
-  std::vector<Placement> given = answers(network.probabilities(task.features()), task);
-  given.resize(std::min(given.size(), static_cast<std::size_t>(most)));
-  task.evaluate(given);
-}
-
 OpId op_named(const Problem& problem, const std::string& name) {
   if (name.empty()) return {};
   const OpId op = problem.graph->find_op(name);
@@ -186,7 +173,11 @@ class Gdp final : public Planner {
     placing.interchangeable = common.constraints == nullptr;
     PlacementSearch search(problem, evaluator, placing, common, observer, std::move(stop));
     PlacementTask& task = search.task;
-    if (!options.ppo.paper && search.left() > 0) ask(network, task, search.left());
+    if (const std::int64_t left = search.left(); !options.ppo.paper && left > 0) {
+      std::vector<Placement> given = answers(network.probabilities(task.features()), task);
+      given.resize(std::min(given.size(), static_cast<std::size_t>(left)));
+      task.evaluate(given);
+    }
     RoundReport last;
     std::int64_t rounds = 0;
     for (bool more = search.left() > 0; more; ++rounds) {

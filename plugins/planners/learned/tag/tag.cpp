@@ -1,16 +1,13 @@
 // The planner "tag" (TAG 4.2): tree search with the graph network's prior, and sufficient factor
 // broadcasting in every strategy that it looks at; beyond the paper, its best ones are tried
 // without that, too, and it goes on from what is better.
-#include <filesystem>
 #include <optional>
 #include <tuple>
 
-#include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
 #include "core/program/sfb/sfb.h"
 #include "core/search/api/trainer.h"
 #include "core/search/portfolio/tree_search.h"
-#include "plugins/planners/learned/tag/network/network.h"
 #include "plugins/planners/learned/tag/training/trainer.h"
 
 namespace {
@@ -101,15 +98,17 @@ class Tag final : public Planner {
     }
     std::error_code gone;
     const PriorKey key(file, std::filesystem::last_write_time(file, gone), options.mix);
-    if (gone || key != prior_key_)
-      prior_ = std::make_unique<tag::NetworkPrior>(
-          std::make_shared<const tag::Network>(tag::Network::load(file)), options.mix);
+    if (gone || key != prior_key_) {
+      network_ = tag::Network::load(file);
+      prior_ = std::make_unique<tag::NetworkPrior>(*network_, options.mix);
+    }
     prior_key_ = key;
     return *prior_;
   }
 
   // The file of the weights, when it was written, and the part that is uniform.
   using PriorKey = std::tuple<std::filesystem::path, std::filesystem::file_time_type, double>;
+  std::optional<tag::Network> network_;
   std::unique_ptr<PriorProvider> prior_;
   std::optional<PriorKey> prior_key_;
   std::unique_ptr<Trainer> trainer_;

@@ -1,11 +1,14 @@
 // A task of AutoDist is what it decides about: the variables of a model and the replicas of it
 // (AutoDist 2.2). The graph config is given: every op is replicated on the devices of `base`; the
-// node configs are what builders (builders.h) and searches fill in.
+// node configs are what builders (below) and searches fill in.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <ranges>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/random.h"
@@ -130,5 +133,33 @@ void place_balanced(const SyncTask& task, SyncPlan& plan, Random* random = nullp
 // Transfer destinations: in every machine with several replicas but the server's own one of them,
 // the same for all parts on this server.
 std::vector<DeviceId> stations_for(const SyncTask& task, DeviceId server);
+
+// ---- Hand-designed strategy builders (AutoDist 2.1, 3.1, 3.2): synchronisation as known systems
+// do it, composed of node configs.
+
+struct BuilderOptions {
+  std::int64_t chunk = 64;               // allreduce: adjacent variables of one message
+  Bytes bucket{std::int64_t{64} << 20};  // horovod, parallax: most bytes of one message
+  Bytes large{std::int64_t{4} << 20};    // variables from here on are divided by those that divide
+  std::uint64_t seed = 1;                // of those that draw
+};
+
+inline constexpr std::int64_t kAnyParts = std::numeric_limits<std::int64_t>::max();
+
+std::vector<std::string_view> builder_names();  // ascending by effort, not by name
+
+// Throws InputError for a name that is not there.
+SyncPlan build(std::string_view name, const SyncTask& task, const BuilderOptions& options);
+
+struct BuiltPlan {
+  std::string name;  // "allreduce chunk=64"
+  SyncPlan plan;
+};
+// Every builder, those with an option at several of its values: what a person would try.
+std::vector<BuiltPlan> all_builds(const SyncTask& task, std::uint64_t seed);
+
+// Adjacent all-reduced parts of one data type become messages of at most `limit` bytes and `most`
+// parts; a part that is larger stands alone. Row-wise encoded ones stay on their own.
+void merge_adjacent(const SyncTask& task, SyncPlan& plan, Bytes limit, std::int64_t most);
 
 }  // namespace strato::autodist

@@ -26,7 +26,8 @@ namespace strato::autodist {
 std::vector<Strategy> on_fewer_devices(const Problem& problem);
 
 // Data parallel with AllReduce, without node configs, none twice: equal shares on all devices,
-// first; shares by speed; those of `known` strategies; with `fewer` those of fewer devices.
+// first; shares by speed; those of complete strategies that are known; with `fewer` those of fewer
+// devices.
 std::vector<Strategy> replications_of(const Problem& problem, std::span<const Strategy> known,
                                       bool fewer);
 

@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <map>
 #include <set>
 #include <tuple>
 
 #include "core/search/evaluate/baselines.h"
-#include "plugins/planners/learned/autodist/plan/builders.h"
 #include "plugins/planners/learned/autodist/search/race.h"
 
 namespace strato::autodist {
@@ -66,8 +64,8 @@ std::optional<Strategy> base_of(const Strategy& strategy) {
   const bool replicated =
       first && first->mode == Mode::ReplicateAllReduce && first->devices.size() > 1;
   if (!replicated) return std::nullopt;
-  for (const auto& decision : strategy.groups)
-    if (decision != first) return std::nullopt;
+  if (std::ranges::count(strategy.groups, first) != std::ssize(strategy.groups))
+    return std::nullopt;
   Strategy base;
   base.groups = strategy.groups;
   return base;
@@ -106,7 +104,7 @@ std::vector<Strategy> replications_of(const Problem& problem, std::span<const St
   };
   add(data_parallel_proportional(problem));
   for (const Strategy& strategy : known)
-    if (auto base = base_of(complete(strategy, *problem.cluster))) add(*std::move(base));
+    if (auto base = base_of(strategy)) add(*std::move(base));
   if (fewer)
     for (Strategy& strategy : on_fewer_devices(problem)) add(std::move(strategy));
   return all;
@@ -116,17 +114,15 @@ std::optional<SyncPlan> plan_of(const SyncTask& task, const Strategy& strategy) 
   const std::optional<Strategy> base = base_of(strategy);
   if (!base || base->groups != task.base.groups) return std::nullopt;
   SyncPlan plan = plain_plan(task);
-  std::map<OpId, std::size_t> place;
-  for (std::size_t v = 0; v < plan.size(); ++v) place[plan[v].update] = v;
   for (const VariableSync& variable : strategy.variables) {
-    const auto at = place.find(variable.update);
-    if (at == place.end() || !std::ranges::all_of(variable.parts, is_sampled)) return std::nullopt;
-    plan[at->second] = {variable};
+    const auto at = std::ranges::find(plan, variable.update, &NodeConfig::update);
+    if (at == plan.end() || !std::ranges::all_of(variable.parts, is_sampled)) return std::nullopt;
+    *at = {variable};
   }
   for (const OpSplit& split : strategy.splits) {
-    const auto at = place.find(split.op);
-    if (at == place.end() || task.variables[at->second].sharded != split) return std::nullopt;
-    plan[at->second] = in_one(task.variables[at->second], {}, true);
+    const auto at = std::ranges::find(task.variables, split.op, &Variable::update);
+    if (at == task.variables.end() || at->sharded != split) return std::nullopt;
+    plan[static_cast<std::size_t>(at - task.variables.begin())] = in_one(*at, {}, true);
   }
   return plan;
 }

@@ -1,6 +1,5 @@
 #include "plugins/planners/learned/autodist/search/ranker.h"
 
-#include <algorithm>
 #include <numeric>
 #include <unordered_set>
 
@@ -30,13 +29,12 @@ Batch batch_of(std::span<const PlanFeatures* const> plans) {
 }  // namespace
 
 struct Ranker::State : learned::Trainable {
-  State(const RankerOptions& o, std::uint64_t seed) : options(o), width(o.width) {
+  State(const RankerOptions& of, std::uint64_t seed) : options(of), width(of.width) {
     const auto in = static_cast<std::int64_t>(kFeatures);
-    input = parameters.matrix(in, 4 * width);
+    input.weight = parameters.matrix(in, 4 * width);
     recurrent = parameters.matrix(width, 4 * width);
-    bias = parameters.declare({4 * width}, 0);
-    hidden = parameters.matrix(2 * width, width);
-    hidden_bias = parameters.declare({width}, 0);
+    input.bias = parameters.declare({4 * width}, 0);
+    hidden = parameters.dense(2 * width, width);
     out = parameters.declare({width, 1}, 0);
     weights = parameters.declare({static_cast<std::int64_t>(kComponents), 1}, 0);
     trust = parameters.declare({1}, 0);
@@ -58,7 +56,7 @@ struct Ranker::State : learned::Trainable {
 
   at::Tensor scores(const Batch& batch) const {
     const std::int64_t plans = batch.whole.size(0), variables = batch.rows.size(0);
-    const at::Tensor gates_of_input = at::matmul(batch.rows, parameters[input]) + parameters[bias];
+    const at::Tensor gates_of_input = apply(input, batch.rows);
     at::Tensor h = at::zeros({plans, width}), c = h, sum = h;
     for (std::int64_t v = 0; v < variables; ++v) {
       const at::Tensor all = at::addmm(gates_of_input[v], h, parameters[recurrent]);
@@ -70,14 +68,13 @@ struct Ranker::State : learned::Trainable {
     }
     const at::Tensor state =
         at::cat({h, sum / std::max<double>(1, static_cast<double>(variables))}, 1);
-    const at::Tensor head =
-        at::relu(at::matmul(state, parameters[hidden]) + parameters[hidden_bias]);
-    return (estimate(batch.whole) + at::matmul(head, parameters[out])).squeeze(1);
+    return (estimate(batch.whole) + product(at::relu(apply(hidden, state)), out)).squeeze(1);
   }
 
   RankerOptions options;
   std::int64_t width;
-  std::size_t input, recurrent, bias, hidden, hidden_bias, out, weights, trust;
+  learned::Dense input, hidden;
+  std::size_t recurrent, out, weights, trust;
   at::Tensor constants;
 };
 

@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "plugins/planners/learned/autodist/plan/builders.h"
-
 namespace strato::autodist {
 namespace {
 
@@ -111,17 +109,15 @@ void merge_randomly(const SyncTask& task, SyncPlan& plan, std::int64_t count, Ra
   std::ranges::stable_sort(parts, std::greater(), &Reduced::weight);
   struct Group {
     Bytes bytes;
-    DataType type = DataType::F32;
-    bool used = false;
+    std::optional<DataType> type = {};  // nothing: it is empty
   };
   std::vector<Group> groups(static_cast<std::size_t>(count));
   for (const Reduced& part : parts) {
     Group* best = nullptr;
     for (Group& group : groups)
-      if ((!group.used || group.type == part.type) && (!best || group.bytes < best->bytes))
+      if (group.type.value_or(part.type) == part.type && (!best || group.bytes < best->bytes))
         best = &group;
     if (best == nullptr) best = &groups.emplace_back();
-    best->used = true;
     best->type = part.type;
     best->bytes += part.bytes;
     part.part->merge_group = static_cast<std::int32_t>(best - groups.data());

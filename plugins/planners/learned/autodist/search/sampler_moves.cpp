@@ -3,7 +3,6 @@
 #include <map>
 #include <utility>
 
-#include "plugins/planners/learned/autodist/plan/builders.h"
 #include "plugins/planners/learned/autodist/search/sampler.h"
 
 namespace strato::autodist {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "plugins/planners/learned/autodist/search/sampler.h"
 
 namespace strato::autodist {
 namespace {
@@ -35,6 +34,9 @@ void Search::keep(PlanTrial trial) {
   trial.hit =
       trial.round >= 0 && best_builder_score() && trial.score.better_than(*best_builder_score());
   trial.kind = kind_of(trial.plan);
+  if (!trial.builder.empty() &&
+      (!best_builder_score() || trial.score.better_than(*best_builder_score())))
+    compare_with(trial.builder, trial.score);
   history_.trials.push_back(std::move(trial));
   const bool better =
       trials().size() == 1 || trials().back().score.better_than(trials()[best_].score);
@@ -44,24 +46,22 @@ void Search::keep(PlanTrial trial) {
 }
 
 bool Search::try_plans(std::vector<BuiltPlan> plans, std::size_t most) {
-  std::vector<Strategy> strategies;
-  std::erase_if(plans, [&](const BuiltPlan& plan) {
-    if (strategies.size() == most) return true;
-    Strategy strategy = strategy_of(task_, plan.plan);
-    if (!seen_.insert(strategy.digest()).second) return true;
-    strategies.push_back(std::move(strategy));
-    return false;
-  });
-  if (plans.empty()) return false;
-  const std::vector<Score> scores = run_(strategies);
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    const bool built = !plans[i].name.empty();
-    if (built && (!best_builder_score() || scores[i].better_than(*best_builder_score())))
-      compare_with(plans[i].name, scores[i]);
-    PlanFeatures features = ranker_ ? featurizer_.of(plans[i].plan) : PlanFeatures();
-    keep({std::move(plans[i].plan), scores[i], std::move(features), {}});
+  std::vector<PlanTrial> fresh;
+  for (BuiltPlan& plan : plans) {
+    if (fresh.size() == most) break;
+    if (!claim(plan.plan)) continue;
+    PlanTrial& trial = fresh.emplace_back();
+    if (ranker_) trial.features = featurizer_.of(plan.plan);
+    trial.plan = std::move(plan.plan);
+    trial.builder = std::move(plan.name);
   }
+  if (fresh.empty()) return false;
+  try_all(std::move(fresh), -1);
   return true;
+}
+
+bool Search::claim(const SyncPlan& plan) {
+  return seen_.insert(strategy_of(task_, plan).digest()).second;
 }
 
 bool Search::has_seen(const SyncPlan& plan) const {
@@ -137,7 +137,7 @@ std::vector<PlanTrial> Search::propose(std::size_t count, Random& random) {
   for (int misses = 0; misses < kPatience && proposals.size() < wanted; ++misses) {
     const bool change = !good.empty() && random.uniform() < options_.changes;
     SyncPlan plan = change ? changed(good, random) : sample_plan(task_, options_.sampler, random);
-    if (!seen_.insert(strategy_of(task_, plan).digest()).second) continue;
+    if (!claim(plan)) continue;
     proposals.emplace_back().plan = std::move(plan);
     misses = -1;
   }

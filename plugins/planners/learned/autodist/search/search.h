@@ -17,7 +17,6 @@
 
 #include "core/search/api/planner.h"
 #include "core/search/tree/search_tree.h"
-#include "plugins/planners/learned/autodist/plan/builders.h"
 #include "plugins/planners/learned/autodist/search/ranker.h"
 #include "plugins/planners/learned/autodist/search/sampler.h"
 
@@ -47,6 +46,7 @@ struct PlanTrial {
   std::int64_t round = -1;       // -1: before the first round
   bool hit = false;              // better than the best builder
   std::uint64_t kind = 0;        // kind_of(plan)
+  std::string builder = {};      // that made it; empty: none
 };
 
 struct RoundFigures {
@@ -94,6 +94,7 @@ class Search {
   void reject(std::vector<PlanTrial>& proposals, std::size_t count, RoundFigures& figures) const;
   std::vector<PlanTrial> choose(std::vector<PlanTrial> proposals, std::size_t count) const;
   void try_all(std::vector<PlanTrial> proposals, std::int64_t round);
+  bool claim(const SyncPlan& plan);  // false: it was tried or proposed before
   void keep(PlanTrial trial);
   void learn(Random& random);
 
@@ -132,15 +133,12 @@ std::vector<PlanResult::Curve> curves_of(const SearchHistory& history);
 // interrupted, since all else follows from the seed. It travels as the record of a SearchTree of
 // one vertex (PlanResult::tree), which is what a workspace keeps of an unfinished run.
 
-struct TrialRecord {
-  std::string options;                      // has to be the same to go on
-  std::vector<std::vector<Score>> batches;  // as they were tried together
-
-  std::int64_t count() const;
-  std::shared_ptr<const SearchTree> as_tree(const Problem& problem, std::uint64_t seed) const;
-  // Throws InputError when the tree is of another planner, or damaged.
-  static TrialRecord from_tree(const SearchTree& tree);
-};
+// Returns the record of `resume`; a new one where that is null. `options` have to be the same to go
+// on. Throws InputError when they are others, when it is of another planner, or damaged.
+EvaluationRecord record_for(const std::string& options, const SearchTree* resume);
+std::int64_t trials_in(const EvaluationRecord& record);
+std::shared_ptr<const SearchTree> tree_of(const EvaluationRecord& record, const Problem& problem,
+                                          std::uint64_t seed);
 
 // For a record whose trials another search than this one made.
 [[noreturn]] void refuse_trials();
@@ -149,7 +147,7 @@ struct TrialRecord {
 // to it.
 class RecordedTrials {
  public:
-  RecordedTrials(TrialRecord& record, TrialSource inner)
+  RecordedTrials(EvaluationRecord& record, TrialSource inner)
       : record_(record), inner_(std::move(inner)), replayed_(record.batches.size()) {}
 
   std::vector<Score> run(std::span<const Strategy> strategies);
@@ -157,7 +155,7 @@ class RecordedTrials {
   std::size_t next_known() const { return at_ < replayed_ ? record_.batches[at_].size() : 0; }
 
  private:
-  TrialRecord& record_;
+  EvaluationRecord& record_;
   TrialSource inner_;
   const std::size_t replayed_;
   std::size_t at_ = 0;

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -177,55 +175,51 @@ std::vector<PlanResult::Curve> curves_of(const SearchHistory& history) {
 
 void refuse_trials() { damaged("its trials are not those of this search"); }
 
-std::int64_t TrialRecord::count() const {
-  std::int64_t sum = 0;
-  for (const std::vector<Score>& batch : batches) sum += std::ssize(batch);
-  return sum;
+std::int64_t trials_in(const EvaluationRecord& record) {
+  return std::transform_reduce(record.batches.begin(), record.batches.end(), std::int64_t{0},
+                               std::plus(), [](const auto& batch) { return std::ssize(batch); });
 }
 
-std::shared_ptr<const SearchTree> TrialRecord::as_tree(const Problem& problem,
-                                                       std::uint64_t seed) const {
+std::shared_ptr<const SearchTree> tree_of(const EvaluationRecord& record, const Problem& problem,
+                                          std::uint64_t seed) {
   auto tree = std::make_shared<SearchTree>();
   tree->actions = {*data_parallel(problem).groups.front()};
   for (std::size_t g = 0; g < problem.grouping->size(); ++g) tree->order.emplace_back(g);
-  tree->vertices.emplace_back().visits = static_cast<std::int32_t>(count());
-  tree->iterations = count();
+  tree->iterations = trials_in(record);
+  tree->vertices.emplace_back().visits = static_cast<std::int32_t>(tree->iterations);
   tree->seed = seed;
   tree->problem = problem.digest();
-  EvaluationRecord& record = tree->record.emplace(EvaluationRecord{kPlanner, options, {}});
-  for (const std::vector<Score>& batch : batches) {
-    auto& evaluations = record.batches.emplace_back();
-    for (const Score& score : batch)
-      evaluations.push_back({score.step_time.value, score.feasible, score.overflow.value});
-  }
+  tree->record = record;
   return tree;
 }
 
-TrialRecord TrialRecord::from_tree(const SearchTree& tree) {
-  if (!tree.record || tree.record->planner != kPlanner)
+EvaluationRecord record_for(const std::string& options, const SearchTree* resume) {
+  if (resume == nullptr) return {kPlanner, options, {}};
+  if (!resume->record || resume->record->planner != kPlanner)
     damaged("it is of another planner, or of another version");
-  TrialRecord record;
-  record.options = tree.record->options;
-  for (const auto& evaluations : tree.record->batches) {
-    std::vector<Score>& batch = record.batches.emplace_back();
-    for (const auto& [time, feasible, overflow] : evaluations) {
+  for (const auto& batch : resume->record->batches)
+    for (const auto& [time, feasible, overflow] : batch)
       if (time < 0 || overflow < 0) damaged("a trial has an impossible time or overflow");
-      batch.push_back({Nanos(time), feasible, Bytes(overflow), nullptr});
-    }
-  }
-  if (record.count() != tree.iterations) damaged("its trials are not all there");
-  return record;
+  if (trials_in(*resume->record) != resume->iterations) damaged("its trials are not all there");
+  if (const std::string& was = resume->record->options; was != options)
+    throw InputError("", "search state", "it was made with other options (" + was + ")",
+                     "go on with the same, or start a new search");
+  return *resume->record;
 }
 
 std::vector<Score> RecordedTrials::run(std::span<const Strategy> strategies) {
   if (at_ < replayed_) {
-    const std::vector<Score>& known = record_.batches[at_++];
+    const auto& known = record_.batches[at_++];
     if (known.size() != strategies.size()) refuse_trials();
-    return known;
+    std::vector<Score> scores;
+    for (const auto& [time, feasible, overflow] : known)
+      scores.push_back({Nanos(time), feasible, Bytes(overflow), nullptr});
+    return scores;
   }
   std::vector<Score> scores = inner_(strategies);
-  record_.batches.push_back(scores);
-  for (Score& score : record_.batches.back()) score.feedback.reset();
+  auto& batch = record_.batches.emplace_back();
+  for (const Score& score : scores)
+    batch.push_back({score.step_time.value, score.feasible, score.overflow.value});
   return scores;
 }
 

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "core/base/at.h"
 #include "core/base/error.h"
-#include "plugins/planners/learned/gdp/planners/placement_search.h"
 #include "plugins/planners/learned/kit/network/trainable.h"
 
 namespace strato::gdp {
@@ -64,10 +62,8 @@ struct HdpModel::State : learned::Trainable {
     constexpr double kForget = 1;  // it remembers before it has learned to
     const std::int64_t both = 2 * kLstmWidth;
     type_rows = parameters.declare({kTypes, kTypeWidth}, 0.1);
-    hidden = parameters.matrix(kUnitColumns + kTypeWidth, kGrouperWidth);
-    hidden_bias = parameters.declare({kGrouperWidth}, 0);
-    grouper = parameters.matrix(kGrouperWidth, groups);
-    grouper_bias = parameters.declare({groups}, 0);
+    hidden = parameters.dense(kUnitColumns + kTypeWidth, kGrouperWidth);
+    grouper = parameters.dense(kGrouperWidth, groups);
     forward.emplace(parameters, kShape + groups, kLstmWidth, kForget);
     backward.emplace(parameters, kShape + groups, kLstmWidth, kForget);
     decoder.emplace(parameters, 2 * both, both, kForget);
@@ -75,18 +71,13 @@ struct HdpModel::State : learned::Trainable {
     attention_key = parameters.matrix(both, both);
     attention_query = parameters.matrix(both, both);
     attention_score = parameters.matrix(both, 1);
-    out = parameters.matrix(2 * both, choices);
-    out_bias = parameters.declare({choices}, 0);
+    out = parameters.dense(2 * both, choices);
     parameters.allocate(seed, at::kCPU);
   }
 
-  at::Tensor product(const at::Tensor& rows, std::size_t weight) const {
-    return at::matmul(rows, parameters[weight]);
-  }
   at::Tensor group_logarithms() const {
     const at::Tensor rows = at::cat({unit, parameters[type_rows].index_select(0, type)}, 1);
-    const at::Tensor h = at::relu(product(rows, hidden) + parameters[hidden_bias]);
-    return at::log_softmax(product(h, grouper) + parameters[grouper_bias], 1);
+    return at::log_softmax(apply(grouper, at::relu(apply(hidden, rows))), 1);
   }
   // Describes what a group holds, on average, and with which groups it is connected: [groups,
   // draws,
@@ -126,8 +117,7 @@ struct HdpModel::State : learned::Trainable {
       const at::Tensor weights = at::softmax(
           product(at::tanh(keys + product(state.h, attention_query)), attention_score), 0);
       const at::Tensor seen = (weights * encoded).sum(0);
-      const at::Tensor logarithms =
-          at::log_softmax(product(at::cat({state.h, seen}, 1), out) + parameters[out_bias], 1);
+      const at::Tensor logarithms = at::log_softmax(apply(out, at::cat({state.h, seen}, 1)), 1);
       last = learned::indices_of(choose(g, logarithms));
       sum = sum + logarithms.gather(1, last.unsqueeze(1)).squeeze(1);
     }
@@ -153,9 +143,11 @@ struct HdpModel::State : learned::Trainable {
 
   std::int64_t units, groups, choices;
   at::Tensor unit, type, content, edge_from, edge_to;
-  std::size_t type_rows, hidden, hidden_bias, grouper, grouper_bias;
+  std::size_t type_rows;
+  learned::Dense hidden, grouper;
   std::optional<learned::Lstm> forward, backward, decoder;
-  std::size_t choice_rows, attention_key, attention_query, attention_score, out, out_bias;
+  std::size_t choice_rows, attention_key, attention_query, attention_score;
+  learned::Dense out;
 };
 
 HdpModel::HdpModel(const GraphFeatures& graph, std::uint64_t seed) {
@@ -196,11 +188,6 @@ double HdpModel::learn(std::span<const HdpDraw> draws, std::span<const double> a
   const at::Tensor logarithms = state_->log_probabilities(draws);
   state_->minimise(-(logarithms * at::tensor(weights)).sum(), {rate, 0, 1.0});
   return -logarithms.mean().item<double>();
-}
-
-double HdpModel::log_probability(const HdpDraw& draw) const {
-  const at::NoGradGuard no_gradient;
-  return state_->log_probabilities({&draw, 1}).item<double>();
 }
 
 namespace {

@@ -34,10 +34,8 @@ class HdpModel {
   std::vector<HdpDraw> draw(int count, Random& random) const;
   // One step of Adam along the sum of advantage times the logarithm of each draw's probability.
   // Returns the mean of minus these logarithms before it: an estimate of the policy's entropy,
-  // nats.
+  // nats. With a rate of 0 nothing moves.
   double learn(std::span<const HdpDraw> draws, std::span<const double> advantages, double rate);
-  // Logarithm of the probability of a draw (tests).
-  double log_probability(const HdpDraw& draw) const;
 
  private:
   struct State;

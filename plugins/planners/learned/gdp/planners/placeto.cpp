@@ -7,7 +7,6 @@
 #include <map>
 
 #include "core/base/at.h"
-#include "plugins/planners/learned/gdp/planners/placement_search.h"
 
 namespace strato::gdp {
 namespace {

@@ -19,48 +19,38 @@ Inputs::Inputs(const GraphFeatures& graph, const at::Device& device)
   turn = put(learned::view_of(graph.turn)).view({units, kTurnColumns});
 }
 
-Model::Aggregate Model::aggregate() {
-  const std::int64_t width = size.graph_width;
-  return {parameters.matrix(width, width), parameters.declare({width}, 0),
-          parameters.matrix(width, width), parameters.matrix(width, width),
-          parameters.declare({width}, 0),  size.paper ? Norm{} : norm(width)};
-}
-
-Model::Norm Model::norm(std::int64_t width) {
-  return {parameters.declare({width}, 0, 1), parameters.declare({width}, 0)};
-}
-
 Model::Transformer Model::transformer() {
   const std::int64_t width = size.width, inner = size.inner;
   const std::int64_t attention = static_cast<std::int64_t>(size.heads) * size.head_width;
   Transformer t{};
-  t.before_attention = norm(width);
-  t.before_inner = norm(width);
+  t.before_attention = parameters.norm(width);
+  t.before_inner = parameters.norm(width);
   if (size.attention) {
     t.query = parameters.matrix(width, attention);
     t.key = parameters.matrix(width, attention);
     t.value = parameters.matrix(width, attention);
     t.out = parameters.matrix(attention, width, 0.5);
   }
-  t.inner = parameters.matrix(width, inner);
-  t.inner_bias = parameters.declare({inner}, 0);
-  t.outer = parameters.matrix(inner, width, 0.5);
-  t.outer_bias = parameters.declare({width}, 0);
+  t.inner = parameters.dense(width, inner);
+  t.outer = parameters.dense(inner, width, 0.5);
   return t;
 }
 
 Model::Model(const NetworkSize& of) : size(of) {
-  type_rows_ = parameters.declare({kTypes, size.graph_width}, 0.1);
-  unit_in_ = parameters.matrix(kUnitColumns, size.graph_width);
-  unit_bias_ = parameters.declare({size.graph_width}, 0);
-  for (int i = 0; i < size.graph_layers; ++i) aggregates_.push_back(aggregate());
-  to_width_ = parameters.matrix(size.graph_width, size.width);
+  const std::int64_t width = size.graph_width;
+  type_rows_ = parameters.declare({kTypes, width}, 0.1);
+  unit_in_ = parameters.dense(kUnitColumns, width);
+  for (int i = 0; i < size.graph_layers; ++i)
+    aggregates_.push_back({parameters.dense(width, width), parameters.matrix(width, width),
+                           parameters.matrix(width, width), parameters.declare({width}, 0),
+                           size.paper ? learned::Norm{} : parameters.norm(width)});
+  to_width_ = parameters.matrix(width, size.width);
   if (size.superposition) {
     conditioner_ = transformer();
     condition_out_ = parameters.matrix(size.width, size.width, 0.1);
   }
   for (int i = 0; i < size.layers; ++i) layers_.push_back(transformer());
-  last_ = norm(size.width);
+  last_ = parameters.norm(size.width);
   place_ = parameters.matrix(size.width, size.width);
   if (!size.paper) choice_in_ = parameters.matrix(kChoiceColumns, size.width);
   choice_rows_ = parameters.declare({kChoiceRows, size.width}, 0.5);
@@ -68,14 +58,6 @@ Model::Model(const NetworkSize& of) : size(of) {
   placed_in_ = parameters.matrix(kChoiceColumns, size.graph_width);
   placed_rows_ = parameters.declare({kChoiceRows, size.graph_width}, 0.5);
   turn_in_ = parameters.matrix(kTurnColumns, size.graph_width);
-}
-
-at::Tensor Model::product(const at::Tensor& rows, std::size_t weight) const {
-  return at::matmul(rows, parameters[weight]);
-}
-
-at::Tensor Model::normed(const at::Tensor& rows, const Norm& norm) const {
-  return at::layer_norm(rows, {rows.size(1)}, parameters[norm.scale], parameters[norm.shift]);
 }
 
 // GDP Equations 2 and 3, with a residual connection and a norm where it is not the paper's variant:
@@ -87,8 +69,7 @@ at::Tensor Model::embed(const Inputs& graph) const {
     unit = unit.clone();
     unit.narrow(1, kUnitColumns - kCostColumns, kCostColumns).zero_();
   }
-  at::Tensor seen = product(unit, unit_in_) + parameters[unit_bias_] +
-                    parameters[type_rows_].index_select(0, graph.type);
+  at::Tensor seen = apply(unit_in_, unit) + parameters[type_rows_].index_select(0, graph.type);
   if (size.stepwise) {
     CHECK(graph.placed.defined(), "a step-wise policy is told what is placed where");
     seen = seen + product(graph.turn, turn_in_) +
@@ -98,14 +79,14 @@ at::Tensor Model::embed(const Inputs& graph) const {
   at::Tensor h = at::relu(seen);
   const at::Tensor nobody = at::zeros({1, size.graph_width}, h.options());
   for (const Aggregate& a : aggregates_) {
-    const at::Tensor sent = at::sigmoid(product(h, a.neighbour) + parameters[a.neighbour_bias]);
+    const at::Tensor sent = at::sigmoid(apply(a.neighbour, h));
     const at::Tensor heard = at::cat({sent, nobody})
                                  .index_select(0, graph.adjacent)
                                  .view({graph.units, graph.neighbours, size.graph_width})
                                  .amax(1);
     const at::Tensor next =
         at::relu(product(h, a.own) + product(heard, a.from_neighbours) + parameters[a.bias]);
-    h = size.paper ? next : normed(h + next, a.norm);
+    h = size.paper ? next : apply(a.norm, h + next);
   }
   return h;
 }
@@ -149,10 +130,9 @@ at::Tensor Model::run(const Transformer& t, const at::Tensor& rows, const at::Te
     return condition.defined() ? x * condition : x;
   };
   at::Tensor x = rows;
-  if (size.attention) x = x + attend(t, conditioned(normed(x, t.before_attention)), attention);
-  const at::Tensor inner =
-      at::relu(product(conditioned(normed(x, t.before_inner)), t.inner) + parameters[t.inner_bias]);
-  return x + product(inner, t.outer) + parameters[t.outer_bias];
+  if (size.attention) x = x + attend(t, conditioned(apply(t.before_attention, x)), attention);
+  const at::Tensor inner = at::relu(apply(t.inner, conditioned(apply(t.before_inner, x))));
+  return x + product(inner, t.outer.weight) + parameters[t.outer.bias];
 }
 
 at::Tensor Model::log_probabilities(const Inputs& graph, std::vector<at::Tensor>* attention) const {
@@ -160,7 +140,7 @@ at::Tensor Model::log_probabilities(const Inputs& graph, std::vector<at::Tensor>
   if (size.superposition)
     condition = 1 + at::tanh(product(run(conditioner_, x, {}), condition_out_));
   for (const Transformer& layer : layers_) x = run(layer, x, condition, attention);
-  x = normed(x, last_);
+  x = apply(last_, x);
   if (condition.defined()) x = x * condition;
   at::Tensor choice = parameters[choice_rows_].index_select(0, graph.choice_row);
   if (!size.paper) choice = choice + product(graph.choice, choice_in_);

@@ -27,23 +27,17 @@ class Model final : public learned::Trainable {
   const NetworkSize size;
 
  private:
-  struct Norm {
-    std::size_t scale, shift;
-  };
   struct Aggregate {
-    std::size_t neighbour, neighbour_bias, own, from_neighbours, bias;
-    Norm norm;  // not in the paper
+    learned::Dense neighbour;
+    std::size_t own, from_neighbours, bias;
+    learned::Norm norm;  // not in the paper
   };
   struct Transformer {
-    Norm before_attention, before_inner;
+    learned::Norm before_attention, before_inner;
     std::size_t query, key, value, out;
-    std::size_t inner, inner_bias, outer, outer_bias;
+    learned::Dense inner, outer;
   };
-  Aggregate aggregate();
-  Norm norm(std::int64_t width);
   Transformer transformer();
-  at::Tensor product(const at::Tensor& rows, std::size_t weight) const;
-  at::Tensor normed(const at::Tensor& rows, const Norm& norm) const;
   at::Tensor embed(const Inputs& graph) const;
   at::Tensor attend(const Transformer& t, const at::Tensor& rows,
                     std::vector<at::Tensor>* attention) const;
@@ -51,12 +45,13 @@ class Model final : public learned::Trainable {
   at::Tensor run(const Transformer& t, const at::Tensor& rows, const at::Tensor& condition,
                  std::vector<at::Tensor>* attention = nullptr) const;
 
-  std::size_t type_rows_, unit_in_, unit_bias_, to_width_;
+  std::size_t type_rows_, to_width_;
+  learned::Dense unit_in_;
   std::vector<Aggregate> aggregates_;
   std::vector<Transformer> layers_;
   Transformer conditioner_{};
   std::size_t condition_out_ = 0;
-  Norm last_{};
+  learned::Norm last_{};
   std::size_t place_, choice_in_ = 0, choice_rows_;
   std::size_t placed_in_ = 0, placed_rows_ = 0, turn_in_ = 0;  // of a step-wise policy
 };

@@ -7,7 +7,6 @@
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "plugins/planners/learned/gdp/policy/model.h"
-#include "plugins/planners/learned/kit/network/trainable.h"
 
 namespace strato::gdp {
 namespace {
@@ -156,14 +155,6 @@ double Network::improve(const GraphFeatures& graph, std::span<const RollOut> tri
   learned::on_one_thread();
   const at::Tensor objective = objective_of(model(), graph, trials, options, model_answer);
   return -model().minimise(-objective, {options.rate, 0, 1.0});
-}
-
-double Network::objective(const GraphFeatures& graph, std::span<const RollOut> trials,
-                          const LearnOptions& options,
-                          std::span<const std::int32_t> model_answer) const {
-  learned::on_one_thread();
-  const at::NoGradGuard no_gradient;
-  return objective_of(model(), graph, trials, options, model_answer).item<double>();
 }
 
 double Network::imitate(std::span<const Answer> answers, double rate) {

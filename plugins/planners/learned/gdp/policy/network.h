@@ -145,14 +145,9 @@ class Network final : public learned::TrainedNetwork {
   AttentionWeights attention(const GraphFeatures& graph) const;
   // One step of Adam on PPO's clipped objective (GDP 6.1), means over drawn units and trials, the
   // bonus for entropy, and (not in the paper) that of giving the model answer, a choice by unit;
-  // may be empty. Returns the objective before it.
+  // may be empty. Returns the objective before it; with a rate of 0 nothing moves.
   double improve(const GraphFeatures& graph, std::span<const RollOut> trials,
                  const LearnOptions& options, std::span<const std::int32_t> model_answer = {});
-  // The objective's value alone.
-  double objective(const GraphFeatures& graph, std::span<const RollOut> trials,
-                   const LearnOptions& options,
-                   std::span<const std::int32_t> model_answer = {}) const;
-
   // One step of Adam at this rate on the mean of the answers' losses, which it returns as they were
   // before. A loss is the cross entropy, nats, mean over units.
   double imitate(std::span<const Answer> answers, double rate);

@@ -1,4 +1,5 @@
-// A graph on a cluster as GDP's policy is asked to place it, and what has been found of it so far.
+// A graph on a cluster as GDP's policy is asked to place it, and what has been found of it so far;
+// and the search of it, round by round, that the planners of this plugin have in common.
 //
 // Refers to the problem and the evaluator. One thread, but for what the evaluator does.
 #pragma once
@@ -6,9 +7,11 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <stop_token>
+#include <utility>
 #include <vector>
 
-#include "core/search/api/evaluator.h"
+#include "core/search/api/planner.h"
 #include "plugins/planners/learned/gdp/policy/network.h"
 
 namespace strato::gdp {
@@ -91,6 +94,45 @@ class PlacementTask {
   std::set<Digest> claimed_;  // of canonical placements
   double sum_of_rewards_ = 0;
   int trials_ = 0;
+};
+
+// Options of the planners that place whole ops (hdp, placeto): with parameters' units, each on one
+// device, unless told otherwise.
+struct WholeOpOptions {
+  PlacementOptions placement{.colocate = Colocate::Parameters, .replicate = false};
+  OptionTable option_table();
+};
+
+// A placement task that is searched within a budget, from what is known before anything is learned,
+// and the curves of the policy that learns meanwhile. Refers to all that it is given.
+class PlacementSearch {
+ public:
+  // Evaluates the known placements, then the warm starts (PlannerOptions::seeds): those that the
+  // task's choices can say are placements to begin from, and the best of them all is never lost.
+  PlacementSearch(const Problem& problem, Evaluator& evaluator, const PlacementOptions& placing,
+                  const PlannerOptions& options, Observer& observer, std::stop_token stop);
+
+  PlacementTask task;
+
+  // Evaluations that are left; 0 when it is over.
+  std::int64_t left() const;
+  // Of the round's placements the mean reward (PlacementTask::reward), and the policy's entropy
+  // (nats a unit) before it was learned from.
+  void end_round(double mean_reward, double entropy);
+  // The best of the task or of the warm starts, with curves (none: there was no round), without
+  // note and facts.
+  PlanResult finish();
+
+ private:
+  using Points = std::vector<std::pair<double, double>>;
+  Progress progress() const;
+
+  const PlannerOptions& options_;
+  const std::stop_token stop_;
+  Reporter reporter_;
+  std::optional<Strategy> best_start_;
+  Score start_score_;
+  Points mean_, best_, entropy_;  // over evaluations
 };
 
 }  // namespace strato::gdp

@@ -242,12 +242,4 @@ void learn(Network& network, const PlacementTask& task, Round round, const PpoOp
   }
 }
 
-RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& options,
-                       std::int64_t round, std::uint64_t seed, std::int64_t most) {
-  Round tried = try_round(network, task, options, round, seed, most);
-  const RoundReport report = tried.report;
-  learn(network, task, std::move(tried), options);
-  return report;
-}
-
 }  // namespace strato::gdp

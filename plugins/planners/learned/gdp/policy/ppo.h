@@ -64,7 +64,5 @@ struct Round {
 Round try_round(const Network& network, PlacementTask& task, const PpoOptions& options,
                 std::int64_t round, std::uint64_t seed, std::int64_t most);
 void learn(Network& network, const PlacementTask& task, Round round, const PpoOptions& options);
-RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& options,
-                       std::int64_t round, std::uint64_t seed, std::int64_t most);  // both
 
 }  // namespace strato::gdp

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "core/base/parallel.h"
-#include "core/search/evaluate/simulating_evaluator.h"
 #include "plugins/planners/learned/kit/training/peers.h"
 #include "plugins/planners/learned/kit/training/training.h"
 
@@ -106,8 +105,7 @@ class PolicyLearner : public learned::Learner {
     parallel_for(held_out_.size(), options_.threads, [&](std::size_t i) {
       const auto number = static_cast<std::int64_t>(i);
       auto& [lesson, answer] = held_out_[i];
-      lesson = std::make_unique<Lesson>(pairs_, pairs_.held_out_pair(number),
-                                        network_.size().neighbours);
+      lesson = std::make_unique<Lesson>(pairs_, pairs_.held_out_pair(number));
       answer = lesson->search(teacher_, random_stream("held out", number), stop);
     });
     std::erase_if(held_out_, [](const HeldOut& one) { return one.answer.empty(); });
@@ -125,7 +123,6 @@ class PolicyLearner : public learned::Learner {
     point.held_out_loss = loss;
     point.held_out_ratio = std::exp(logarithm);
   }
-  learned::Collected collected() const override { return collected_; }
 
  protected:
   // Every process has numbers of its own.
@@ -142,10 +139,10 @@ class PolicyLearner : public learned::Learner {
   const TrainingOptions& options_;
   const TrainSettings settings_;
   const TeacherOptions teacher_;
-  const TrainingPairs pairs_{options_, settings_.groups, settings_.run.held_out};
   Network network_ = settings_.run.start.empty() ? Network::make(settings_.size, options_.seed)
                                                  : Network::load(settings_.run.start);
-  learned::Collected collected_;
+  const TrainingPairs pairs_{options_, settings_.groups, settings_.run.held_out, settings_.whole,
+                             network_.size().neighbours};
 
  private:
   struct HeldOut {
@@ -159,17 +156,15 @@ class PpoLearner final : public PolicyLearner {
  public:
   using PolicyLearner::PolicyLearner;
 
-  void collect(std::int64_t, const Phase&, const std::stop_token&) override {}
   // The rate is that of the options: a visit is no step of the network. The loss is minus the mean
   // reward of the last round.
   std::optional<double> learn(std::int64_t step, double, const Phase& phase,
                               const std::stop_token& stop) override {
     const learned::NetworkState before = network_.state();
-    const Pair pair = pairs_.pair(of_this_process(step), settings_.whole);
+    const Pair pair = pairs_.pair(of_this_process(step));
     tell_pair(phase, pair);
-    const Problem problem = pairs_.problems().problem(pair.key);
-    const auto evaluator = make_simulating_evaluator(problem, options_.threads);
-    PlacementTask task(problem, *evaluator, placing(pair, network_.size().neighbours));
+    Lesson lesson(pairs_, pair, options_.threads);
+    PlacementTask& task = lesson.task();
     task.evaluate(task.known_placements());
     std::optional<double> loss;
     try {
@@ -182,15 +177,11 @@ class PpoLearner final : public PolicyLearner {
       network_.restore(before);
       return loss;
     }
-    collected_.examples += task.evaluations();
-    ++collected_.searches;
+    collected.examples += task.evaluations();
+    ++collected.searches;
     return loss;
   }
   double rate() const override { return settings_.ppo.learn.rate; }
-  std::string experience() const override { return {}; }
-  void restore(const learned::Collected& collected, std::string_view, const std::string&) override {
-    collected_ = collected;
-  }
 
  private:
   // All processes make the same number of steps of the network: of several, none stops amid.
@@ -199,9 +190,11 @@ class PpoLearner final : public PolicyLearner {
     const auto stopped = [&] { return options_.processes == 1 && stop.stop_requested(); };
     const std::uint64_t seed = random_stream("rounds", of_this_process(step));
     double loss = 0;
-    for (int round = 0; round < settings_.rounds && !stopped(); ++round)
-      loss = -play_round(network_, task, settings_.ppo, round, seed, settings_.ppo.rollouts)
-                  .mean_reward;
+    for (int number = 0; number < settings_.rounds && !stopped(); ++number) {
+      Round round = try_round(network_, task, settings_.ppo, number, seed, settings_.ppo.rollouts);
+      loss = -round.report.mean_reward;
+      gdp::learn(network_, task, std::move(round), settings_.ppo);
+    }
     return stopped() ? std::nullopt : std::optional(loss);
   }
 };
@@ -212,20 +205,20 @@ class ReplayLearner final : public PolicyLearner {
 
   // All that is due: a process that took over a later step searches what it lacks.
   void collect(std::int64_t step, const Phase& phase, const std::stop_token& stop) override {
-    while (collected_.searches < settings_.first + step / settings_.updates * settings_.visits) {
-      const int count = collected_.searches == 0 ? settings_.first : settings_.visits;
+    while (collected.searches < settings_.first + step / settings_.updates * settings_.visits) {
+      const int count = collected.searches == 0 ? settings_.first : settings_.visits;
       // Every process searches pairs of its own.
       const std::int64_t first =
-          collected_.searches * options_.processes + std::int64_t{options_.rank} * count;
-      tell_pair(phase, pairs_.pair(first, settings_.whole));
+          collected.searches * options_.processes + std::int64_t{options_.rank} * count;
+      tell_pair(phase, pairs_.pair(first));
       if (!memory_.search(first, count, teacher_, stop)) return;
-      collected_.searches += count;
-      collected_.examples = static_cast<std::int64_t>(memory_.size());
+      collected.searches += count;
+      collected.examples = static_cast<std::int64_t>(memory_.size());
       phase("learning");
     }
   }
   std::optional<InputError> nothing_to_learn() const override {
-    if (collected_.searches == 0 || memory_.size() > 0) return std::nullopt;
+    if (collected.searches == 0 || memory_.size() > 0) return std::nullopt;
     return InputError("", "training", "none of the models fits on the clusters that were tried",
                       "add larger clusters or smaller batches");
   }
@@ -236,15 +229,13 @@ class ReplayLearner final : public PolicyLearner {
   }
   double rate() const override { return settings_.rate; }
   std::string experience() const override { return write_lessons(memory_.records()); }
-  void restore(const learned::Collected& collected, std::string_view experience,
-               const std::string& file) override {
+  void restore(std::string_view experience, const std::string& file) override {
     memory_.restore(read_lessons(experience, file));
-    collected_ = {collected.searches, static_cast<std::int64_t>(memory_.size())};
+    collected.examples = static_cast<std::int64_t>(memory_.size());
   }
 
  private:
-  LessonMemory memory_{pairs_, settings_.whole, network_.size().neighbours,
-                       static_cast<std::size_t>(settings_.memory)};
+  LessonMemory memory_{pairs_, static_cast<std::size_t>(settings_.memory)};
 };
 
 std::unique_ptr<PolicyLearner> make_learner(const TrainingOptions& options,

@@ -49,20 +49,18 @@ void teach(PlacementTask& task, const Problem& problem, Evaluator& evaluator,
 
 struct Pair {
   learned::ProblemKey key;
-  bool whole = false;  // every unit on one device
+  PlacementOptions placing;
 };
-
-PlacementOptions placing(const Pair& pair, int neighbours);
 
 // The pairs by number. Immutable after construction; safe from any thread.
 class TrainingPairs {
  public:
-  // Draws the random clusters. Throws InputError where there is no model or no cluster.
-  TrainingPairs(const TrainingOptions& options, int groups, int held_out);
+  // Draws the random clusters. `whole`: the part of the pairs on which every unit goes to one
+  // device. Throws InputError where there is no model or no cluster.
+  TrainingPairs(const TrainingOptions& options, int groups, int held_out, double whole,
+                int neighbours);
 
-  // Equal arguments, equal pair; `whole`: the part of the pairs on which every unit goes to one
-  // device.
-  Pair pair(std::int64_t number, double whole) const;
+  Pair pair(std::int64_t number) const;  // equal numbers, equal pair
   // One model after another, each on a random cluster of its own; without random clusters, on those
   // of the training.
   Pair held_out_pair(std::int64_t number) const;
@@ -70,8 +68,12 @@ class TrainingPairs {
   const TrainingOptions& options() const { return options_; }
 
  private:
+  Pair placed(const learned::ProblemKey& key, bool whole) const;
+
   const TrainingOptions& options_;
   const std::int32_t held_out_;  // clusters; they come last
+  const double whole_;
+  const int neighbours_;
   const learned::TrainingProblems problems_;
 };
 
@@ -89,7 +91,7 @@ std::string read_old_lessons(ByteReader& in);
 // A pair with its task. Refers to itself: not to be moved.
 class Lesson {
  public:
-  Lesson(const TrainingPairs& pairs, const Pair& pair, int neighbours);
+  Lesson(const TrainingPairs& pairs, const Pair& pair, int threads = 1);
   Lesson(const Lesson&) = delete;
   Lesson& operator=(const Lesson&) = delete;
   // The canonical best placement; empty where nothing fits, or when stopped amid.
@@ -98,7 +100,7 @@ class Lesson {
   // An answer that does not fit counts 10.
   double ratio(const Probabilities& policy);
 
-  const PlacementTask& task() const { return task_; }
+  PlacementTask& task() { return task_; }
 
  private:
   const Problem problem_;
@@ -109,8 +111,7 @@ class Lesson {
 // The latest lessons.
 class LessonMemory {
  public:
-  LessonMemory(const TrainingPairs& pairs, double whole, int neighbours, std::size_t most)
-      : pairs_(pairs), whole_(whole), neighbours_(neighbours), most_(most) {}
+  LessonMemory(const TrainingPairs& pairs, std::size_t most) : pairs_(pairs), most_(most) {}
 
   // Searches `count` pairs from number `first` on, side by side, and keeps what was found; false
   // when stopped amid: then nothing is kept.
@@ -132,8 +133,6 @@ class LessonMemory {
   void keep(Kept kept);
 
   const TrainingPairs& pairs_;
-  const double whole_;
-  const int neighbours_;
   const std::size_t most_;
   std::deque<Kept> kept_;
 };

@@ -155,29 +155,29 @@ void teach(PlacementTask& task, const Problem& problem, Evaluator& evaluator,
     task.evaluate({moves.of(task.best())});
 }
 
-PlacementOptions placing(const Pair& pair, int neighbours) {
-  PlacementOptions options;
-  options.replicate = !pair.whole;
-  options.neighbours = neighbours;
-  return options;
-}
-
-TrainingPairs::TrainingPairs(const TrainingOptions& options, int groups, int held_out)
+TrainingPairs::TrainingPairs(const TrainingOptions& options, int groups, int held_out, double whole,
+                             int neighbours)
     : options_(options),
       held_out_(options.random_clusters > 0 ? held_out : 0),
+      whole_(whole),
+      neighbours_(neighbours),
       problems_(options, groups, small_clusters(), held_out_) {}
 
-Pair TrainingPairs::pair(std::int64_t number, double whole) const {
+Pair TrainingPairs::placed(const learned::ProblemKey& key, bool whole) const {
+  return {key, {.replicate = !whole, .neighbours = neighbours_}};
+}
+
+Pair TrainingPairs::pair(std::int64_t number) const {
   Random random(learned::random_stream(options_.seed, "visit", number));
   const learned::ProblemKey key = problems_.draw(random, held_out_);
-  return {key, random.uniform() < whole};
+  return placed(key, random.uniform() < whole_);
 }
 
 Pair TrainingPairs::held_out_pair(std::int64_t number) const {
   const auto at = static_cast<std::int32_t>(number);
   const std::int32_t clusters = problems_.cluster_count();
   const std::int32_t first = held_out_ > 0 ? clusters - held_out_ : 0;
-  return {{at % problems_.model_count(), first + at % (clusters - first)}, at % 2 == 0};
+  return placed({at % problems_.model_count(), first + at % (clusters - first)}, at % 2 == 0);
 }
 
 std::string write_lessons(const std::deque<LessonRecord>& records) {
@@ -214,11 +214,10 @@ std::string read_old_lessons(ByteReader& in) {
   return write_lessons(lessons);
 }
 
-// One thread: lessons are made side by side.
-Lesson::Lesson(const TrainingPairs& pairs, const Pair& pair, int neighbours)
+Lesson::Lesson(const TrainingPairs& pairs, const Pair& pair, int threads)
     : problem_(pairs.problems().problem(pair.key)),
-      evaluator_(make_simulating_evaluator(problem_, 1)),
-      task_(problem_, *evaluator_, placing(pair, neighbours)) {}
+      evaluator_(make_simulating_evaluator(problem_, threads)),
+      task_(problem_, *evaluator_, pair.placing) {}
 
 Placement Lesson::search(const TeacherOptions& teacher, std::uint64_t seed,
                          const std::stop_token& stop) {
@@ -243,7 +242,7 @@ bool LessonMemory::search(std::int64_t first, int count, const TeacherOptions& t
   const TrainingOptions& options = pairs_.options();
   parallel_for(found.size(), options.threads, [&](std::size_t i) {
     const std::int64_t number = first + static_cast<std::int64_t>(i);
-    Lesson lesson(pairs_, pairs_.pair(number, whole_), neighbours_);
+    Lesson lesson(pairs_, pairs_.pair(number));
     found[i].record = {
         number,
         lesson.search(teacher, learned::random_stream(options.seed, "search", number), stop)};
@@ -263,7 +262,7 @@ void LessonMemory::keep(Kept kept) {
 void LessonMemory::restore(const std::deque<LessonRecord>& records) {
   std::vector<Kept> found(records.size());
   parallel_for(found.size(), pairs_.options().threads, [&](std::size_t i) {
-    const Lesson lesson(pairs_, pairs_.pair(records[i].number, whole_), neighbours_);
+    Lesson lesson(pairs_, pairs_.pair(records[i].number));
     const auto choices = static_cast<std::int32_t>(lesson.task().choices().size());
     const bool fits = std::ssize(records[i].answer) == lesson.task().units().count &&
                       std::ranges::all_of(records[i].answer, [&](std::int32_t choice) {
@@ -271,8 +270,7 @@ void LessonMemory::restore(const std::deque<LessonRecord>& records) {
                       });
     if (!fits)
       throw InputError("", "lesson " + std::to_string(records[i].number),
-                       "its answer is not for this model and cluster",
-                       "start the training without the checkpoint");
+                       "its answer is not for this model and cluster", kWithout);
     found[i] = {records[i], lesson.task().features()};
   });
   kept_.clear();

@@ -49,6 +49,12 @@ std::size_t Parameters::matrix(std::int64_t in, std::int64_t out, double gain) {
   return declare({in, out}, gain * std::sqrt(6.0 / static_cast<double>(in + out)));
 }
 
+Dense Parameters::dense(std::int64_t in, std::int64_t out, double gain) {
+  return {matrix(in, out, gain), declare({out}, 0)};
+}
+
+Norm Parameters::norm(std::int64_t width) { return {declare({width}, 0, 1), declare({width}, 0)}; }
+
 void Parameters::allocate(std::uint64_t seed, const at::Device& device) {
   Random random(seed);
   std::vector<float> start;
@@ -123,17 +129,6 @@ at::Tensor Lstm::run(const at::Tensor& rows) const {
                /*bidirectional=*/false, /*batch_first=*/false));
 }
 
-at::Device device_named(const std::string& name) {
-  try {
-    const at::Device device(name);
-    at::zeros({1}, at::TensorOptions().device(device));
-    return device;
-  } catch (const std::exception&) {
-    throw InputError("", "device " + name, "LibTorch cannot compute there",
-                     "give cpu, or cuda:0 with a GPU");
-  }
-}
-
 void on_one_thread() {
   if (at::get_num_threads() != 1) at::set_num_threads(1);
 }
@@ -190,6 +185,18 @@ void Optimizer::restore(const OptimizerState& state, const Parameters& parameter
   adam_->state().exp_avg_sq().copy_(tensor_of(state.square));
 }
 
+at::Tensor Trainable::product(const at::Tensor& rows, std::size_t weight) const {
+  return at::matmul(rows, parameters[weight]);
+}
+
+at::Tensor Trainable::apply(const Dense& layer, const at::Tensor& rows) const {
+  return product(rows, layer.weight) + parameters[layer.bias];
+}
+
+at::Tensor Trainable::apply(const Norm& layer, const at::Tensor& rows) const {
+  return at::layer_norm(rows, {rows.size(-1)}, parameters[layer.scale], parameters[layer.shift]);
+}
+
 void Trainable::step(OptimizerOptions options) {
   if (share) {
     const auto [gradients, rate] = share(floats_of(parameters.gradients), options.rate);
@@ -208,7 +215,14 @@ double Trainable::minimise(const at::Tensor& loss, const OptimizerOptions& optio
 
 void Trainable::move_to(const std::string& name) {
   const at::NoGradGuard no_gradient;
-  device = device_named(name);
+  try {
+    const at::Device there(name);
+    at::zeros({1}, at::TensorOptions().device(there));
+    device = there;
+  } catch (const std::exception&) {
+    throw InputError("", "device " + name, "LibTorch cannot compute there",
+                     "give cpu, or cuda:0 with a GPU");
+  }
   const OptimizerState state = optimizer.state();
   parameters.move_to(device);
   optimizer.restore(state, parameters);

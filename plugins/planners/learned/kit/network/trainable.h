@@ -24,12 +24,22 @@
 
 namespace strato::learned {
 
+// Layers as the numbers of their parameters.
+struct Dense {
+  std::size_t weight, bias;
+};
+struct Norm {
+  std::size_t scale, shift;
+};
+
 class Parameters {
  public:
   // Declares a parameter; `spread` is the range of its first values around `fill`.
   std::size_t declare(std::vector<std::int64_t> shape, double spread, double fill = 0);
   // A matrix [in, out] with the spread of Glorot and Bengio (2010), times `gain`.
   std::size_t matrix(std::int64_t in, std::int64_t out, double gain = 1);
+  Dense dense(std::int64_t in, std::int64_t out, double gain = 1);  // a matrix, and zeros
+  Norm norm(std::int64_t width);
   // After the last declaration: first values, drawn in the order of declaration.
   void allocate(std::uint64_t seed, const at::Device& device);
   void move_to(const at::Device& device);
@@ -88,9 +98,6 @@ at::Tensor tensor_of(std::span<const float> values);
 at::Tensor indices_of(std::span<const std::int32_t> values);
 std::vector<float> floats_of(const at::Tensor& tensor);
 
-// "cpu", "cuda", "cuda:1". Throws InputError when LibTorch cannot compute there.
-at::Device device_named(const std::string& name);
-
 // LibTorch's own threads cost more than they bring on small tensors, and callers run side by side
 // on threads of their own. Concerns the calling thread.
 void on_one_thread();
@@ -115,11 +122,15 @@ class Optimizer {
 struct Trainable {
   virtual ~Trainable() = default;
 
+  at::Tensor product(const at::Tensor& rows, std::size_t weight) const;
+  at::Tensor apply(const Dense& layer, const at::Tensor& rows) const;
+  at::Tensor apply(const Norm& layer, const at::Tensor& rows) const;
+
   // One step along parameters.gradients, or along what `share` makes of them.
   void step(OptimizerOptions options);
   // One step down the gradient of `loss`; returns its value before.
   double minimise(const at::Tensor& loss, const OptimizerOptions& options);
-  // Throws InputError when LibTorch cannot compute there.
+  // "cpu", "cuda", "cuda:1". Throws InputError when LibTorch cannot compute there.
   void move_to(const std::string& name);
 
   Parameters parameters;

@@ -100,14 +100,6 @@ Weights read_old(std::string_view bytes, const std::string& file) {
 
 }  // namespace
 
-std::string write_weights(const Weights& weights) {
-  TensorArchive archive;
-  archive.notes = {{"planner", weights.planner}, {"size", Json::parse(weights.size)}};
-  if (!weights.note.empty()) archive.notes["made"] = Json::parse(weights.note);
-  archive.add_floats(kParameters, {std::ssize(weights.parameters)}, weights.parameters);
-  return write_archive(kWeights, archive);
-}
-
 Weights parse_weights(std::string_view bytes, const std::string& planner, const std::string& file) {
   const bool old = bytes.starts_with(kTagMagic) || bytes.starts_with(kMagic);
   if (!is_archive(bytes) && !old)
@@ -147,9 +139,6 @@ std::vector<float> TrainedNetwork::gradients() const {
 void TrainedNetwork::set_parameters(std::span<const float> values) {
   trainable_->parameters.assign(values);
 }
-void TrainedNetwork::set_gradients(std::span<const float> values) {
-  trainable_->parameters.assign_gradients(values);
-}
 
 NetworkState TrainedNetwork::state() const { return {parameters(), trainable_->optimizer.state()}; }
 
@@ -167,10 +156,13 @@ void TrainedNetwork::move_to(const std::string& device) { trainable_->move_to(de
 const std::string& TrainedNetwork::note() const { return trainable_->note; }
 
 std::string TrainedNetwork::bytes(std::string_view note) const {
-  Weights weights = empty_weights();
-  weights.note = note;
-  weights.parameters = parameters();
-  return write_weights(weights);
+  const Weights own = empty_weights();
+  const std::vector<float> values = parameters();
+  TensorArchive archive;
+  archive.notes = {{"planner", own.planner}, {"size", Json::parse(own.size)}};
+  if (!note.empty()) archive.notes["made"] = Json::parse(note);
+  archive.add_floats(kParameters, {std::ssize(values)}, values);
+  return write_archive(kWeights, archive);
 }
 
 void TrainedNetwork::save(const std::filesystem::path& file, std::string_view note) const {

@@ -34,9 +34,8 @@ struct Weights {
   std::vector<float> parameters;
 };
 
-std::string write_weights(const Weights& weights);
-// Throws InputError for anything that write_weights() did not make, weights of another planner, and
-// values that are not finite. `file`: its name, for messages.
+// Throws InputError for anything that is no file of weights, weights of another planner, and values
+// that are not finite. `file`: its name, for messages.
 Weights parse_weights(std::string_view bytes, const std::string& planner, const std::string& file);
 
 // read_archive() whose InputErrors all name the kind's thing to a person, not its format.
@@ -78,7 +77,6 @@ class TrainedNetwork {
   std::vector<float> parameters() const;
   void set_parameters(std::span<const float> values);
   std::vector<float> gradients() const;  // of the last step
-  void set_gradients(std::span<const float> values);
 
   NetworkState state() const;
   void restore(const NetworkState& state);  // throws InputError when it is of another network

@@ -81,7 +81,8 @@ class Training {
     elapsed_before_ = now_.elapsed_seconds;
     try {
       learner_.network().restore(now_.network);
-      learner_.restore(now_.collected, now_.experience, file);
+      learner_.collected = now_.collected;
+      learner_.restore(now_.experience, file);
     } catch (const InputError& wrong) {
       throw InputError(file, wrong.place(), wrong.problem(), wrong.remedy());
     }
@@ -142,8 +143,8 @@ class Training {
   void report() {
     last_.step = now_.step;
     last_.elapsed_seconds = elapsed();
-    last_.searches = learner_.collected().searches;
-    last_.examples = learner_.collected().examples;
+    last_.searches = learner_.collected.searches;
+    last_.examples = learner_.collected.examples;
     if (now_.losses == 0) return;  // nothing learned since the last point
     last_.loss = now_.loss_sum / static_cast<double>(now_.losses);
     learner_.measure(last_);
@@ -166,8 +167,8 @@ class Training {
                  {"processes", options_.processes},
                  {"set", set},
                  {"steps", now_.step},
-                 {"searches", learner_.collected().searches},
-                 {"examples", learner_.collected().examples}};
+                 {"searches", learner_.collected.searches},
+                 {"examples", learner_.collected.examples}};
     if (last_.loss > 0) note["loss"] = last_.loss;  // else no step since the checkpoint
     if (last_.held_out_loss) note["held_out_loss"] = *last_.held_out_loss;
     if (last_.held_out_ratio) note["held_out_ratio"] = *last_.held_out_ratio;
@@ -179,7 +180,7 @@ class Training {
     saved_ = Clock::now();
     if (!file_.empty()) {
       now_.elapsed_seconds = elapsed();
-      now_.collected = learner_.collected();
+      now_.collected = learner_.collected;
       now_.network = learner_.network().state();
       now_.experience = learner_.experience();
       write_file(file_, write_checkpoint(now_, plan_.planner));

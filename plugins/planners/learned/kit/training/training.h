@@ -98,8 +98,8 @@ class Learner {
   // Searches what only measures: the same after every pause.
   virtual void hold_out(const Phase& phase, const std::stop_token& stop) = 0;
   // Collects the experience that is due before this step. What is stopped amid leaves nothing
-  // behind, and is done again.
-  virtual void collect(std::int64_t step, const Phase& phase, const std::stop_token& stop) = 0;
+  // behind, and is done again. A learner without experience does nothing here.
+  virtual void collect(std::int64_t, const Phase&, const std::stop_token&) {}
   // Says why nothing can be learned, though experience was collected; nothing where it can.
   virtual std::optional<InputError> nothing_to_learn() const { return std::nullopt; }
   // One step of the network at about this rate; returns its loss. Nothing when it was stopped amid:
@@ -109,12 +109,13 @@ class Learner {
   virtual void measure(TrainingPoint& point) = 0;
 
   virtual double rate() const = 0;  // of learning, at its highest
-  virtual Collected collected() const = 0;
   // As a value of a container (core/io/container.h).
-  virtual std::string experience() const = 0;
-  // Throws InputError for experience of another training. `file`: its name, for messages.
-  virtual void restore(const Collected& collected, std::string_view experience,
-                       const std::string& file) = 0;
+  virtual std::string experience() const { return {}; }
+  // Of as much as `collected` says. Throws InputError for experience of another training. `file`:
+  // its name, for messages.
+  virtual void restore(std::string_view, const std::string&) {}
+
+  Collected collected;
 };
 
 // A trainer gives this, beside its learner.

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "core/base/error.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/graph/group/metis_grouping.h"
 #include "core/graph/train/training_graph.h"

@@ -1,7 +1,5 @@
 #include "plugins/planners/learned/tag/network/feature_maker.h"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "core/base/at.h"
@@ -11,14 +9,6 @@
 
 namespace strato::tag {
 namespace {
-
-Digest digest_of(const Decision& decision) {
-  Hasher hasher;
-  hasher.number(decision.mode);
-  for (const DeviceShare& share : decision.devices)
-    hasher.number(share.device.value()).number(share.weight);
-  return hasher.finish();
-}
 
 Table rough_seconds(const Problem& problem, const std::vector<Decision>& actions) {
   const ActionEstimate estimate(problem);
@@ -38,14 +28,11 @@ FeatureMaker::FeatureMaker(const Problem& problem, std::vector<Decision> actions
     : problem_(problem),
       actions_(std::move(actions)),
       seconds_(rough_seconds(problem_, actions_)),
-      features_(problem_features(problem_, actions_)) {
-  for (std::size_t a = 0; a < actions_.size(); ++a)
-    index_.emplace(digest_of(actions_[a]), static_cast<std::int32_t>(a));
-}
+      features_(problem_features(problem_, actions_)) {}
 
 std::int32_t FeatureMaker::action_of(const Decision& decision) const {
-  const auto found = index_.find(digest_of(decision));
-  return found == index_.end() ? -1 : found->second;
+  const auto found = std::ranges::find(actions_, decision);
+  return found == actions_.end() ? -1 : static_cast<std::int32_t>(found - actions_.begin());
 }
 
 // The time that the next group (at the root: the whole graph) would roughly take under each action.

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "core/search/portfolio/tree_search.h"
@@ -139,7 +138,6 @@ class FeatureMaker {
 
   Problem problem_;
   std::vector<Decision> actions_;
-  std::unordered_map<Digest, std::int32_t> index_;  // of actions, by digest of the decision
   Table seconds_;  // (N + 1) x A: rough time of a group under an action, last row: the graph
   std::shared_ptr<const ProblemFeatures> features_;
 };

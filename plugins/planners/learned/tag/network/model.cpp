@@ -98,10 +98,8 @@ Model::Model(const NetworkSize& of) : size(of) {
     layer.device_to_op = relation(placed);
     layer.op_to_device = relation(placed);
     if (!size.paper) {
-      layer.op_scale = parameters.declare({width}, 0, 1);
-      layer.op_shift = parameters.declare({width}, 0);
-      layer.device_scale = parameters.declare({width}, 0, 1);
-      layer.device_shift = parameters.declare({width}, 0);
+      layer.op_norm = parameters.norm(width);
+      layer.device_norm = parameters.norm(width);
     }
     layers_.push_back(layer);
   }
@@ -125,10 +123,6 @@ void Model::start(std::uint64_t seed) {
   at::Tensor skip = parameters[slice_skip_].detach();
   skip[0].fill_(kSlower);
   skip[3].fill_(kFollow);
-}
-
-at::Tensor Model::product(const at::Tensor& rows, std::size_t weight) const {
-  return at::matmul(rows, parameters[weight]);
 }
 
 // GAT: each head weighs the messages by softmax of leaky ReLU(key of the message + query of the
@@ -180,11 +174,7 @@ Model::Nodes Model::layer(const Layer& layer, const Nodes& nodes, const Batch& b
       kSameType * dense(layer.device_device, nodes.device, batch.link, nodes.device, 1) +
       kCrossType * dense(layer.op_to_device, nodes.op, batch.placement, nodes.device, 0);
   if (size.paper) return {op, device};
-  const std::int64_t width = size.width;
-  return {at::layer_norm(nodes.op + op, {width}, parameters[layer.op_scale],
-                         parameters[layer.op_shift]),
-          at::layer_norm(nodes.device + device, {width}, parameters[layer.device_scale],
-                         parameters[layer.device_shift])};
+  return {apply(layer.op_norm, nodes.op + op), apply(layer.device_norm, nodes.device + device)};
 }
 
 at::Tensor Model::scores(const Nodes& nodes, const Batch& batch) const {

@@ -49,13 +49,12 @@ class Model final : public learned::Trainable {
   };
   struct Layer {
     Relation op_op, device_device, device_to_op, op_to_device;
-    std::size_t op_scale, op_shift, device_scale, device_shift;  // layer norm
+    learned::Norm op_norm, device_norm;  // not in the paper
   };
   struct Nodes {
     at::Tensor op, device;  // [N, B, width], [M, B, width]
   };
   Relation relation(std::int64_t edge_columns);
-  at::Tensor product(const at::Tensor& rows, std::size_t weight) const;
   at::Tensor attend(const Relation& r, const at::Tensor& messages, const at::Tensor& target,
                     std::int64_t over) const;
   at::Tensor op_from_op(const Relation& r, const Nodes& nodes, const Batch& batch) const;

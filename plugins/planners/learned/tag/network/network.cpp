@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
-#include "plugins/planners/learned/kit/network/trainable.h"
 #include "plugins/planners/learned/tag/network/model.h"
 
 namespace strato::tag {
@@ -140,19 +139,15 @@ double Network::loss(std::span<const Example> examples) const {
   return for_each_run(model(), examples, [](const at::Tensor&) {});
 }
 
-double Network::backward(std::span<const Example> examples) {
+double Network::learn(std::span<const Example> examples, const LearnOptions& options) {
   model().parameters.gradients.zero_();
-  return for_each_run(model(), examples, [](const at::Tensor& loss) { loss.backward(); });
+  const double before =
+      for_each_run(model(), examples, [](const at::Tensor& loss) { loss.backward(); });
+  model().step(options);
+  return before;
 }
 
-void Network::step(const LearnOptions& options) { model().step(options); }
-
-bool Network::has_gpu() { return at::hasCUDA(); }
-
 std::filesystem::path bundled_weights() { return home_directory() / "resources/weights/tag.bin"; }
-
-NetworkPrior::NetworkPrior(std::shared_ptr<const Network> network, double mix)
-    : network_(std::move(network)), mix_(mix) {}
 
 void NetworkPrior::prepare(const Problem& problem, const std::vector<Decision>& actions) {
   const Digest digest = problem.digest();
@@ -186,7 +181,7 @@ std::vector<std::vector<float>> NetworkPrior::priors(const Problem& problem,
   }
   std::vector<const StateFeatures*> pointers;
   for (const StateFeatures& state : states) pointers.push_back(&state);
-  std::vector<std::vector<float>> fresh = network_->forward(*maker_->problem(), pointers);
+  std::vector<std::vector<float>> fresh = network_.forward(*maker_->problem(), pointers);
   for (std::size_t i = 0; i < fresh.size(); ++i)
     known_.emplace(keys[asked[i]], mixed(states[i], std::move(fresh[i])));
   std::vector<std::vector<float>> rows;

@@ -66,16 +66,9 @@ class Network final : public learned::TrainedNetwork {
   // Weighted mean cross entropy, nats. Examples may be of many problems; those of one problem that
   // stand side by side are computed together.
   double loss(std::span<const Example> examples) const;
-  // The same, and leaves its gradient in gradients().
-  double backward(std::span<const Example> examples);
-  // One step of AdamW along gradients(), clipped.
-  void step(const LearnOptions& options);
-  double learn(std::span<const Example> examples, const LearnOptions& options) {
-    const double before = backward(examples);
-    step(options);
-    return before;
-  }
-  static bool has_gpu();
+  // One step of AdamW, clipped, along its gradient; returns the loss before it. With a rate of 0
+  // nothing moves.
+  double learn(std::span<const Example> examples, const LearnOptions& options);
 
  private:
   explicit Network(std::unique_ptr<Model> model);
@@ -89,11 +82,11 @@ std::filesystem::path bundled_weights();
 // The network as the tree search's prior: features, one forward pass a batch, and a memory.
 //
 // Remembers what it was asked, so that a continued or hand-edited search asks the network only for
-// what is new. Not thread-safe; the network is shared and must not learn meanwhile.
+// what is new. Not thread-safe; the network is referred to and must not learn meanwhile.
 class NetworkPrior final : public PriorProvider {
  public:
   // G = (1 - mix) * network + mix * uniform, over the legal actions.
-  NetworkPrior(std::shared_ptr<const Network> network, double mix);
+  NetworkPrior(const Network& network, double mix) : network_(network), mix_(mix) {}
 
   std::vector<std::vector<float>> priors(const Problem& problem,
                                          const std::vector<Decision>& actions,
@@ -104,7 +97,7 @@ class NetworkPrior final : public PriorProvider {
   void prepare(const Problem& problem, const std::vector<Decision>& actions);
   std::vector<float> mixed(const StateFeatures& state, std::vector<float> row) const;
 
-  const std::shared_ptr<const Network> network_;
+  const Network& network_;
   const double mix_;
   Digest problem_;  // that maker_ and known_ belong to
   std::unique_ptr<FeatureMaker> maker_;

@@ -1,8 +1,6 @@
 #include "plugins/planners/learned/tag/training/experience.h"
 
 #include <algorithm>
-#include <span>
-#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"

@@ -5,7 +5,6 @@
 
 #include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/base/random.h"
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/learned/tag/training/experience.h"
@@ -173,32 +172,13 @@ bool sees_feedback(const TrainingInstance& instance, const Record& record) {
   return Random(hash.finish().low).uniform() < instance.feedback;
 }
 
-// The prior of a network that is being trained; it does not change while this lives.
-class TrainingPrior final : public PriorProvider {
- public:
-  TrainingPrior(const Network& network, const TrainingInstance& instance)
-      : network_(network), instance_(instance) {}
-  std::vector<std::vector<float>> priors(const Problem&, const std::vector<Decision>&,
-                                         std::span<const PriorQuery> queries) override {
-    std::vector<StateFeatures> states;
-    for (const PriorQuery& query : queries) states.push_back(instance_.maker.state(query));
-    std::vector<const StateFeatures*> pointers;
-    for (const StateFeatures& state : states) pointers.push_back(&state);
-    return network_.forward(*instance_.maker.problem(), pointers);
-  }
-
- private:
-  const Network& network_;
-  const TrainingInstance& instance_;
-};
-
 }  // namespace
 
 Searched search_records(const TrainingInstance& instance, const SearchOrder& order,
                         const Network& network, const TrainSettings& settings,
                         std::stop_token stop) {
   const auto evaluator = make_simulating_evaluator(instance.problem, 1, !order.uniform);
-  TrainingPrior guided(network, instance);
+  NetworkPrior guided(network, 0);
   const auto uniform = make_uniform_prior();
   PriorProvider& prior = order.uniform ? *uniform : static_cast<PriorProvider&>(guided);
   PlannerOptions common;

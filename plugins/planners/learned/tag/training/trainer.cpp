@@ -72,21 +72,21 @@ class TagLearner final : public learned::Learner {
   }
   // One round at most: a process that took over a later step makes up for one round a step.
   void collect(std::int64_t step, const Phase& phase, const std::stop_token& stop) override {
-    if (collected_.searches >= (step / settings_.updates + 1) * settings_.searches) return;
+    if (collected.searches >= (step / settings_.updates + 1) * settings_.searches) return;
     std::vector<SearchOrder> orders;
     for (int i = 0; i < settings_.searches; ++i)
-      orders.push_back(order_of(collected_.searches + i, options_.rank));
+      orders.push_back(order_of(collected.searches + i, options_.rank));
     phase("searching " + instances_.problems().name(orders.front().key));
     const std::vector<Searched> searched = search_all(orders, stop);
     if (!stop.stop_requested()) {
-      collected_.examples += static_cast<std::int64_t>(buffer_.add(records_of(searched)));
+      collected.examples += static_cast<std::int64_t>(buffer_.add(records_of(searched)));
       remember(orders, searched);
-      collected_.searches += settings_.searches;
+      collected.searches += settings_.searches;
     }
     phase("learning");
   }
   std::optional<InputError> nothing_to_learn() const override {
-    if (collected_.searches == 0 || !buffer_.empty()) return std::nullopt;
+    if (collected.searches == 0 || !buffer_.empty()) return std::nullopt;
     return InputError("", "training",
                       fmt::format("no vertex of a search has {} visits: nothing is learned from",
                                   settings_.visits),
@@ -103,12 +103,9 @@ class TagLearner final : public learned::Learner {
     if (!held_out_.empty()) point.held_out_loss = network_.loss(held_out_);
   }
   double rate() const override { return settings_.learn.rate; }
-  learned::Collected collected() const override { return collected_; }
   std::string experience() const override { return write_experience({buffer_.records(), known_}); }
-  void restore(const learned::Collected& collected, std::string_view experience,
-               const std::string& file) override {
+  void restore(std::string_view experience, const std::string& file) override {
     Experience read = read_experience(experience, file);
-    collected_ = collected;
     known_ = std::move(read.known);
     buffer_.add({read.records.begin(), read.records.end()});
   }
@@ -163,7 +160,6 @@ class TagLearner final : public learned::Learner {
   ExampleBuffer buffer_{instances_, static_cast<std::size_t>(settings_.buffer), options_.threads};
   std::vector<Example> held_out_;
   BestKnown known_;
-  learned::Collected collected_;
 };
 
 class TagTrainer final : public Trainer {

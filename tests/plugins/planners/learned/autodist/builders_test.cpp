@@ -1,9 +1,8 @@
 // Hand-designed builders and the placing of variables on servers.
-#include "plugins/planners/learned/autodist/plan/builders.h"
-
 #include <limits>
 
 #include "core/base/error.h"
+#include "plugins/planners/learned/autodist/plan/sync_task.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"
 
 namespace strato::autodist {

@@ -1,5 +1,5 @@
 // Fidelity level, rejection, and choice by score and diversity.
-#include "plugins/planners/learned/autodist/plan/builders.h"
+#include "plugins/planners/learned/autodist/plan/sync_task.h"
 #include "plugins/planners/learned/autodist/search/ranker.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"
 

@@ -2,7 +2,7 @@
 #include "plugins/planners/learned/autodist/plan/communication_model.h"
 
 #include "core/cost/model/measured_cost_model.h"
-#include "plugins/planners/learned/autodist/plan/builders.h"
+#include "plugins/planners/learned/autodist/plan/sync_task.h"
 #include "plugins/planners/learned/autodist/search/ranker.h"
 #include "plugins/planners/learned/autodist/search/sampler.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"

@@ -1,8 +1,8 @@
 // The bound of exact data parallelism: closed form, and nothing that is tried is below it.
 #include "core/search/evaluate/outcome.h"
 #include "core/search/evaluate/simulating_evaluator.h"
-#include "plugins/planners/learned/autodist/plan/builders.h"
 #include "plugins/planners/learned/autodist/plan/communication_model.h"
+#include "plugins/planners/learned/autodist/plan/sync_task.h"
 #include "plugins/planners/learned/autodist/search/sampler.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"
 

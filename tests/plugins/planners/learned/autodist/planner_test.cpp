@@ -8,7 +8,7 @@
 #include "core/search/run/run_planner.h"
 #include "core/search/tree/search_tree.h"
 #include "core/search/tree/search_tree_io.h"
-#include "plugins/planners/learned/autodist/plan/builders.h"
+#include "plugins/planners/learned/autodist/plan/sync_task.h"
 #include "plugins/planners/learned/autodist/search/race.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"
 #include "tests/plugins/shipped.h"

@@ -1,7 +1,7 @@
 // The guided sampler keeps to its three constraints; changes keep to them, too.
 #include "plugins/planners/learned/autodist/search/sampler.h"
 
-#include "plugins/planners/learned/autodist/plan/builders.h"
+#include "plugins/planners/learned/autodist/plan/sync_task.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"
 
 namespace strato::autodist {

@@ -215,7 +215,7 @@ TEST(Search, EndsWhereThereIsLittleToTry) {
 
 TEST(TrialRecord, ASearchGoesOnAsIfItHadNeverStopped) {
   const Ground ground = wide_ground();
-  const auto play = [&](TrialRecord& record, int rounds, std::int64_t& asked) {
+  const auto play = [&](EvaluationRecord& record, int rounds, std::int64_t& asked) {
     RecordedTrials recorded(record, source(&asked));
     Search search(
         ground.task, light(), [&](std::span<const Strategy> s) { return recorded.run(s); }, 5);
@@ -227,43 +227,39 @@ TEST(TrialRecord, ASearchGoesOnAsIfItHadNeverStopped) {
     }
     return search.trials().back().plan;
   };
-  TrialRecord whole, part;
+  EvaluationRecord whole = record_for("", nullptr), part = whole;
   std::int64_t asked_whole = 0, asked_part = 0, asked_rest = 0;
   const SyncPlan expected = play(whole, 5, asked_whole);
   play(part, 2, asked_part);
-  TrialRecord again = TrialRecord::from_tree(*part.as_tree(ground.problem, 5));
-  EXPECT_EQ(again.count(), asked_part);
+  EvaluationRecord again = record_for("", tree_of(part, ground.problem, 5).get());
+  EXPECT_EQ(trials_in(again), asked_part);
   EXPECT_EQ(play(again, 5, asked_rest), expected);
   EXPECT_EQ(asked_part + asked_rest, asked_whole);
-  EXPECT_EQ(again.as_tree(ground.problem, 5)->record, whole.as_tree(ground.problem, 5)->record);
+  EXPECT_EQ(again, whole);
 }
 
 TEST(TrialRecord, SurvivesTheWorkspace) {
   const Ground ground;
-  TrialRecord record;
-  record.options = "seed=1 learned=false";
-  record.batches = {{Score{Nanos(5), true, Bytes(0), nullptr}},
-                    {Score{Nanos(9), false, Bytes(77), nullptr}, Score{}}};
-  const SearchTree tree = parse_search_tree(serialise(*record.as_tree(ground.problem, 1)));
-  const TrialRecord again = TrialRecord::from_tree(tree);
-  EXPECT_EQ(again.options, record.options);
-  EXPECT_EQ(again.count(), 3);
-  EXPECT_EQ(again.batches[1][0].overflow, Bytes(77));
-  EXPECT_TRUE(again.batches[0][0].feasible);
+  const std::string options = "seed=1 learned=false";
+  EvaluationRecord record = record_for(options, nullptr);
+  record.batches = {{{5, true, 0}}, {{9, false, 77}, {0, false, 0}}};
+  const SearchTree tree = parse_search_tree(serialise(*tree_of(record, ground.problem, 1)));
+  EXPECT_EQ(record_for(options, &tree), record);
+  EXPECT_EQ(trials_in(record), 3);
+  EXPECT_THROW(record_for("seed=2", &tree), InputError);
 }
 
 TEST(TrialRecord, WhatIsDamagedIsRefused) {
   const Ground ground;
-  TrialRecord record;
-  record.options = "seed=1";
-  record.batches = {{Score{Nanos(5), true, Bytes(0), nullptr}, Score{}}};
-  SearchTree tree = *record.as_tree(ground.problem, 1);
+  EvaluationRecord record = record_for("seed=1", nullptr);
+  record.batches = {{{5, true, 0}, {0, false, 0}}};
+  SearchTree tree = *tree_of(record, ground.problem, 1);
   const SearchTree whole = tree;
-  EXPECT_NO_THROW(TrialRecord::from_tree(tree));
+  EXPECT_NO_THROW(record_for("seed=1", &tree));
   const auto refused = [&](auto&& change) {
     tree = whole;
     change(tree);
-    EXPECT_THROW(TrialRecord::from_tree(tree), InputError);
+    EXPECT_THROW(record_for("seed=1", &tree), InputError);
   };
   refused([](SearchTree& t) { t.record.reset(); });
   refused([](SearchTree& t) { t.record->planner = "autodist 4"; });

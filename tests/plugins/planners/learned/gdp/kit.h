@@ -53,6 +53,15 @@ inline Probabilities policy_of(const std::vector<std::vector<double>>& rows) {
   return policy;
 }
 
+// A round that is learned from.
+inline RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& options,
+                              std::int64_t round, std::uint64_t seed, std::int64_t most) {
+  Round tried = try_round(network, task, options, round, seed, most);
+  const RoundReport report = tried.report;
+  learn(network, task, std::move(tried), options);
+  return report;
+}
+
 // What every planner of this plugin has to keep to, as it is shipped: a complete strategy whose
 // time the simulator repeats, within the evaluations allowed, the same each time and with any
 // number of threads. Returns it.

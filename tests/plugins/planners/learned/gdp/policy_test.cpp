@@ -217,7 +217,7 @@ TEST(Network, GradientsAgreeWithDifferences) {
         std::vector<float> moved = start;
         moved[at] += by;
         network.set_parameters(moved);
-        return network.objective(toy.task.features(), trials, learn);
+        return network.improve(toy.task.features(), trials, learn);
       };
       const double slope = (value(kStep) - value(-kStep)) / (2.0 * kStep);
       EXPECT_NEAR(-gradient[at], slope, 0.02 * most + 2e-4) << at;
@@ -232,12 +232,12 @@ TEST(Network, LearnsOnlyFromWhatWasDrawn) {
   Network network = Network::make(tiny_network(), 3);
   std::vector<RollOut> trials = some_trials(network, toy, 1);
   const LearnOptions learn{.rate = 0, .clip_ratio = 0.5, .entropy = 0};
-  const double before = network.objective(toy.task.features(), trials, learn);
+  const double before = network.improve(toy.task.features(), trials, learn);
   for (std::size_t u = 0; u < trials[0].drawn.size(); ++u)
     if (trials[0].drawn[u] == 0) trials[0].logarithm[u] -= 0.3F;
-  EXPECT_NEAR(network.objective(toy.task.features(), trials, learn), before, 1e-6);
+  EXPECT_NEAR(network.improve(toy.task.features(), trials, learn), before, 1e-6);
   trials[0].logarithm[0] -= 0.3F;
-  EXPECT_GT(std::abs(network.objective(toy.task.features(), trials, learn) - before), 1e-3);
+  EXPECT_GT(std::abs(network.improve(toy.task.features(), trials, learn) - before), 1e-3);
 }
 
 TEST(Network, MovesTowardsWhatIsRewarded) {

@@ -314,8 +314,8 @@ TEST(Train, RefusesDamagedCheckpoints) {
 
 TEST(Lessons, ComeBackAsTheyWereAndAreRefusedWhenTheyDoNotFit) {
   const TrainingOptions options = tiny_training();
-  const TrainingPairs pairs(options, 60, 0);
-  LessonMemory memory(pairs, 0.5, 5, 4), back(pairs, 0.5, 5, 4);
+  const TrainingPairs pairs(options, 60, 0, 0.5, 5);
+  LessonMemory memory(pairs, 4), back(pairs, 4);
   ASSERT_TRUE(memory.search(0, 6, {10, nullptr}, {}));
   EXPECT_EQ(memory.size(), 4U);
   std::deque<LessonRecord> records = read_lessons(write_lessons(memory.records()), "lessons");

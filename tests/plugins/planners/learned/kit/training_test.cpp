@@ -16,10 +16,10 @@ class TinyLearner final : public Learner {
   TrainedNetwork& network() override { return network_; }
   void hold_out(const Phase&, const std::stop_token&) override { ++held_out; }
   void collect(std::int64_t step, const Phase&, const std::stop_token&) override {
-    if (collected_.searches <= step / 2) ++collected_.searches, collected_.examples += examples;
+    if (collected.searches <= step / 2) ++collected.searches, collected.examples += examples;
   }
   std::optional<InputError> nothing_to_learn() const override {
-    if (collected_.examples > 0) return std::nullopt;
+    if (collected.examples > 0) return std::nullopt;
     return InputError("", "training", "no examples", "collect some");
   }
   std::optional<double> learn(std::int64_t, double rate, const Phase&,
@@ -28,12 +28,9 @@ class TinyLearner final : public Learner {
   }
   void measure(TrainingPoint& point) override { point.held_out_loss = network_.loss(); }
   double rate() const override { return highest_rate; }
-  Collected collected() const override { return collected_; }
   std::string experience() const override { return "experience"; }
-  void restore(const Collected& collected, std::string_view experience,
-               const std::string&) override {
+  void restore(std::string_view experience, const std::string&) override {
     EXPECT_EQ(experience, "experience");
-    collected_ = collected;
   }
 
   int held_out = 0, examples = 3;
@@ -41,7 +38,6 @@ class TinyLearner final : public Learner {
 
  private:
   TinyNetwork network_{4};
-  Collected collected_;
 };
 
 struct Points final : TrainingObserver {

@@ -18,6 +18,7 @@ namespace strato::tag {
 namespace {
 
 constexpr NetworkSize kTinyPaper{.width = 8, .layers = 2, .heads = 2, .paper = true};
+constexpr LearnOptions kStill{.rate = 0};  // gradients, and nothing moves
 
 class Networks : public testing::TestWithParam<NetworkSize> {};
 INSTANTIATE_TEST_SUITE_P(Variants, Networks, testing::Values(kTiny, kTinyPaper),
@@ -92,7 +93,7 @@ TEST_P(Networks, gradients_are_the_slopes_of_the_loss) {
     for (float& t : target) t /= sum;
     examples.push_back({maker.problem(), state.shared(), target, depth == 1 ? 2.0F : 1.0F});
   }
-  EXPECT_NEAR(network.backward(examples), network.loss(examples), 1e-5);
+  EXPECT_NEAR(network.learn(examples, kStill), network.loss(examples), 1e-5);
   const std::vector<float> start = network.parameters(), gradient = network.gradients();
   double length = 0;
   for (float g : gradient) length += static_cast<double>(g) * g;
@@ -232,23 +233,21 @@ TEST(Learning, averaged_gradients_of_halves_are_the_whole_s) {
     examples.push_back({maker.problem(), state.shared(), target, 1});
   }
   Network network = Network::make(kTiny, 6);
-  network.backward(examples);
+  network.learn(examples, kStill);
   const std::vector<float> whole = network.gradients();
-  network.backward(std::span(examples).first(2));
+  network.learn(std::span(examples).first(2), kStill);
   std::vector<float> mean = network.gradients();
-  network.backward(std::span(examples).last(2));
+  network.learn(std::span(examples).last(2), kStill);
   const std::vector<float> other = network.gradients();
   for (std::size_t i = 0; i < mean.size(); ++i)
     EXPECT_NEAR((mean[i] + other[i]) / 2, whole[i], 1e-6 + 1e-4 * std::abs(whole[i]));
-  network.set_gradients(mean);
-  EXPECT_EQ(network.gradients(), mean);
 }
 
 TEST(Prior, mixes_and_remembers) {
   const Problem problem = toy::chain_problem(toy::small_cluster(2, 2), 3);
   const FeatureMaker maker = maker_of(problem);
   const RandomState state(problem, maker, 1, 2);
-  const auto network = std::make_shared<const Network>(Network::make(kTiny, 1));
+  const Network network = Network::make(kTiny, 1);
   const PriorQuery query{state.partial(), GroupId(1), state.score()};
   NetworkPrior half(network, 0.5), none(network, 0), all(network, 1);
   const auto mixed = half.priors(problem, maker.actions(), std::span(&query, 1)).front();

@@ -1,13 +1,10 @@
-#include "plugins/planners/learned/autodist/plan/builders.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <ranges>
 #include <utility>
 
 #include "core/base/error.h"
+#include "plugins/planners/learned/autodist/plan/sync_task.h"
 
 namespace strato::autodist {
 namespace {

@@ -1,6 +1,6 @@
-#include "plugins/planners/learned/gdp/planners/placement_search.h"
-
 #include <algorithm>
+
+#include "plugins/planners/learned/gdp/policy/placement_task.h"
 
 namespace strato::gdp {
 
