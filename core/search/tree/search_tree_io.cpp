@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "core/io/container.h"
 #include "core/search/tree/legacy_tree.h"
@@ -65,11 +66,9 @@ std::vector<Row> parse_table(const JsonView& json, const char* first, const char
 }
 
 // Small rows of nothing but numbers of one type are one list of these.
-template <class Number, class Row>
+template <class Row>
 Json rows_json(const std::vector<Row>& rows) {
-  std::vector<Number> numbers(rows.size() * sizeof(Row) / sizeof(Number));
-  if (!rows.empty()) std::memcpy(numbers.data(), rows.data(), rows.size() * sizeof(Row));
-  return packed(numbers);
+  return packed(std::as_bytes(std::span(rows)));
 }
 
 template <class Number, class Row>
@@ -133,7 +132,7 @@ Json pins_json(const SearchTree& tree) {
 }
 
 void parse_pins(const JsonView& json, SearchTree& tree) {
-  const std::vector<std::uint8_t> pinned = unpacked<std::uint8_t>(json.at("groups"));
+  const auto pinned = unpacked<std::uint8_t>(json.at("groups"));
   const std::vector<Decision> decisions = parse_decisions(json.at("decisions"));
   if (std::ranges::count(pinned, 1) != std::ssize(decisions) ||
       std::ranges::count(pinned, 0) + std::ssize(decisions) != std::ssize(pinned))
@@ -143,19 +142,6 @@ void parse_pins(const JsonView& json, SearchTree& tree) {
     auto& pin = tree.pinned.emplace_back();
     if (is_pinned == 1) pin = *next++;
   }
-}
-
-Json order_json(const std::vector<GroupId>& order) {
-  std::vector<std::int32_t> groups;
-  for (const GroupId group : order) groups.push_back(group.value());
-  return packed(groups);
-}
-
-std::vector<GroupId> parse_order(const JsonView& json) {
-  std::vector<GroupId> order;
-  for (const std::int32_t group : unpacked<std::int32_t>(json))
-    order.emplace_back(static_cast<std::size_t>(group));
-  return order;
 }
 
 Json flags_json(const GroupFlags& flags) {
@@ -190,9 +176,9 @@ Json local_json(const LocalSearchState& state) {
   return {{"steps", state.steps},
           {"incumbent", packed(state.incumbent)},
           {"successes", packed(state.successes)},
-          {"yields", rows_json<std::int64_t>(state.yields)},
-          {"tried", rows_json<std::int32_t>(list_of(state.tried))},
-          {"together", rows_json<std::int32_t>(state.together)},
+          {"yields", rows_json(state.yields)},
+          {"tried", rows_json(list_of(state.tried))},
+          {"together", rows_json(state.together)},
           {"tried_pairs", packed(list_of(state.tried_pairs))},
           {"away", packed(state.away)},
           {"away_time_ns", state.away_time_ns},
@@ -296,7 +282,7 @@ SearchTree parse_container(std::string_view bytes) {
   tree.seed = identity[2];
   tree.iterations = json.at("iterations").integer(0);
   tree.actions = parse_decisions(json.at("actions"));
-  tree.order = parse_order(json.at("order"));
+  tree.order = parse_rows<std::int32_t, GroupId>(json.at("order"), "its order is not all there");
   tree.vertices =
       parse_table<Vertex>(json.at("vertices"), "parent", "its vertices are not all there");
   tree.priors = unpacked<float>(json.at("priors"));
@@ -316,7 +302,7 @@ std::string serialise(const SearchTree& tree) {
   Json json = {{"problem_and_seed", packed(identity)},
                {"iterations", tree.iterations},
                {"actions", decisions_json(tree.actions)},
-               {"order", order_json(tree.order)},
+               {"order", rows_json(tree.order)},
                {"vertices", table_json(tree.vertices)},
                {"priors", packed(tree.priors)},
                {"pinned", pins_json(tree)},
