@@ -1,5 +1,5 @@
 // No strategy is simulated faster than its program's bound says, and some take just as long.
-#include "core/search/evaluate/program_bound.h"
+#include "core/search/local/bound_use.h"
 
 #include <gtest/gtest.h>
 
