@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/random.h"
-#include "core/search/constraints/constrained.h"
+#include "core/search/constraints/bound_constraints.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
@@ -132,8 +132,9 @@ TrialsResult plan_by_trials(const Problem& problem, Planner& planner, const Plan
     const Score start = evaluator.evaluate(constraints ? constraints->repaired(simple) : simple);
     if (start.feasible) result.start = start.step_time;
     evaluator.set_maker(planner.name());
-    result.plan = plan_within(constraints.get(), planner, problem, evaluator,
-                              without_bounds(planner, options), observer, std::move(stop), nullptr);
+    result.plan = plan_within(
+        constraints.get(), planner,
+        {problem, evaluator, without_bounds(planner, options), observer, std::move(stop)});
   } catch (const Interrupted&) {
     result.stopped = true;
     result.plan = result_of_trials(evaluator);
