@@ -15,10 +15,9 @@
 //     (local_search.h), earlier where the first looks do not beat data parallelism;
 //   - a prior that is not uniform decides whole strategies, and local improvement goes on from the
 //     best of them, where that is better (tree_proposer.h);
-//   - bounds of lowered programs: where there are few strategies, they are gone through in the
-//   order
-//     of their bounds, until nothing else can be better; else local improvement leaves out what
-//     cannot be better (bound_use.h);
+//   - where there are few strategies, they are gone through in the order of the bounds of their
+//     programs, until nothing else can be better; else local improvement leaves out what cannot be
+//     better, as bounds say (bound_use.h);
 //   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for
 //     the best one, and most of local improvement goes to a strategy of its own that is not
 //     finished (local_proposers.h), unless finishing gains little at the outset
