@@ -8,7 +8,6 @@
 #include "core/base/quantity_text.h"
 #include "core/search/run/run_record.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "core/strategy/file/named_strategy.h"
 
 namespace strato::cli {

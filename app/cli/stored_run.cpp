@@ -9,7 +9,6 @@
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/search/run/run_record.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 
 namespace strato::cli {
 namespace fs = std::filesystem;

@@ -9,7 +9,6 @@
 #include "core/search/mcts/tree_replay.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "core/search/tree/steer.h"
 #include "core/store/workspace.h"
 #include "tests/core/search/toy.h"
@@ -50,10 +49,9 @@ struct Searched {
     common.iterations = kVertices;
     toy::FakeEvaluator evaluator(*problem.cluster, toy::separable);
     NetworkLike like;
-    const auto uniform = make_uniform_prior();
-    PriorProvider& prior = network ? static_cast<PriorProvider&>(like) : *uniform;
+    PriorProvider* const prior = network ? &like : nullptr;
     Observer nobody;
-    tree = tree_search(problem, evaluator, prior, common, options, nobody, {}, nullptr).tree;
+    tree = tree_search({problem, evaluator, common, nobody}, options, prior).tree;
   }
 };
 

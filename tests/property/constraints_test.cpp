@@ -90,7 +90,7 @@ TEST(ConstraintProperty, RepairedStrategiesKeepToThem) {
       const Problem shown = problem_for(problem, after);
       ASSERT_NO_THROW(validate(after, *shown.grouping, *shown.cluster));
       ASSERT_NO_THROW(validate_variables(after, *shown.graph));
-      EXPECT_EQ(bound->violations(after), std::vector<std::string>());
+      EXPECT_EQ(bound->violated(after), std::vector<std::size_t>());
       EXPECT_EQ(bound->repaired(after), after);
       const bool kept = bound->violated(strategy).empty();
       if (kept) {

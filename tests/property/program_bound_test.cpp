@@ -1,10 +1,9 @@
 // No strategy is simulated faster than its program's bound says, and some take just as long.
-#include "core/search/evaluate/program_bound.h"
-
 #include <gtest/gtest.h>
 
 #include "core/search/api/evaluator.h"
 #include "core/search/evaluate/outcome.h"
+#include "core/search/local/bound_use.h"
 #include "tests/property/random_problem.h"
 
 namespace strato {

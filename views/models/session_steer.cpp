@@ -3,7 +3,6 @@
 
 #include "core/base/error.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
 

@@ -6,7 +6,6 @@
 #include "core/search/evaluate/baselines.h"
 #include "core/search/run/run_record.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "core/store/workspace.h"
 #include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/rebind.h"

@@ -13,7 +13,6 @@
 #include "app/cli/tree/report.h"
 #include "core/base/error.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "core/search/tree/steer.h"
 #include "core/store/workspace.h"
 #include "core/strategy/file/named_strategy.h"

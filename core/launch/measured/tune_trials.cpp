@@ -7,7 +7,7 @@
 
 #include "core/base/random.h"
 #include "core/launch/measured/tune.h"
-#include "core/search/constraints/constrained.h"
+#include "core/search/constraints/bound_constraints.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/run/run_planner.h"
 
@@ -122,8 +122,9 @@ TrialsResult plan_by_trials(const Problem& problem, Planner& planner, const Plan
     const Score start = evaluator.evaluate(constraints ? constraints->repaired(simple) : simple);
     if (start.feasible) result.start = start.step_time;
     evaluator.set_maker(planner.name());
-    result.plan = plan_within(constraints.get(), planner, problem, evaluator,
-                              without_bounds(planner, options), observer, std::move(stop), nullptr);
+    result.plan = plan_within(
+        constraints.get(), planner,
+        {problem, evaluator, without_bounds(planner, options), observer, std::move(stop)});
   } catch (const Interrupted&) {
     result.stopped = true;
     result.plan.evaluations = std::ssize(evaluator.trials());

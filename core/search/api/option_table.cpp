@@ -63,16 +63,6 @@ Option::Option(std::string name, bool& value, std::string help)
           [&value] { return std::string(value ? "true" : "false"); }, "true, false",
           std::move(help)) {}
 
-Option::Option(std::string name, std::string& value, std::string help)
-    : Option(
-          std::move(name), [&value](const std::string& text) { value = text; },
-          [&value] { return value; }, "", std::move(help)) {}
-
-Option::Option(std::string name, std::filesystem::path& value, std::string help)
-    : Option(
-          std::move(name), [&value](const std::string& text) { value = text; },
-          [&value] { return value.string(); }, "", std::move(help)) {}
-
 Option::Option(std::string name, Bytes& value, OptionUnit unit, OptionRange range, std::string help)
     : Option(
           name,

@@ -59,8 +59,12 @@ class Option {
   using Write = std::function<std::string()>;
 
   Option(std::string name, bool& value, std::string help);
-  Option(std::string name, std::string& value, std::string help);
-  Option(std::string name, std::filesystem::path& value, std::string help);
+  template <class Text>
+  requires(std::same_as<Text, std::string> || std::same_as<Text, std::filesystem::path>)
+      Option(std::string name, Text& value, std::string help)
+      : Option(
+            std::move(name), [&value](const std::string& text) { value = text; },
+            [&value] { return std::filesystem::path(value).string(); }, "", std::move(help)) {}
   Option(std::string name, Bytes& value, OptionUnit unit, OptionRange range, std::string help);
   Option(std::string name, double& value, OptionRange range, std::string help);
   // A whole number; a range without an end ends with T's.

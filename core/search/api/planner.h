@@ -64,7 +64,9 @@ class Reporter {
  public:
   explicit Reporter(Observer& observer) : observer_(observer) {}
 
-  double elapsed() const { return seconds(Clock::now() - start_); }
+  double elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
   void improvement(const Strategy& strategy, const Progress& progress) {
     observer_.on_improvement(strategy, *progress.best, progress);
   }
@@ -82,11 +84,8 @@ class Reporter {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
-
   Observer& observer_;
-  Clock::time_point start_ = Clock::now();
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   double last_progress_ = 0, last_tree_ = 0;
 };
 
@@ -123,6 +122,16 @@ class Attention {
   // what is placed as one (co-located ops, among which a part is shared equally). Sums to 1; zeros
   // for no op.
   virtual std::vector<double> of(std::span<const OpId> ops) const = 0;
+};
+
+// What Planner::plan is given.
+struct PlanRequest {
+  const Problem& problem;
+  Evaluator& evaluator;
+  const PlannerOptions& options;
+  Observer& observer;
+  std::stop_token stop = {};
+  std::shared_ptr<const SearchTree> resume = {};
 };
 
 class Planner {

@@ -9,7 +9,6 @@
 
 #include "core/base/disjoint_sets.h"
 #include "core/base/error.h"
-#include "core/search/constraints/constrained.h"
 
 namespace strato {
 namespace {
@@ -88,11 +87,10 @@ void BoundConstraints::combine(ConstraintRule& rule) const {
 }
 
 ConstraintRules BoundConstraints::rules_for(const Grouping& grouping) const {
-  const bool own = &grouping == problem_.grouping.get();
   std::vector<std::vector<GroupId>> groups_of;
   DisjointSets classes(grouping.size());
   for (const BoundConstraint& item : items_) {
-    groups_of.push_back(own ? item.groups : groups_holding(item.ops, grouping));
+    groups_of.push_back(groups_holding(item.ops, grouping));
     if (item.kind != BoundConstraint::Kind::Together) continue;
     for (const GroupId group : groups_of.back())
       classes.join(groups_of.back().front().value(), group.value());
@@ -175,12 +173,6 @@ std::shared_ptr<const Grouping> BoundConstraints::divided(
   return std::make_shared<const Grouping>(*problem_.graph, group_of, op_times_);
 }
 
-std::vector<std::string> BoundConstraints::violations(const Strategy& strategy) const {
-  std::vector<std::string> lines;
-  for (const std::size_t i : violated(strategy)) lines.push_back(items_[i].line);
-  return lines;
-}
-
 bool BoundConstraints::has_own_groups(const Strategy& strategy) const {
   return strategy.grouping != nullptr && strategy.grouping->digest() != problem_.grouping->digest();
 }
@@ -195,18 +187,6 @@ std::vector<std::size_t> BoundConstraints::violated(const Strategy& given) const
                               own ? groups_holding(items_[i].ops, grouping) : items_[i].groups))
       items.push_back(i);
   return items;
-}
-
-Strategy BoundConstraints::repaired(const Strategy& strategy) const {
-  const Strategy whole = complete(strategy, *problem_.cluster);
-  if (violated(whole).empty()) return whole;
-  RepairDemands demands{problem_.grouping, rules_, {}, limit_devices_};
-  if (has_own_groups(whole)) {
-    demands.grouping = divided(whole.grouping);
-    demands.rules = rules_for(*demands.grouping);
-  }
-  demands.limits = limits_of(demands.rules);
-  return repair(whole, problem_, std::move(demands));
 }
 
 std::unique_ptr<const BoundConstraints> bind_constraints(const Constraints* constraints,

@@ -28,9 +28,7 @@ class BoundConstraints {
   // as the one of them with most compute time; single variables, split ops, that contradict are
   // left to what their group says.
   Strategy repaired(const Strategy& strategy) const;
-  // Returns in words those that it does not keep; empty: it keeps to all.
-  std::vector<std::string> violations(const Strategy& strategy) const;
-  // Their indices in describe(constraints), ascending.
+  // Returns those that it does not keep, as indices in describe(constraints), ascending.
   std::vector<std::size_t> violated(const Strategy& strategy) const;
 
   // The decisions of the problem's own groups that are pinned; empty when none is.

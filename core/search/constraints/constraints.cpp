@@ -83,8 +83,6 @@ std::optional<Sides> divided(std::string_view text) {
 
 }  // namespace
 
-bool Constraints::empty() const { return size() == 0; }
-
 void Constraints::append(const Constraints& more) {
   pins.insert(pins.end(), more.pins.begin(), more.pins.end());
   forbidden.insert(forbidden.end(), more.forbidden.begin(), more.forbidden.end());

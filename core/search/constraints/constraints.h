@@ -67,7 +67,7 @@ struct Constraints {
   std::vector<Together> together;
   std::vector<Limit> limits;
 
-  bool empty() const;
+  bool empty() const { return size() == 0; }
   std::size_t size() const {
     return pins.size() + forbidden.size() + together.size() + limits.size();
   }

@@ -11,31 +11,6 @@
 namespace strato {
 namespace {
 
-// True when exchanging device groups a and b leaves every path as it was.
-bool symmetric(const Cluster& cluster, DeviceGroupId a, DeviceGroupId b) {
-  const DeviceGroup& first = cluster.groups()[a];
-  const DeviceGroup& second = cluster.groups()[b];
-  if (first.type != second.type || first.devices.size() != second.devices.size()) return false;
-  const auto same = [&](DeviceId p, DeviceId q, DeviceId r, DeviceId s) {
-    const Path& one = cluster.path(p, q);
-    const Path& other = cluster.path(r, s);
-    return one.bandwidth == other.bandwidth && one.latency == other.latency;
-  };
-  const auto image = [&](DeviceId device) {
-    for (std::size_t i = 0; i < first.devices.size(); ++i) {
-      if (first.devices[i] == device) return second.devices[i];
-      if (second.devices[i] == device) return first.devices[i];
-    }
-    return device;
-  };
-  for (const DeviceId p : first.devices)
-    for (const DeviceId q : cluster.devices().ids()) {
-      if (p == q) continue;
-      if (!same(p, q, image(p), image(q)) || !same(q, p, image(q), image(p))) return false;
-    }
-  return true;
-}
-
 // Every way to take 0..size groups of each class, all classes together at least one.
 std::vector<std::vector<DeviceGroupId>> all_counts(
     const std::vector<std::vector<DeviceGroupId>>& classes) {
@@ -97,39 +72,22 @@ std::vector<std::vector<DeviceGroupId>> plausible_sets(
   return {sets.begin(), sets.end()};
 }
 
-class ActionList {
- public:
-  ActionList(const Problem& problem, const ActionOptions& options)
-      : cluster_(*problem.cluster), options_(options), times_(graph_times(problem)) {}
-
-  void add_all_modes(const std::vector<DeviceId>& devices) {
-    Decision decision;
-    for (DeviceId device : devices) decision.devices.push_back({device, 1});
-    if (devices.size() == 1) return add(decision);
-    for (Mode mode :
-         {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel}) {
-      decision.mode = mode;
-      add(decision);
-    }
-    if (!options_.proportional_shares) return;
-    decision.devices = proportional_shares(cluster_, times_, devices);
-    for (Mode mode : {Mode::ReplicateAllReduce, Mode::ReplicatePs}) {
-      decision.mode = mode;
-      add(decision);
-    }
-  }
-  std::vector<Decision> take() { return std::move(actions_); }
-
- private:
-  void add(const Decision& decision) {
-    if (std::ranges::find(actions_, decision) == actions_.end()) actions_.push_back(decision);
-  }
-
-  const Cluster& cluster_;
-  const ActionOptions& options_;
-  IdVector<GpuTypeId, Nanos> times_;
-  std::vector<Decision> actions_;
-};
+// What a group may be told with these devices; `times`: of the graph.
+std::vector<Decision> decisions_on(const std::vector<DeviceId>& devices, const Cluster& cluster,
+                                   const IdVector<GpuTypeId, Nanos>& times, bool proportional) {
+  std::vector<DeviceShare> even;
+  for (DeviceId device : devices) even.push_back({device, 1});
+  if (devices.size() == 1) return {{Mode::ReplicateAllReduce, even}};
+  std::vector<Decision> decisions;
+  for (Mode mode :
+       {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel})
+    decisions.push_back({mode, even});
+  if (!proportional) return decisions;
+  const std::vector<DeviceShare> shares = proportional_shares(cluster, times, devices);
+  for (Mode mode : {Mode::ReplicateAllReduce, Mode::ReplicatePs})
+    decisions.push_back({mode, shares});
+  return decisions;
+}
 
 std::vector<DeviceId> devices_of(const Cluster& cluster, const std::vector<DeviceGroupId>& set) {
   std::vector<DeviceId> devices;
@@ -143,11 +101,37 @@ std::vector<DeviceId> devices_of(const Cluster& cluster, const std::vector<Devic
 
 }  // namespace
 
+bool can_be_exchanged(const Cluster& cluster, std::span<const DeviceId> first,
+                      std::span<const DeviceId> second) {
+  const auto type_of = [&](DeviceId device) { return cluster.device(device).type; };
+  if (!std::ranges::equal(first, second, {}, type_of, type_of)) return false;
+  const auto same = [&](DeviceId p, DeviceId q, DeviceId r, DeviceId s) {
+    const Path& one = cluster.path(p, q);
+    const Path& other = cluster.path(r, s);
+    return one.bandwidth == other.bandwidth && one.latency == other.latency;
+  };
+  const auto image = [&](DeviceId device) {
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if (first[i] == device) return second[i];
+      if (second[i] == device) return first[i];
+    }
+    return device;
+  };
+  for (const DeviceId p : first)
+    for (const DeviceId q : cluster.devices().ids()) {
+      if (p == q) continue;
+      if (!same(p, q, image(p), image(q)) || !same(q, p, image(q), image(p))) return false;
+    }
+  return true;
+}
+
 std::vector<std::vector<DeviceGroupId>> symmetric_classes(const Cluster& cluster) {
   std::vector<std::vector<DeviceGroupId>> classes;
   for (const DeviceGroupId group : cluster.groups().ids()) {
-    const auto found = std::ranges::find_if(
-        classes, [&](const auto& members) { return symmetric(cluster, members.front(), group); });
+    const auto found = std::ranges::find_if(classes, [&](const auto& members) {
+      return can_be_exchanged(cluster, cluster.groups()[members.front()].devices,
+                              cluster.groups()[group].devices);
+    });
     if (found == classes.end())
       classes.push_back({group});
     else
@@ -171,21 +155,26 @@ std::vector<std::vector<DeviceGroupId>> device_group_sets(const Problem& problem
 
 std::vector<Decision> make_actions(const Problem& problem, const ActionOptions& options) {
   const Cluster& cluster = *problem.cluster;
-  ActionList list(problem, options);
+  const auto times = graph_times(problem);
+  std::vector<Decision> actions;
+  const auto add = [&](const std::vector<DeviceId>& devices) {
+    for (Decision& decision : decisions_on(devices, cluster, times, options.proportional_shares))
+      if (std::ranges::find(actions, decision) == actions.end())
+        actions.push_back(std::move(decision));
+  };
   std::vector<DeviceGroupId> everything;
   for (std::size_t g = 0; g < cluster.groups().size(); ++g) everything.emplace_back(g);
-  list.add_all_modes(devices_of(cluster, everything));
-  for (const auto& set : device_group_sets(problem, options))
-    list.add_all_modes(devices_of(cluster, set));
+  add(devices_of(cluster, everything));
+  for (const auto& set : device_group_sets(problem, options)) add(devices_of(cluster, set));
   if (options.single_devices && cluster.device_count() <= 32)
-    for (std::size_t d = 0; d < cluster.device_count(); ++d) list.add_all_modes({DeviceId(d)});
+    for (std::size_t d = 0; d < cluster.device_count(); ++d) add({DeviceId(d)});
   if (options.part_groups)
     for (const auto& members : symmetric_classes(cluster)) {
       const auto& devices = cluster.groups()[members.front()].devices;
       for (std::size_t part = devices.size() / 2; part >= 1; part /= 2)
-        list.add_all_modes({devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(part)});
+        add({devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(part)});
     }
-  return list.take();
+  return actions;
 }
 
 ActionEstimate::ActionEstimate(const Problem& problem) : problem_(problem) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/search/api/problem.h"
@@ -25,6 +26,9 @@ struct ActionOptions {
   std::size_t max_sets = 255;  // sets of device groups; above: only the plausible ones
 };
 
+// True when exchanging these devices, place by place, leaves every type and path as it was.
+bool can_be_exchanged(const Cluster& cluster, std::span<const DeviceId> first,
+                      std::span<const DeviceId> second);
 // Classes of symmetric device groups; each ascending, classes ascending by their first.
 std::vector<std::vector<DeviceGroupId>> symmetric_classes(const Cluster& cluster);
 // Non-empty sets of device groups, each ascending; no duplicates.

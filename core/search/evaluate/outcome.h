@@ -8,7 +8,6 @@
 
 namespace strato {
 
-// Everything about one strategy, for a person or an export.
 struct Outcome {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const Timeline> timeline;

@@ -11,6 +11,24 @@ constexpr std::size_t kBeat = 64;
 
 }  // namespace
 
+Nanos ProgramBound::of(const Strategy& strategy) {
+  LowerOptions options;
+  options.fold = &fold_;
+  lowering_.lower(CompleteStrategy(strategy, *cluster_), program_, options);
+  ends_.assign(program_.tasks.size(), Nanos(0));
+  busy_.assign(program_.resource_count(), Nanos(0));
+  Nanos bound;
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    for (const TaskId before : program_.dependencies[i])
+      ends_[i] = std::max(ends_[i], ends_[before.index()]);
+    const Nanos duration = program_.tasks[TaskId(i)].duration;
+    bound = std::max(bound, ends_[i] += duration);
+    for (const ResourceId resource : program_.resources[i])
+      bound = std::max(bound, busy_[resource.index()] += duration);
+  }
+  return bound;
+}
+
 double SmallSpace::count_of(std::span<const std::vector<std::int32_t>> legal) {
   double count = 1;
   for (const auto& actions : legal) count *= static_cast<double>(actions.size());

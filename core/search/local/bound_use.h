@@ -1,22 +1,44 @@
-// What a search uses the bounds of lowered programs for (program_bound.h): where there are few
-// strategies it goes through them in the order of their bounds, else it leaves out what cannot be
-// better. An evaluator may measure, or add to strategies what bounds know nothing of: once a
-// strategy is faster than its bound, none is used any more. One thread at a time.
+// The bounds of lowered programs, and what a search uses them for: where there are few strategies
+// it goes through them in the order of their bounds, else it leaves out what cannot be better. An
+// evaluator may measure, or add to strategies what bounds know nothing of: once a strategy is
+// faster than its bound, none is used any more. One thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <utility>
 #include <vector>
 
+#include "core/program/lower/lower.h"
+#include "core/program/place/symmetry.h"
 #include "core/search/api/evaluator.h"
-#include "core/search/evaluate/program_bound.h"
 #include "core/search/tree/search_tree.h"
 
 namespace strato {
+
+// A bound of what a strategy's step takes that lowering alone gives, without simulating: the
+// longest path through the program's tasks, and the work of its busiest resource (on exclusive
+// links). It holds for what the simulator makes of the strategy.
+class ProgramBound {
+ public:
+  explicit ProgramBound(const Problem& problem)
+      : cluster_(problem.cluster),
+        lowering_(problem.graph, problem.grouping, problem.cluster, problem.cost) {}
+
+  Nanos of(const Strategy& strategy);
+
+ private:
+  std::shared_ptr<const Cluster> cluster_;
+  Lowering lowering_;
+  Program program_;  // its arrays, and those below, are reused
+  Fold fold_;
+  std::vector<Nanos> ends_;  // by task
+  std::vector<Nanos> busy_;  // by resource
+};
 
 // All strategies of a problem with few of them, in ascending order of their bounds. Where the
 // optimum's bound is close, it comes early, and what is left when the next bound is no better than

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/base/at.h"
+
 namespace strato {
 
 MemoryEstimate::MemoryEstimate(const Problem& problem)
@@ -63,9 +65,7 @@ void MemoryEstimate::add(GroupId group, const Decision& decision,
 // Walks along the graph and goes on to the next bin when this one has its part of all bytes.
 ActionVector MemoryEstimate::pack(std::span<const std::int32_t> bins,
                                   std::span<const Decision> actions, double alive) const {
-  const auto device_of = [&](std::int32_t bin) {
-    return actions[static_cast<std::size_t>(bin)].devices.front().device;
-  };
+  const auto device_of = [&](std::int32_t bin) { return actions[at(bin)].devices.front().device; };
   const auto need_of = [&](GroupId group) {
     return needs_[group].kept + alive * needs_[group].activations;
   };
@@ -89,9 +89,7 @@ std::vector<ActionVector> MemoryEstimate::packings(std::span<const Decision> act
   std::vector<std::int32_t> single;  // actions on one device
   for (std::size_t a = 0; a < actions.size(); ++a)
     if (actions[a].devices.size() == 1) single.push_back(static_cast<std::int32_t>(a));
-  const auto device_of = [&](std::int32_t a) {
-    return actions[static_cast<std::size_t>(a)].devices.front().device;
-  };
+  const auto device_of = [&](std::int32_t a) { return actions[at(a)].devices.front().device; };
   std::ranges::stable_sort(single, {}, device_of);
   const auto repeated = std::ranges::unique(single, {}, device_of);
   single.erase(repeated.begin(), repeated.end());

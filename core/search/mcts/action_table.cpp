@@ -43,7 +43,6 @@ ActionTable::ActionTable(const Problem& problem, const TreeSearchOptions& option
   order_ = search_order(problem, actions_.front(), options.order_by_cost);
   const std::vector<Decision> free_actions = actions_;
   if (steering != nullptr) take_actions(problem, *steering);
-  if (steering != nullptr) pins_ = steering->pinned;
   take_pins(options.pins);
   for (const Strategy& strategy : known) take_decisions(strategy);
   while (first_free_ < order_.size() && pin_at(first_free_) >= 0) ++first_free_;
@@ -61,11 +60,12 @@ void ActionTable::take_actions(const Problem& problem, const SearchTree& steerin
                       std::equal(actions_.begin(), actions_.end(), steering.actions.begin());
   if (!longer) tree_does_not_fit("its actions are others");
   actions_ = steering.actions;
-  for (const auto& pin : steering.pinned)
+  pins_ = steering.pinned;
+  for (const auto& pin : pins_)
     if (pin && std::ranges::find(actions_, *pin) == actions_.end()) actions_.push_back(*pin);
   Strategy pins;
-  pins.groups = steering.pinned;
-  if (!pins.groups.empty()) validate(pins, *problem.grouping, *problem.cluster);
+  pins.groups = pins_;
+  if (!pins_.empty()) validate(pins, *problem.grouping, *problem.cluster);
   for (std::size_t a = free_actions_; a < actions_.size(); ++a) {  // of pins that are gone, too
     Strategy further;
     further.groups.assign(order_.size(), actions_[a]);
@@ -210,11 +210,7 @@ void ActionOrder::set_priors(TreeNode& node, const std::vector<float>& row) {
 
 void ActionOrder::restore_rows(const SearchTree& tree) {
   const std::size_t before = tree.actions.size(), now = table_.actions().size();
-  if (before == now) {
-    priors_ = tree.priors;
-    return;
-  }
-  priors_.assign(tree.priors.size() / before * now, 0);  // pinned decisions were added
+  priors_.assign(tree.priors.size() / before * now, 0);  // pinned decisions may have been added
   for (std::size_t i = 0; i < tree.priors.size(); ++i)
     priors_[i / before * now + i % before] = tree.priors[i];
 }

@@ -83,7 +83,6 @@ struct TreeNode : SearchTree::Vertex {
   bool closed = false;                 // excluded or against a pin, or below such
   bool stale = false;                  // evaluated under other pins
   std::int32_t cursor = 0;             // place of the next action to open
-  bool in_order = true;                // children are the first actions, one after another
   std::vector<std::int32_t> children;  // in order of expansion
   std::vector<std::int32_t> order;     // actions by prior, once one is opened; empty: by rank
 

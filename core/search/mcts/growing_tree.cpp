@@ -33,10 +33,6 @@ std::vector<bool> GrowingTree::open_actions(const TreeNode& parent) const {
 
 // To the next action that is not open yet.
 void GrowingTree::advance(TreeNode& parent) const {
-  if (parent.in_order) {
-    parent.cursor = static_cast<std::int32_t>(parent.children.size());
-    return;
-  }
   const std::vector<bool> open = open_actions(parent);
   while (order_.has_next(parent) && open[at(order_.next(parent))]) ++parent.cursor;
 }
@@ -80,18 +76,15 @@ std::int32_t GrowingTree::best_child(std::int32_t id) {
 
 std::int32_t GrowingTree::expand(std::int32_t id) {
   const auto child_id = static_cast<std::int32_t>(nodes_.size());
-  const std::int32_t next = order_.next(node(id));
   const bool relieve =
       options_.graded_overflow && !any_feasible_ && at(node(id).depth) > table_.first_free();
   TreeNode child;
   child.parent = id;
-  child.action = relieve ? roomiest_action(id) : next;
+  child.action = relieve ? roomiest_action(id) : order_.next(node(id));
   child.depth = node(id).depth + 1;
   child.first_action = first_action_below(id, child.action);
   child.prior = order_.prior(node(id), child.action);
-  TreeNode& parent = changing(id);
-  parent.in_order = parent.in_order && child.action == next;
-  parent.children.push_back(child_id);
+  changing(id).children.push_back(child_id);
   nodes_.push_back(std::move(child));
   advance(changing(id));
   return child_id;
@@ -226,14 +219,9 @@ void GrowingTree::restore_order(std::int32_t id) {
   TreeNode& n = changing(id);
   if (n.children.empty()) return;
   if (n.prior_row >= 0) order_.sort_by_prior(n);
-  std::vector<bool> open(table_.actions().size(), false);
-  const std::size_t count = order_.count(n);
-  for (std::size_t c = 0; c < n.children.size(); ++c) {
-    const std::int32_t action = node(n.children[c]).action;
-    if (open[at(action)]) tree_does_not_fit("a vertex has an action twice");
-    open[at(action)] = true;
-    n.in_order = n.in_order && c < count && order_.action(n, c) == action;
-  }
+  const std::vector<bool> open = open_actions(n);
+  if (std::count(open.begin(), open.end(), true) != std::ssize(n.children))
+    tree_does_not_fit("a vertex has an action twice");
   advance(n);
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -64,7 +63,7 @@ struct PriorQuery {
 };
 
 // The prior of a tree search (TAG 4.2.2): how probable it is that an action is the right one for
-// the next group, G(s, a). Not thread-safe.
+// the next group, G(s, a). Not thread-safe. A search without one has uniform priors.
 class PriorProvider {
  public:
   virtual ~PriorProvider() = default;
@@ -73,21 +72,7 @@ class PriorProvider {
   virtual std::vector<std::vector<float>> priors(const Problem& problem,
                                                  const std::vector<Decision>& actions,
                                                  std::span<const PriorQuery> queries) = 0;
-  // Whether every row is empty: then nobody needs to ask.
-  virtual bool is_uniform() const { return false; }
 };
-
-class UniformPrior final : public PriorProvider {
- public:
-  std::vector<std::vector<float>> priors(const Problem&, const std::vector<Decision>&,
-                                         std::span<const PriorQuery> queries) override {
-    return std::vector<std::vector<float>>(queries.size());
-  }
-  bool is_uniform() const override { return true; }
-};
-inline std::unique_ptr<PriorProvider> make_uniform_prior() {
-  return std::make_unique<UniformPrior>();
-}
 
 // The selection rule's terms (TAG 4.2.2), shared by the search and by those who show it:
 //   U(s, a) = Q(s, a) + c G(s, a) sqrt(sum N) / (1 + N(s, a)).

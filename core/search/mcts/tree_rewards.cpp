@@ -30,9 +30,8 @@ Digest digest_of(const ActionVector& actions) {
 }
 
 KnownRewards::KnownRewards(const Cluster& cluster, bool graded) : graded_(graded) {
-  for (const DeviceGroup& group : cluster.groups())
-    largest_memory_ = std::max(largest_memory_,
-                               static_cast<double>(cluster.gpu_types()[group.type].memory.value));
+  for (const GpuType& gpu : cluster.gpu_types())
+    largest_memory_ = std::max(largest_memory_, static_cast<double>(gpu.memory.value));
 }
 
 float KnownRewards::reward_of(const Score& score) const {

@@ -46,37 +46,35 @@ std::string pinned_note(const ActionTable& table, const Grouping& grouping, bool
 
 }  // namespace
 
-Portfolio::Portfolio(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
-                     const PlannerOptions& common, const TreeSearchOptions& options,
-                     Observer& observer, std::stop_token stop, const SearchTree* resume)
-    : evaluator_(evaluator),
-      observer_(observer),
-      report_(observer),
-      seeds_(seeds_in_groups_of(problem, common.seeds)),
-      search_(problem, prior, common, options, resume, seeds_,
+Portfolio::Portfolio(const PlanRequest& request, const TreeSearchOptions& options,
+                     PriorProvider* prior)
+    : request_(request),
+      report_(request.observer),
+      seeds_(seeds_in_groups_of(request.problem, request.options.seeds)),
+      search_(request, options, prior, seeds_,
               [this](const Strategy& strategy, const Score& score) {
                 Progress now = progress();
                 now.best = score;
                 report_.improvement(strategy, now);
               }) {
-  search_.stop = std::move(stop);
   search_.beat = [this] { report_.progress(progress(), false); };
 }
 
 std::vector<Score> Portfolio::evaluate(std::span<const Strategy> strategies, std::size_t repeated) {
   evaluations_ += static_cast<std::int64_t>(strategies.size() - repeated);
-  return evaluator_.evaluate(strategies);
+  return request_.evaluator.evaluate(strategies);
 }
 
-// The baseline is data parallelism itself, whatever is pinned and however strategies are finished.
+// The first leaf of all. The baseline is data parallelism itself, whatever is pinned and however
+// strategies are finished.
 void Portfolio::evaluate_root() {
   const bool is_baseline = search_.table.pinned().empty() && !search_.finishing.exists();
   if (!is_baseline)
     search_.rewards.set_baseline(
         evaluate(search_.table.strategy_of(ActionVector(search_.table.groups(), 0))).step_time);
-  const Score score = evaluate(leaves_.root());
-  if (is_baseline) search_.rewards.set_baseline(score.step_time);
-  leaves_.accept_root(score);
+  const std::vector<Score> scores = evaluate(leaves_.propose({.most = 1}).strategies);
+  if (is_baseline) search_.rewards.set_baseline(scores.front().step_time);
+  leaves_.accept(scores);
 }
 
 // The best of them is where local improvement starts. What they say beside the decisions of their
@@ -126,7 +124,7 @@ std::size_t Portfolio::take_turn(Proposer& proposer, std::size_t most, std::int6
 
 // Once, in the second round of local improvement.
 std::size_t Portfolio::roll_out_turn(std::size_t want) {
-  const bool now = search_.options.decide && !search_.prior.is_uniform() &&
+  const bool now = search_.options.decide && search_.prior != nullptr &&
                    !search_.bounds.is_small() && local_iterations_ == search_.options.batch;
   return now ? take_turn(roll_outs_, want, local_iterations_) : 0;
 }
@@ -162,9 +160,9 @@ std::size_t Portfolio::next_want(std::int64_t limit) const {
   return static_cast<std::size_t>(std::clamp<std::int64_t>(limit - iterations(), 0, round));
 }
 
-PlanResult Portfolio::run(const SearchTree* resume) {
-  if (resume != nullptr)
-    restore(*resume);
+PlanResult Portfolio::run() {
+  if (request_.resume)
+    restore(*request_.resume);
   else
     evaluate_root();
   const std::int64_t limit = iterations() + std::max<std::int64_t>(search_.common.iterations, 0);
@@ -189,12 +187,12 @@ PlanResult Portfolio::run(const SearchTree* resume) {
   if (!search_.incumbent.exists()) {
     // All that was seen is excluded: data parallelism, with the pins.
     const ActionVector actions = search_.tree.completed_actions(0);
-    search_.incumbent.take({actions, search_.finishing.flags_of_tree()}, evaluate(leaves_.root()),
-                           Incumbent::Given);
+    search_.incumbent.take({actions, search_.finishing.flags_of_tree()},
+                           evaluate(search_.finishing.seen_by_tree(actions)), Incumbent::Given);
   }
   report_.progress(progress(), true);
   PlanResult result = this->result();
-  observer_.on_tree(result.tree);
+  request_.observer.on_tree(result.tree);
   return result;
 }
 
@@ -254,16 +252,13 @@ PlanResult Portfolio::result() {
   return result;
 }
 
-PlanResult tree_search(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
-                       const PlannerOptions& common, const TreeSearchOptions& options,
-                       Observer& observer, std::stop_token stop,
-                       std::shared_ptr<const SearchTree> resume) {
+PlanResult tree_search(const PlanRequest& request, const TreeSearchOptions& options,
+                       PriorProvider* prior) {
   TreeSearchOptions own = options;
-  const auto constraints = bind_constraints(common.constraints.get(), problem);
+  const auto constraints = bind_constraints(request.options.constraints.get(), request.problem);
   if (constraints) own.pins = constraints->pins();
   if (constraints) own.bounds = false;  // a strategy that is repaired is another one
-  return Portfolio(problem, evaluator, prior, common, own, observer, std::move(stop), resume.get())
-      .run(resume.get());
+  return Portfolio(request, own, prior).run();
 }
 
 }  // namespace strato

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 #include "core/search/api/planner.h"
@@ -19,12 +18,11 @@ namespace strato {
 
 class Portfolio {
  public:
-  // Refers to all of them. `resume`: what it goes on from, or null; its steering is obeyed.
-  Portfolio(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
-            const PlannerOptions& common, const TreeSearchOptions& options, Observer& observer,
-            std::stop_token stop, const SearchTree* resume);
+  // Refers to all of them. `prior`: null: uniform. The steering of the tree that it goes on from is
+  // obeyed.
+  Portfolio(const PlanRequest& request, const TreeSearchOptions& options, PriorProvider* prior);
 
-  PlanResult run(const SearchTree* resume);
+  PlanResult run();
 
  private:
   std::vector<Score> evaluate(std::span<const Strategy> strategies, std::size_t repeated = 0);
@@ -61,8 +59,7 @@ class Portfolio {
   void recall();
   bool is_allowed(const ActionVector& actions) const;
 
-  Evaluator& evaluator_;
-  Observer& observer_;
+  const PlanRequest& request_;
   Reporter report_;
   const std::vector<Strategy> seeds_;  // those whose decisions the search can take over
   RunningSearch search_;

@@ -8,31 +8,20 @@
 // number of threads changes nothing.
 //
 // Beyond the paper, each switchable (variant=paper switches all off):
-//   - strategies that the tree already knows are backed up at no cost; exhausted subtrees are left
-//     alone;
-//   - an unvisited action is worth its parent's value less `fpu`, actions are tried in order of a
-//     rough estimate, "as the first group" first, and at most widening * visits^0.5 of them are
-//     open;
-//   - values are put on [0, 1] between the best reward and a low quantile of all rewards;
-//   - groups after the first are decided by their share of compute and gradient synchronisation
-//     together;
-//   - an infeasible strategy's reward says how far it is over memory;
+//   - selection: known strategies cost nothing, exhausted subtrees are left alone; values, first
+//     play, widening and the order of groups and actions are as TreeSearchOptions says; an
+//     infeasible strategy's reward says how far it is over memory (tree_rewards.h);
 //   - part of the evaluations goes to improving the best strategy by changing a few groups
 //     (local_search.h), earlier where the first looks do not beat data parallelism;
-//   - the first group's prior is mostly uniform (`root_mix`), and its actions are opened by prior
-//     and by rank in turns: a network that is sure of the wrong devices keeps nobody from the right
-//     ones;
-//   - where the prior is not uniform, it decides a few strategies from the first group to the last,
-//     and local improvement goes on from the best of them, where that is better (tree_proposer.h);
-//   - where there are few strategies, the turns of local improvement go through them in the order
-//     of their bounds, until nothing else can be better (bound_use.h);
-//   - local improvement leaves out what cannot be better, as bounds of lowered programs say
-//     (bound_use.h);
+//   - a prior that is not uniform decides whole strategies, and local improvement goes on from the
+//     best of them, where that is better (tree_proposer.h);
+//   - where there are few strategies, they are gone through in the order of the bounds of their
+//     programs, until nothing else can be better; else local improvement leaves out what cannot be
+//     better, as bounds say (bound_use.h);
 //   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for
 //     the best one, and most of local improvement goes to a strategy of its own that is not
-//     finished (local_proposers.h); where finishing gains less than two per cent at the outset,
-//     the search goes on unfinished, and its incumbent is finished now and then, without going on
-//     from there (special_proposers.h);
+//     finished (local_proposers.h), unless finishing gains little at the outset
+//     (special_proposers.h);
 //   - while nothing fits in memory, what leaves the most room is tried first, and groups are spread
 //     over devices in stretches along the graph (memory_estimate.h; TAG 3.3).
 //
@@ -48,9 +37,6 @@
 // groups is searched on from.
 #pragma once
 
-#include <memory>
-#include <stop_token>
-
 #include "core/search/api/planner.h"
 #include "core/search/mcts/tree_options.h"
 #include "core/search/tree/search_tree.h"
@@ -58,13 +44,11 @@
 namespace strato {
 
 // Deterministic for (problem, options, seed) when iterations and not time is the limit. Goes on
-// from `resume` as if it had never stopped when the earlier number of iterations was a multiple of
-// the batch and the steering is what it was (and the problem has few strategies for either number
-// of iterations, or for none). Another prior, limit or weighting may go on with it, but actions,
-// order and seed have to be the same: else an InputError.
-PlanResult tree_search(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
-                       const PlannerOptions& common, const TreeSearchOptions& options,
-                       Observer& observer, std::stop_token stop,
-                       std::shared_ptr<const SearchTree> resume);
+// from `request.resume` as if it had never stopped when the earlier number of iterations was a
+// multiple of the batch and the steering is what it was (and the problem has few strategies for
+// either number of iterations, or for none). Another prior, limit or weighting may go on with it,
+// but actions, order and seed have to be the same: else an InputError. `prior`: null: uniform.
+PlanResult tree_search(const PlanRequest& request, const TreeSearchOptions& options,
+                       PriorProvider* prior = nullptr);
 
 }  // namespace strato

@@ -115,20 +115,20 @@ void Incumbent::restore_finishing(const SearchState& state) {
   all_tried_ = state.all_tried_otherwise;
 }
 
-RunningSearch::RunningSearch(const Problem& problem, PriorProvider& prior,
-                             const PlannerOptions& common, const TreeSearchOptions& options,
-                             const SearchTree* steering, std::span<const Strategy> known,
+RunningSearch::RunningSearch(const PlanRequest& request, const TreeSearchOptions& options,
+                             PriorProvider* prior, std::span<const Strategy> known,
                              Incumbent::Listener improved)
-    : problem(problem),
+    : problem(request.problem),
       prior(prior),
-      common(common),
+      common(request.options),
       options(options),
-      table(problem, options, common.seed, steering, known),
+      table(problem, options, common.seed, request.resume.get(), known),
       tree(problem, table, options),
       rewards(*problem.cluster, options.graded_overflow),
       finishing(problem, table, options),
       incumbent(finishing, std::move(improved)),
-      bounds(problem, table.legal_by_group(), uses_bounds(options), options.sieve) {}
+      bounds(problem, table.legal_by_group(), uses_bounds(options), options.sieve),
+      stop(request.stop) {}
 
 void RunningSearch::consider(const ActionVector& actions, const Score& score) {
   if (!incumbent.is_improved_by(score) || tree.is_excluded(actions)) return;

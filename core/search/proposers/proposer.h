@@ -124,10 +124,9 @@ class Incumbent {
 
 // All that the proposers of one search share.
 struct RunningSearch {
-  // Refers to the first four. `steering`: the tree that is gone on from, or null; `known`: complete
-  // strategies whose decisions become actions; `improved`: see Incumbent.
-  RunningSearch(const Problem& problem, PriorProvider& prior, const PlannerOptions& common,
-                const TreeSearchOptions& options, const SearchTree* steering,
+  // Refers to the first three. `known`: complete strategies whose decisions become actions;
+  // `improved`: see Incumbent.
+  RunningSearch(const PlanRequest& request, const TreeSearchOptions& options, PriorProvider* prior,
                 std::span<const Strategy> known, Incumbent::Listener improved);
   RunningSearch(const RunningSearch&) = delete;
   RunningSearch& operator=(const RunningSearch&) = delete;
@@ -140,7 +139,7 @@ struct RunningSearch {
   void begin_bounds(const ActionVector& incumbent, const Score& score);
 
   const Problem& problem;
-  PriorProvider& prior;
+  PriorProvider* const prior;  // null: uniform
   const PlannerOptions& common;
   const TreeSearchOptions& options;
   const ActionTable table;

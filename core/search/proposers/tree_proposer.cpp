@@ -43,7 +43,7 @@ std::int32_t draw(const std::vector<float>& row, const std::vector<std::int32_t>
 
 bool TreeProposer::wants_prior(std::int32_t leaf) const {
   const TreeNode& node = search_.tree.node(leaf);
-  return !search_.prior.is_uniform() && !node.is_evaluated() &&
+  return search_.prior != nullptr && !node.is_evaluated() &&
          at(node.depth) < search_.table.groups();
 }
 
@@ -103,15 +103,8 @@ void TreeProposer::accept(std::span<const Score> scores) {
   ask_priors(scores);
 }
 
-void TreeProposer::accept_root(const Score& score) {
-  candidates_ = {{search_.tree.completed_actions(0), search_.finishing.flags_of_tree()}};
-  leaves_ = {{0, 0, false}};
-  search_.tree.add_virtual_visit(0, 1);
-  accept(std::span(&score, 1));
-}
-
 void TreeProposer::ask_priors(std::span<const Score> scores) {
-  if (search_.prior.is_uniform()) return;
+  if (search_.prior == nullptr) return;
   const ActionTable& table = search_.table;
   std::erase_if(leaves_, [&](const Leaf& leaf) {
     const TreeNode& node = search_.tree.node(leaf.node);
@@ -123,7 +116,7 @@ void TreeProposer::ask_priors(std::span<const Score> scores) {
   for (std::size_t i = 0; i < leaves_.size(); ++i)
     queries.push_back({partial[i], table.order()[at(search_.tree.node(leaves_[i].node).depth)],
                        scores[leaves_[i].evaluation]});
-  const auto rows = search_.prior.priors(search_.problem, table.actions(), queries);
+  const auto rows = search_.prior->priors(search_.problem, table.actions(), queries);
   CHECK(rows.size() == queries.size(), "one row of priors a query");
   for (std::size_t i = 0; i < rows.size(); ++i) search_.tree.set_priors(leaves_[i].node, rows[i]);
 }
@@ -141,7 +134,7 @@ std::vector<ActionVector> PriorProposer::roll_out(std::size_t count) {
     const std::int32_t pinned = table.pin_at(depth);
     std::vector<PriorQuery> queries;
     for (const Strategy& strategy : partial) queries.push_back({strategy, group, unseen});
-    const auto rows = search_.prior.priors(search_.problem, table.actions(), queries);
+    const auto rows = search_.prior->priors(search_.problem, table.actions(), queries);
     for (std::size_t i = 0; i < count; ++i) {
       const std::int32_t action =
           pinned >= 0 ? pinned : draw(rows[i], table.ranked()[depth], i == 0 ? nullptr : &random);

@@ -16,12 +16,6 @@ class TreeProposer final : public Proposer {
   Proposal propose(const Turn& turn) override;
   void accept(std::span<const Score> scores) override;
 
-  // The first leaf, before all others.
-  Strategy root() const {
-    return search_.finishing.seen_by_tree(search_.tree.completed_actions(0));
-  }
-  void accept_root(const Score& score);
-
  private:
   struct Leaf {
     std::int32_t node;

@@ -89,9 +89,8 @@ std::vector<DeviceShare> carried(const std::vector<DeviceShare>& shares, const C
 }
 
 Decision carried(const Decision& decision, const ChangedCluster& to) {
-  const bool splits = splits_batch(decision.mode);
-  const bool grows =
-      splits && (decision.devices.size() > 1 || decision.devices.size() == to.instead.size());
+  const bool grows = splits_batch(decision.mode) &&
+                     (decision.devices.size() > 1 || decision.devices.size() == to.instead.size());
   Decision result{decision.mode, carried(decision.devices, to, grows)};
   if (result.devices.empty())
     for (std::size_t d = 0; d < to.like.size(); ++d) result.devices.push_back({DeviceId(d), 1});

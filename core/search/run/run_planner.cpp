@@ -8,7 +8,6 @@
 
 #include "core/base/error.h"
 #include "core/search/constraints/bound_constraints.h"
-#include "core/search/constraints/constrained.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "core/search/tree/search_tree.h"
@@ -41,17 +40,20 @@ class RaceEvaluator final : public Evaluator {
   std::unordered_set<Digest> seen_;
 };
 
-// Tells the observer about the better of the planner's and the baselines' best.
-class FloorObserver final : public Observer {
+// Tells the observer about strategies as the constraints leave them, and about the better of the
+// planner's and the baselines' best.
+class HouseObserver final : public Observer {
  public:
-  FloorObserver(Observer& inner, const std::optional<Score>& floor)
-      : inner_(inner), floor_(floor) {}
+  // Null, nothing: there are none.
+  HouseObserver(Observer& inner, const BoundConstraints* constraints, std::optional<Score> floor)
+      : inner_(inner), constraints_(constraints), floor_(std::move(floor)) {}
 
   void on_progress(const Progress& progress) override { inner_.on_progress(raised(progress)); }
   void on_improvement(const Strategy& strategy, const Score& score,
                       const Progress& progress) override {
-    if (!floor_ || score.better_than(*floor_))
-      inner_.on_improvement(strategy, score, raised(progress));
+    if (floor_ && !score.better_than(*floor_)) return;
+    inner_.on_improvement(constraints_ != nullptr ? constraints_->repaired(strategy) : strategy,
+                          score, raised(progress));
   }
   void on_tree(std::shared_ptr<const SearchTree> tree) override { inner_.on_tree(std::move(tree)); }
 
@@ -62,6 +64,7 @@ class FloorObserver final : public Observer {
   }
 
   Observer& inner_;
+  const BoundConstraints* constraints_;
   std::optional<Score> floor_;
 };
 
@@ -82,6 +85,24 @@ void check_belongs(const SearchTree& tree, const Problem& problem) {
   Strategy pins;
   pins.groups = tree.pinned;
   validate(pins, *problem.grouping, *problem.cluster);
+}
+
+// The result as it is allowed, scored again; a fact tells what had to be changed.
+void hold_to_constraints(PlanResult& result, const BoundConstraints& constraints,
+                         const Problem& problem, Evaluator& evaluator) {
+  Strategy kept = constraints.repaired(result.strategy);
+  const Strategy found = complete(result.strategy, *problem.cluster);
+  std::size_t ops = 0;
+  const Problem before = problem_for(problem, found), after = problem_for(problem, kept);
+  for (std::size_t i = 0; i < problem.graph->op_count(); ++i) {
+    const OpId op(i);
+    ops += found.groups[before.grouping->group_of(op)] != kept.groups[after.grouping->group_of(op)];
+  }
+  result.facts.push_back({"constraints", ops == 0
+                                             ? "kept by the planner's own result"
+                                             : fmt::format("moved {} ops of its result", ops)});
+  result.strategy = std::move(kept);
+  result.score = evaluator.evaluate(result.strategy);
 }
 
 struct Floor {
@@ -152,6 +173,22 @@ void refuse_unknown_options(const Planner& planner, const PlannerOptions& option
   refuse_unknown_options("planner '" + planner.name() + "'", planner.options(), options.set);
 }
 
+PlanResult plan_within(const BoundConstraints* constraints, Planner& planner,
+                       const PlanRequest& request) {
+  const auto& [problem, evaluator, options, observer, stop, resume] = request;
+  if (constraints == nullptr)
+    return planner.plan(problem, evaluator, options, observer, stop, resume);
+  ChangingEvaluator repairing(evaluator, [&](const CompleteStrategy& strategy) {
+    return constraints->violated(*strategy).empty()
+               ? strategy
+               : CompleteStrategy(constraints->repaired(*strategy), *request.problem.cluster);
+  });
+  HouseObserver told(observer, constraints, std::nullopt);
+  PlanResult result = planner.plan(problem, repairing, options, told, stop, resume);
+  hold_to_constraints(result, *constraints, problem, evaluator);
+  return result;
+}
+
 PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOptions& given,
                        Observer& observer, std::stop_token stop,
                        std::shared_ptr<const SearchTree> resume) {
@@ -171,7 +208,8 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
   CountingEvaluator counting(*simulating);
   const auto caching = make_caching_evaluator(counting);
   const auto plan = [&](Evaluator& evaluator, Observer& told) {
-    return plan_within(constraints.get(), planner, problem, evaluator, options, told, stop, resume);
+    return plan_within(constraints.get(), planner,
+                       {problem, evaluator, options, told, stop, resume});
   };
   PlanResult result;
   if (planner.is_baseline() || !options.floor) {
@@ -182,7 +220,7 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
     if (floor)
       observer.on_improvement(floor->baseline.strategy, floor->score,
                               {0, counting.count(), 0, floor->score});
-    FloorObserver raised(observer, floor ? std::optional(floor->score) : std::nullopt);
+    HouseObserver raised(observer, nullptr, floor ? std::optional(floor->score) : std::nullopt);
     RaceEvaluator race(*caching, caching->evaluate(data_parallel(problem)));
     result = plan(race, raised);
     if (floor) apply_floor(result, planner, *floor);

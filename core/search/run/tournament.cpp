@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/lower_bound.h"
+#include "core/search/run/problem_change.h"
 
 namespace strato {
 namespace {
@@ -151,11 +152,8 @@ class TournamentRun {
     cell.speedup = facts.data_parallel.step_time / time;
     if (facts.lower_bound > Nanos(0)) cell.above_bound = time / facts.lower_bound - 1;
     const Outcome outcome = simulate_strategy(problem, cell.result.strategy, false);
-    const auto part = [](const DeviceUse& use) {
-      return use.peak / std::max(use.capacity, Bytes(1));
-    };
-    const DeviceUse& fullest = *std::ranges::max_element(outcome.timeline->devices, {}, part);
-    cell.memory_part = part(fullest);
+    const DeviceUse& fullest = outcome.timeline->devices[fullest_device(*outcome.timeline)];
+    cell.memory_part = fullest.peak / std::max(fullest.capacity, Bytes(1));
     cell.memory_peak = fullest.peak;
   }
 

@@ -103,13 +103,6 @@ void read_steering(LegacyReader& in, SearchTree& tree) {
   tree.focus = in.get<std::int32_t>();
 }
 
-std::uint32_t read_version(LegacyReader& in) {
-  if (in.raw(kMagic.size()) != kMagic) damaged_tree("it does not begin as a search tree does");
-  const auto version = in.get<std::uint32_t>();
-  if (version < 1 || version > kLastVersion) damaged_tree("its version was never written so");
-  return version;
-}
-
 // The bytes before the checksum that ends them.
 std::string_view checked(std::string_view bytes) {
   if (bytes.size() < kDigestBytes) damaged_tree("it ends too early");
@@ -122,11 +115,10 @@ std::string_view checked(std::string_view bytes) {
 
 }  // namespace
 
-bool is_legacy_tree(std::string_view bytes) { return bytes.starts_with(kMagic); }
-
-SearchTree read_legacy_tree(std::string_view bytes) {
-  LegacyReader start(bytes);
-  const std::uint32_t version = read_version(start);
+std::optional<SearchTree> read_legacy_tree(std::string_view bytes) {
+  if (!bytes.starts_with(kMagic)) return std::nullopt;
+  const auto version = LegacyReader(bytes.substr(kMagic.size())).get<std::uint32_t>();
+  if (version < 1 || version > kLastVersion) damaged_tree("its version was never written so");
   LegacyReader in(version > 1 ? checked(bytes) : bytes);
   in.raw(kMagic.size() + sizeof version);
   SearchTree tree;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/digest.h"
@@ -165,5 +166,11 @@ void check_tree(const SearchTree& tree);
 // Refuses a state from which a tree search cannot go on: of another planner, or with numbers and
 // strategies that do not belong to the tree. The rest of its local searches is up to them.
 void check_state(const SearchTree& tree);
+
+// A container (core/io/container.h) whose lists of numbers are packed, for the store.
+// parse_search_tree() reads the forms of older versions, too (legacy_tree.h), and throws InputError
+// for what is damaged.
+std::string serialise(const SearchTree& tree);
+SearchTree parse_search_tree(std::string_view bytes);
 
 }  // namespace strato

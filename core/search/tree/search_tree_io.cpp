@@ -1,12 +1,14 @@
-#include "core/search/tree/search_tree_io.h"
-
+// Search trees as bytes, for the store.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
+#include <span>
+#include <utility>
 
 #include "core/io/container.h"
 #include "core/search/tree/legacy_tree.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato {
 namespace {
@@ -18,6 +20,7 @@ constexpr ContainerKind kKind{"stratoscope-search-tree", 3, "the search tree",
 using Vertex = SearchTree::Vertex;
 using BackUp = SearchTree::BackUp;
 using Yield = LocalSearchState::Yield;
+using EvaluationRow = std::array<std::int64_t, 3>;
 
 // Calls `visit` with the name and the member of every column of a table.
 template <class Visit>
@@ -52,12 +55,13 @@ Json table_json(const std::vector<Row>& rows) {
   return json;
 }
 
-// `first`: the name of the first column, whose numbers have 32 bits.
 template <class Row>
-std::vector<Row> parse_table(const JsonView& json, const char* first, const char* damage) {
-  std::vector<Row> rows(unpacked<std::int32_t>(json.at(first)).size());
+std::vector<Row> parse_table(const JsonView& json, const char* damage) {
+  std::vector<Row> rows;
+  bool is_first = true;
   for_each_column(rows, [&]<class T>(const char* name, T Row::*member) {
     const std::vector<T> column = unpacked<T>(json.at(name));
+    if (std::exchange(is_first, false)) rows.resize(column.size());
     if (column.size() != rows.size()) damaged_tree(damage);
     for (std::size_t i = 0; i < column.size(); ++i) rows[i].*member = column[i];
   });
@@ -65,11 +69,9 @@ std::vector<Row> parse_table(const JsonView& json, const char* first, const char
 }
 
 // Small rows of nothing but numbers of one type are one list of these.
-template <class Number, class Row>
+template <class Row>
 Json rows_json(const std::vector<Row>& rows) {
-  std::vector<Number> numbers(rows.size() * sizeof(Row) / sizeof(Number));
-  if (!rows.empty()) std::memcpy(numbers.data(), rows.data(), rows.size() * sizeof(Row));
-  return packed(numbers);
+  return packed(std::as_bytes(std::span(rows)));
 }
 
 template <class Number, class Row>
@@ -133,7 +135,7 @@ Json pins_json(const SearchTree& tree) {
 }
 
 void parse_pins(const JsonView& json, SearchTree& tree) {
-  const std::vector<std::uint8_t> pinned = unpacked<std::uint8_t>(json.at("groups"));
+  const auto pinned = unpacked<std::uint8_t>(json.at("groups"));
   const std::vector<Decision> decisions = parse_decisions(json.at("decisions"));
   if (std::ranges::count(pinned, 1) != std::ssize(decisions) ||
       std::ranges::count(pinned, 0) + std::ssize(decisions) != std::ssize(pinned))
@@ -143,19 +145,6 @@ void parse_pins(const JsonView& json, SearchTree& tree) {
     auto& pin = tree.pinned.emplace_back();
     if (is_pinned == 1) pin = *next++;
   }
-}
-
-Json order_json(const std::vector<GroupId>& order) {
-  std::vector<std::int32_t> groups;
-  for (const GroupId group : order) groups.push_back(group.value());
-  return packed(groups);
-}
-
-std::vector<GroupId> parse_order(const JsonView& json) {
-  std::vector<GroupId> order;
-  for (const std::int32_t group : unpacked<std::int32_t>(json))
-    order.emplace_back(static_cast<std::size_t>(group));
-  return order;
 }
 
 Json flags_json(const GroupFlags& flags) {
@@ -190,9 +179,9 @@ Json local_json(const LocalSearchState& state) {
   return {{"steps", state.steps},
           {"incumbent", packed(state.incumbent)},
           {"successes", packed(state.successes)},
-          {"yields", rows_json<std::int64_t>(state.yields)},
-          {"tried", rows_json<std::int32_t>(list_of(state.tried))},
-          {"together", rows_json<std::int32_t>(state.together)},
+          {"yields", rows_json(state.yields)},
+          {"tried", rows_json(list_of(state.tried))},
+          {"together", rows_json(state.together)},
           {"tried_pairs", packed(list_of(state.tried_pairs))},
           {"away", packed(state.away)},
           {"away_time_ns", state.away_time_ns},
@@ -262,11 +251,9 @@ SearchState parse_state(const JsonView& json) {
 Json record_json(const EvaluationRecord& record) {
   Json batches = Json::array();
   for (const auto& batch : record.batches) {
-    std::vector<std::int64_t> numbers;
-    for (const auto& [time, feasible, overflow] : batch)
-      for (const std::int64_t number : {time, std::int64_t{feasible}, overflow})
-        numbers.push_back(number);
-    batches.push_back(packed(numbers));
+    std::vector<EvaluationRow> rows;
+    for (const auto& [time, feasible, overflow] : batch) rows.push_back({time, feasible, overflow});
+    batches.push_back(rows_json(rows));
   }
   return {
       {"planner", record.planner}, {"options", record.options}, {"batches", std::move(batches)}};
@@ -276,9 +263,8 @@ EvaluationRecord parse_record(const JsonView& json) {
   EvaluationRecord record{json.at("planner").string(), json.at("options").string(), {}};
   for (const JsonView& batch : json.at("batches").items()) {
     auto& evaluations = record.batches.emplace_back();
-    using Row = std::array<std::int64_t, 3>;
     for (const auto& [time, feasible, overflow] :
-         parse_rows<std::int64_t, Row>(batch, "an evaluation is there in part")) {
+         parse_rows<std::int64_t, EvaluationRow>(batch, "an evaluation is there in part")) {
       if (time < 0 || overflow < 0) damaged_tree("an evaluation is negative");
       evaluations.push_back({time, feasible != 0, overflow});
     }
@@ -296,14 +282,13 @@ SearchTree parse_container(std::string_view bytes) {
   tree.seed = identity[2];
   tree.iterations = json.at("iterations").integer(0);
   tree.actions = parse_decisions(json.at("actions"));
-  tree.order = parse_order(json.at("order"));
-  tree.vertices =
-      parse_table<Vertex>(json.at("vertices"), "parent", "its vertices are not all there");
+  tree.order = parse_rows<std::int32_t, GroupId>(json.at("order"), "its order is not all there");
+  tree.vertices = parse_table<Vertex>(json.at("vertices"), "its vertices are not all there");
   tree.priors = unpacked<float>(json.at("priors"));
   parse_pins(json.at("pinned"), tree);
   tree.focus = static_cast<std::int32_t>(
       json.at("focus").integer(-1, std::numeric_limits<std::int32_t>::max()));
-  tree.log = parse_table<BackUp>(json.at("log"), "vertices", "its log is not all there");
+  tree.log = parse_table<BackUp>(json.at("log"), "its log is not all there");
   tree.state = parse_state(json.at("state"));
   if (const auto record = json.find("record")) tree.record = parse_record(*record);
   return tree;
@@ -316,7 +301,7 @@ std::string serialise(const SearchTree& tree) {
   Json json = {{"problem_and_seed", packed(identity)},
                {"iterations", tree.iterations},
                {"actions", decisions_json(tree.actions)},
-               {"order", order_json(tree.order)},
+               {"order", rows_json(tree.order)},
                {"vertices", table_json(tree.vertices)},
                {"priors", packed(tree.priors)},
                {"pinned", pins_json(tree)},
@@ -328,7 +313,7 @@ std::string serialise(const SearchTree& tree) {
 }
 
 SearchTree parse_search_tree(std::string_view bytes) {
-  if (is_legacy_tree(bytes)) return read_legacy_tree(bytes);
+  if (auto tree = read_legacy_tree(bytes)) return *std::move(tree);
   SearchTree tree = parse_container(bytes);
   check_tree(tree);
   return tree;

@@ -13,9 +13,7 @@ namespace {
 // The search itself, and how it goes beyond the paper, is in core/search/portfolio/tree_search.h;
 // --set variant=paper is the paper's.
 PlanResult mcts(const PlanRequest& request, const TreeSearchOptions& options) {
-  const auto prior = make_uniform_prior();
-  return tree_search(request.problem, request.evaluator, *prior, request.options, options,
-                     request.observer, request.stop, request.resume);
+  return tree_search(request, options);
 }
 
 std::unique_ptr<Planner> make(std::string_view name, const PluginRegistry& registry) {

@@ -12,7 +12,6 @@
 
 #include "app/explorer/main_window.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "tests/app/explorer/sample.h"
 #include "views/search/chip_row.h"
 #include "views/search/puct_table.h"

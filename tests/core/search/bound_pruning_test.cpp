@@ -10,7 +10,6 @@
 #include "core/search/local/bound_use.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {
@@ -89,8 +88,8 @@ struct PrunedRun {
     options.iterations = iterations;
     options.set = {{"sieve", sieve ? "true" : "false"}};
     Observer quiet;
-    return tree_search(problem, evaluator, *make_uniform_prior(), options,
-                       TreeSearchOptions::from(options), quiet, {}, std::move(resume));
+    return tree_search({problem, evaluator, options, quiet, {}, std::move(resume)},
+                       TreeSearchOptions::from(options));
   }
 };
 

@@ -96,9 +96,9 @@ TEST(Constraints, are_kept_by_what_is_repaired) {
   const Problem problem = layers();
   const BoundConstraints bound(all_kinds(), problem);
   const Strategy before = data_parallel(problem);
-  EXPECT_EQ(bound.violations(before).size(), 3u);
+  EXPECT_EQ(bound.violated(before).size(), 3u);
   const Strategy after = bound.repaired(before);
-  EXPECT_TRUE(bound.violations(after).empty());
+  EXPECT_TRUE(bound.violated(after).empty());
   EXPECT_EQ(bound.repaired(after), after);
   const GroupId first = problem.grouping->group_of(OpId(0));
   EXPECT_EQ(after.groups[first],
@@ -130,7 +130,7 @@ TEST(Constraints, do_not_mind_how_shares_are_written) {
   decide(0, Mode::ReplicateAllReduce, 7);
   decide(2, Mode::Duplicate, 3);
   decide(3, Mode::Duplicate, 1);
-  EXPECT_TRUE(bound.violations(strategy).empty());
+  EXPECT_TRUE(bound.violated(strategy).empty());
   EXPECT_EQ(bound.repaired(strategy), strategy);
 }
 
@@ -196,7 +196,7 @@ TEST(Constraints, limits_leave_every_group_a_device) {
   const BoundConstraints bound(constraints, problem);
   for (std::size_t d = 0; d < 4; ++d) {
     const Strategy after = bound.repaired(on_one_device(problem, DeviceId(d)));
-    EXPECT_TRUE(bound.violations(after).empty()) << d;
+    EXPECT_TRUE(bound.violated(after).empty()) << d;
     EXPECT_EQ(after.groups[problem.grouping->group_of(OpId(0))], decision_on_device(DeviceId(3)));
   }
 }
@@ -234,7 +234,7 @@ TEST(Constraints, limits_that_are_hard_to_keep_are_kept_all_the_same) {
   alone.groups.resize(1);
   for (const Strategy& strategy : {all, alone}) {
     const Strategy after = bound.repaired(strategy);
-    EXPECT_TRUE(bound.violations(after).empty());
+    EXPECT_TRUE(bound.violated(after).empty());
     const Problem own = problem_for(problem, after);
     EXPECT_NO_THROW(validate(after, *own.grouping, *own.cluster));
   }
@@ -331,7 +331,7 @@ TEST(Constraints, hold_for_strategies_with_groups_of_their_own) {
   const Strategy after = bound.repaired(scattered);
   const Problem own = problem_for(problem, after);
   EXPECT_NO_THROW(validate(after, *own.grouping, *own.cluster));
-  EXPECT_TRUE(bound.violations(after).empty());
+  EXPECT_TRUE(bound.violated(after).empty());
   EXPECT_TRUE(after.splits.empty());
   EXPECT_EQ(bound.repaired(after), after);
 }
@@ -358,7 +358,7 @@ TEST(Constraints, divide_groups_of_other_strategies) {
   const Strategy after = bound.repaired(strategy);
   ASSERT_NE(after.grouping, nullptr);
   EXPECT_NO_THROW(validate(after, *after.grouping, *problem.cluster));
-  EXPECT_TRUE(bound.violations(after).empty());
+  EXPECT_TRUE(bound.violated(after).empty());
   for (std::size_t i = 0; i < problem.graph->op_count(); ++i) {
     const std::string& name = problem.graph->op(OpId(i)).name;
     const std::size_t device = name == "product0" ? 3 : name == "product1" ? 2 : 0;
@@ -401,8 +401,8 @@ class TreePlanner : public Planner {
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override {
-    return tree_search(problem, evaluator, *make_uniform_prior(), options, TreeSearchOptions(),
-                       observer, stop, std::move(resume));
+    return tree_search({problem, evaluator, options, observer, stop, std::move(resume)},
+                       TreeSearchOptions());
   }
 };
 
@@ -430,7 +430,7 @@ struct Witness : Observer {
   explicit Witness(const BoundConstraints& bound) : bound(bound) {}
   void on_improvement(const Strategy& strategy, const Score&, const Progress&) override {
     ++seen;
-    violations += static_cast<int>(bound.violations(strategy).size());
+    violations += static_cast<int>(bound.violated(strategy).size());
   }
   const BoundConstraints& bound;
   int seen = 0, violations = 0;
@@ -451,7 +451,7 @@ TEST(ConstrainedPlanner, of_any_kind_keeps_to_them) {
     Stubborn planner(data_parallel(problem), baseline);
     Witness witness(bound);
     const PlanResult result = run_planner(planner, problem, constrained(all_kinds()), witness, {});
-    EXPECT_TRUE(bound.violations(result.strategy).empty());
+    EXPECT_TRUE(bound.violated(result.strategy).empty());
     EXPECT_EQ(witness.violations, 0);
     EXPECT_GT(witness.seen, 0);
     const Score score = simulate_strategy(problem, result.strategy).score;
@@ -466,7 +466,7 @@ TEST(ConstrainedPlanner, searches_among_what_is_allowed) {
   Witness witness(bound);
   const PlannerOptions options = constrained(all_kinds());
   const PlanResult first = run_planner(planner, problem, options, witness, {});
-  EXPECT_TRUE(bound.violations(first.strategy).empty());
+  EXPECT_TRUE(bound.violated(first.strategy).empty());
   EXPECT_EQ(witness.violations, 0);
   ASSERT_NE(first.tree, nullptr);
   EXPECT_TRUE(first.tree->pinned[problem.grouping->group_of(OpId(0))].has_value());
@@ -477,7 +477,7 @@ TEST(ConstrainedPlanner, searches_among_what_is_allowed) {
   const PlanResult begun = run_planner(planner, problem, half, witness, {});
   const PlanResult gone_on = run_planner(planner, problem, whole, witness, {}, begun.tree);
   EXPECT_EQ(gone_on.strategy, first.strategy);
-  EXPECT_TRUE(bound.violations(gone_on.strategy).empty());
+  EXPECT_TRUE(bound.violated(gone_on.strategy).empty());
 }
 
 TEST(ConstrainedPlanner, is_not_worse_than_the_baselines_that_are_allowed) {

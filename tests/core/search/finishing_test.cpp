@@ -11,7 +11,6 @@
 #include "core/base/error.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {
@@ -50,8 +49,7 @@ class FinishingRun {
     PlannerOptions common;
     common.iterations = iterations;
     Observer nobody;
-    return tree_search(problem_, evaluator_, *make_uniform_prior(), common, options_, nobody, {},
-                       std::move(resume));
+    return tree_search({problem_, evaluator_, common, nobody, {}, std::move(resume)}, options_);
   }
   TreeSearchOptions& options() { return options_; }
   toy::FakeEvaluator& evaluator() { return evaluator_; }
@@ -143,8 +141,7 @@ TEST(Finishing, finishes_only_the_groups_that_gain) {
     PlannerOptions common;
     common.iterations = 800;
     Observer nobody;
-    const PlanResult result = tree_search(problem, evaluator, *make_uniform_prior(), common,
-                                          options, nobody, {}, nullptr);
+    const PlanResult result = tree_search({problem, evaluator, common, nobody}, options);
     EXPECT_EQ(result.strategy.duplicated, std::vector<OpId>{good}) << "gain " << gain;
     EXPECT_EQ(result.score.step_time, evaluator.evaluate(result.strategy).step_time);
     EXPECT_EQ(result.tree->iterations, 800);
@@ -153,8 +150,7 @@ TEST(Finishing, finishes_only_the_groups_that_gain) {
     SearchTree tree = *result.tree;
     common.iterations = 8;
     const auto again = [&](const SearchTree& from) {
-      return tree_search(problem, evaluator, *make_uniform_prior(), common, options, nobody, {},
-                         stored(from));
+      return tree_search({problem, evaluator, common, nobody, {}, stored(from)}, options);
     };
     EXPECT_LE(again(tree).score.step_time, result.score.step_time);
     if (tree.state.aside.actions.empty()) continue;

@@ -101,10 +101,11 @@ TEST_F(IncumbentTest, is_finished_as_its_flags_say) {
 // Proposer by proposer: a small space, in the order of its bounds, until nothing can be better.
 TEST_F(IncumbentTest, a_small_space_is_proven_to_be_searched) {
   options_.finish = nullptr;
-  const auto prior = make_uniform_prior();
   const PlannerOptions common;
-  RunningSearch search(problem_, *prior, common, options_, nullptr, {},
-                       [](const Strategy&, const Score&) {});
+  toy::FakeEvaluator evaluator(*problem_.cluster, toy::separable);
+  Observer nobody;
+  const PlanRequest request{problem_, evaluator, common, nobody};
+  RunningSearch search(request, options_, nullptr, {}, [](const Strategy&, const Score&) {});
   ASSERT_TRUE(search.bounds.is_small());
   SpaceProposer space(search);
   EXPECT_TRUE(space.propose({4, 0, 0}).strategies.empty());  // no incumbent to beat

@@ -65,10 +65,9 @@ struct Search {
     common.seed = 3;
     toy::FakeEvaluator evaluator(*problem.cluster, formula);
     FewDevices few;
-    const auto uniform = make_uniform_prior();
-    PriorProvider& asked = prior ? static_cast<PriorProvider&>(few) : *uniform;
+    PriorProvider* const asked = prior ? &few : nullptr;
     Observer nobody;
-    return tree_search(problem, evaluator, asked, common, options, nobody, {}, std::move(resume));
+    return tree_search({problem, evaluator, common, nobody, {}, std::move(resume)}, options, asked);
   }
 };
 

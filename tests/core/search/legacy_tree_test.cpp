@@ -8,7 +8,7 @@
 #include "core/base/random.h"
 #include "core/io/file.h"
 #include "core/search/portfolio/tree_search.h"
-#include "core/search/tree/search_tree_io.h"
+#include "core/search/tree/search_tree.h"
 #include "core/search/tree/steer.h"
 #include "tests/core/search/legacy_searches.h"
 

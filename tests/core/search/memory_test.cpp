@@ -10,7 +10,6 @@
 #include "core/search/local/memory_estimate.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "core/search/tree/steer.h"
 #include "tests/core/search/toy.h"
 
@@ -27,8 +26,8 @@ PlanResult search(const Problem& problem, std::int64_t iterations, std::uint64_t
   options.seed = seed;
   options.set = std::move(set);
   Observer quiet;
-  return tree_search(problem, *evaluator, *make_uniform_prior(), options,
-                     TreeSearchOptions::from(options), quiet, {}, std::move(resume));
+  return tree_search({problem, *evaluator, options, quiet, {}, std::move(resume)},
+                     TreeSearchOptions::from(options));
 }
 
 bool fits(const Problem& problem, const Strategy& strategy) {

@@ -3,7 +3,6 @@
 
 #include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {
@@ -44,7 +43,7 @@ struct Decided {
 
   PlanResult operator()(std::shared_ptr<const SearchTree> resume = nullptr) {
     toy::FakeEvaluator evaluator(*problem.cluster, toy::separable);
-    return tree_search(problem, evaluator, expert, options, search, quiet, {}, resume);
+    return tree_search({problem, evaluator, options, quiet, {}, resume}, search, &expert);
   }
 };
 
@@ -106,7 +105,7 @@ TEST(TreeDecide, a_prior_with_nothing_to_say_is_followed_by_rank) {
   Decided run;
   toy::FakeEvaluator evaluator(*run.problem.cluster, toy::separable);
   const auto result =
-      tree_search(run.problem, evaluator, silent, run.options, run.search, run.quiet, {}, nullptr);
+      tree_search({run.problem, evaluator, run.options, run.quiet}, run.search, &silent);
   EXPECT_EQ(result.tree->iterations, 64);
 }
 

@@ -8,7 +8,6 @@
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "core/search/tree/steer.h"
 #include "tests/core/search/toy.h"
 
@@ -51,8 +50,8 @@ class Mcts : public Planner {
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override {
-    return tree_search(problem, evaluator, *make_uniform_prior(), options,
-                       TreeSearchOptions::from(options), observer, stop, std::move(resume));
+    return tree_search({problem, evaluator, options, observer, stop, std::move(resume)},
+                       TreeSearchOptions::from(options));
   }
 };
 

@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/io/container.h"
-#include "core/search/tree/search_tree_io.h"
+#include "core/search/tree/search_tree.h"
 #include "tests/message_of.h"
 
 namespace strato {

@@ -7,7 +7,6 @@
 #include "core/search/evaluate/baselines.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "core/search/tree/steer.h"
 #include "tests/core/search/toy.h"
 
@@ -35,8 +34,8 @@ struct Seeded {
       return formula(strategy);
     });
     Observer quiet;
-    return tree_search(problem, evaluator, *make_uniform_prior(), options,
-                       TreeSearchOptions::from(options), quiet, {}, std::move(resume));
+    return tree_search({problem, evaluator, options, quiet, {}, std::move(resume)},
+                       TreeSearchOptions::from(options));
   }
   Strategy all(const Decision& decision) const {
     Strategy strategy;

@@ -104,8 +104,7 @@ std::int64_t evaluations_to(const Problem& problem, Evaluator& evaluator, const 
   PlannerOptions options;
   options.iterations = limit;
   options.seed = seed;
-  tree_search(problem, evaluator, *make_uniform_prior(), options, {}, watch, watch.stop.get_token(),
-              nullptr);
+  tree_search({problem, evaluator, options, watch, watch.stop.get_token()}, TreeSearchOptions());
   return watch.found <= limit ? watch.found : -1;
 }
 
@@ -150,7 +149,7 @@ TEST(SmallProblems, a_stored_place_is_one_of_the_space) {
   options.iterations = 60;
   Observer nobody;
   const auto search = [&](const std::shared_ptr<const SearchTree>& from) {
-    return tree_search(problem, evaluator, *make_uniform_prior(), options, {}, nobody, {}, from);
+    return tree_search({problem, evaluator, options, nobody, {}, from}, TreeSearchOptions());
   };
   const auto first = search(nullptr).tree;
   const auto resumed_at = [&](std::int64_t place) {

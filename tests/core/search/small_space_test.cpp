@@ -9,7 +9,6 @@
 #include "core/search/local/bound_use.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "core/search/tree/steer.h"
 #include "tests/core/search/toy.h"
 
@@ -76,8 +75,8 @@ struct BoundedRun {
 
   PlanResult operator()(const Problem& problem, Evaluator& evaluator) {
     Observer quiet;
-    return tree_search(problem, evaluator, *make_uniform_prior(), options,
-                       TreeSearchOptions::from(options), quiet, {}, resume);
+    return tree_search({problem, evaluator, options, quiet, {}, resume},
+                       TreeSearchOptions::from(options));
   }
   PlanResult operator()(const Problem& problem) {
     return (*this)(problem, *make_simulating_evaluator(problem, 1));

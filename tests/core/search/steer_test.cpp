@@ -6,7 +6,6 @@
 #include "core/search/evaluate/baselines.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {
@@ -29,8 +28,7 @@ struct Steered {
     TreeSearchOptions search = TreeSearchOptions::from(options);
     search.finish = finish;
     Observer quiet;
-    return tree_search(problem, evaluator, *make_uniform_prior(), options, search, quiet, {},
-                       std::move(resume));
+    return tree_search({problem, evaluator, options, quiet, {}, std::move(resume)}, search);
   }
   PlanResult operator()(SearchTree tree) {  // through its bytes
     return (*this)(std::make_shared<const SearchTree>(parse_search_tree(serialise(tree))));
@@ -328,7 +326,7 @@ TEST(Steer, priors_of_another_planner_go_on) {
   Observer quiet;
   const auto search = TreeSearchOptions::from(run.options);
   const auto guided =
-      tree_search(run.problem, evaluator, favour, run.options, search, quiet, {}, uniform);
+      tree_search({run.problem, evaluator, run.options, quiet, {}, uniform}, search, &favour);
   EXPECT_EQ(guided.tree->iterations, 320);
   EXPECT_FALSE(guided.tree->priors.empty());
   const PlanResult back = run(*guided.tree);
@@ -336,8 +334,13 @@ TEST(Steer, priors_of_another_planner_go_on) {
   SearchTree pinned = *guided.tree;  // rows of priors become longer
   pin(pinned, GroupId(1), toy::odd_decision());
   const auto steered =
-      tree_search(run.problem, evaluator, favour, run.options, search, quiet, {},
-                  std::make_shared<const SearchTree>(parse_search_tree(serialise(pinned))));
+      tree_search({run.problem,
+                   evaluator,
+                   run.options,
+                   quiet,
+                   {},
+                   std::make_shared<const SearchTree>(parse_search_tree(serialise(pinned)))},
+                  search, &favour);
   EXPECT_EQ(steered.tree->priors.size() % steered.tree->actions.size(), 0U);
   EXPECT_EQ(steered.strategy.groups[GroupId(1)], toy::odd_decision());
 }

@@ -32,8 +32,8 @@ class Sample final : public Planner {
       throw InputError("", "the graph", "is not to my liking", "give another");
     if (name_ == "breaks") CHECK(false, "a bug");
     if (name_ == "search")
-      return tree_search(problem, evaluator, *make_uniform_prior(), options,
-                         TreeSearchOptions::from(options), observer, stop, std::move(resume));
+      return tree_search({problem, evaluator, options, observer, stop, std::move(resume)},
+                         TreeSearchOptions::from(options));
     if (name_ == "waits")
       while (!stop.stop_requested()) std::this_thread::yield();
     PlanResult result;

@@ -15,9 +15,7 @@ std::shared_ptr<const SearchTree> searched(std::int64_t iterations, PlannerOptio
   toy::FakeEvaluator evaluator(*problem.cluster, toy::separable);
   options.iterations = iterations;
   Observer quiet;
-  return tree_search(problem, evaluator, *make_uniform_prior(), options,
-                     TreeSearchOptions::from(options), quiet, {}, nullptr)
-      .tree;
+  return tree_search({problem, evaluator, options, quiet}, TreeSearchOptions::from(options)).tree;
 }
 
 // Trees of one search have different vertex numbers, but the same paths.

@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {
@@ -22,9 +21,8 @@ struct SearchRun {
 
   PlanResult operator()(const Problem& problem) {
     toy::FakeEvaluator evaluator(*problem.cluster, formula, threads);
-    const auto prior = make_uniform_prior();
-    PlanResult result = tree_search(problem, evaluator, *prior, options,
-                                    TreeSearchOptions::from(options), *observer, stop, resume);
+    PlanResult result = tree_search({problem, evaluator, options, *observer, stop, resume},
+                                    TreeSearchOptions::from(options));
     evaluated = evaluator.count;
     return result;
   }
@@ -292,11 +290,9 @@ TEST(TreeSearch, priors_guide_it) {
   TreeSearchOptions search;
   search.polish = 0;
   Observer observer;
-  const PlanResult mixed =
-      tree_search(problem, evaluator, favour, options, search, observer, {}, nullptr);
+  const PlanResult mixed = tree_search({problem, evaluator, options, observer}, search, &favour);
   search.root_mix = 0;
-  const PlanResult result =
-      tree_search(problem, evaluator, favour, options, search, observer, {}, nullptr);
+  const PlanResult result = tree_search({problem, evaluator, options, observer}, search, &favour);
   const auto children = result.tree->children(0);
   const auto last = static_cast<std::int32_t>(result.tree->actions.size()) - 1;
   // However sure it is of one, the others of the first group are looked at.
@@ -309,11 +305,15 @@ TEST(TreeSearch, priors_guide_it) {
   EXPECT_FLOAT_EQ(result.tree->vertices[static_cast<std::size_t>(children.front())].prior, 0.9F);
   options.iterations = 64;
   const auto resumed =
-      tree_search(problem, evaluator, favour, options, search, observer, {},
-                  std::make_shared<const SearchTree>(parse_search_tree(serialise(*result.tree))));
+      tree_search({problem,
+                   evaluator,
+                   options,
+                   observer,
+                   {},
+                   std::make_shared<const SearchTree>(parse_search_tree(serialise(*result.tree)))},
+                  search, &favour);
   options.iterations = 128;
-  const auto whole =
-      tree_search(problem, evaluator, favour, options, search, observer, {}, nullptr);
+  const auto whole = tree_search({problem, evaluator, options, observer}, search, &favour);
   EXPECT_TRUE(serialise(*resumed.tree) == serialise(*whole.tree));
 }
 

@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "core/search/portfolio/tree_search.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {
@@ -35,9 +34,8 @@ class UnfinishedProposerTest : public testing::Test {
       std::ranges::sort(strategy.duplicated);
     };
     toy::FakeEvaluator evaluator(*problem_.cluster, deceptive);
-    const auto prior = make_uniform_prior();
     Observer quiet;
-    return tree_search(problem_, evaluator, *prior, common, options, quiet, {}, std::move(resume));
+    return tree_search({problem_, evaluator, common, quiet, {}, std::move(resume)}, options);
   }
 
   const Problem problem_ = toy::chain_problem(toy::sample_cluster("tag-testbed"), 8);

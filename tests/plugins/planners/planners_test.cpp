@@ -9,7 +9,6 @@
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {

@@ -1,7 +1,6 @@
 // Steering a search from the window's session: respected, undone, stored at once, and the same
 // after the workspace is opened again.
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "core/store/workspace.h"
 #include "tests/views/models/fixture.h"
 

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "tests/views/search/sample_tree.h"
 #include "views/models/steering.h"
 

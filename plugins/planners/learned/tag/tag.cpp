@@ -61,7 +61,7 @@ class Tag final : public Planner {
                   std::shared_ptr<const SearchTree> resume) override {
     TagOptions options = read_options<TagOptions>(common.set);
     std::string note;
-    PriorProvider& prior = this->prior(options, note);
+    PriorProvider* const prior = this->prior(options, note);
     std::unique_ptr<SfbSolver> sfb;
     if (options.sfb) {
       SfbOptions how;
@@ -73,8 +73,8 @@ class Tag final : public Planner {
       options.finish_always = options.paper;
       options.finish = [&sfb](Strategy& strategy) { sfb->apply(strategy); };
     }
-    PlanResult result =
-        tree_search(problem, evaluator, prior, common, options, observer, stop, std::move(resume));
+    PlanResult result = tree_search(
+        {problem, evaluator, common, observer, std::move(stop), std::move(resume)}, options, prior);
     try_without_sfb(result, evaluator);
     if (const std::size_t ops = result.strategy.duplicated.size(); ops > 0)
       note += "; " + std::to_string(ops) + " ops duplicated by SFB";
@@ -85,16 +85,15 @@ class Tag final : public Planner {
  private:
   // Kept from plan to plan while the options say the same: a steered search goes on with what it
   // knows.
-  PriorProvider& prior(const TagOptions& options, std::string& note) {
+  PriorProvider* prior(const TagOptions& options, std::string& note) {
     const auto file = options.weights.empty() ? tag::bundled_weights() : options.weights;
     const bool missing = options.weights.empty() && !std::filesystem::exists(file);
     if (!options.network || missing) {
       if (options.network)
         note = "; no network, the prior is uniform: " + file.string() +
                " is missing (stratoscope-cli train tag makes it)";
-      prior_ = make_uniform_prior();
       prior_key_.reset();
-      return *prior_;
+      return nullptr;
     }
     std::error_code gone;
     const PriorKey key(file, std::filesystem::last_write_time(file, gone), options.mix);
@@ -103,7 +102,7 @@ class Tag final : public Planner {
       prior_ = std::make_unique<tag::NetworkPrior>(*network_, options.mix);
     }
     prior_key_ = key;
-    return *prior_;
+    return prior_.get();
   }
 
   // The file of the weights, when it was written, and the part that is uniform.

@@ -40,14 +40,6 @@ Nanos simple_bound(const Dag& dag, const Cluster& cluster) {
   return bound;
 }
 
-// Places are branched on before orders.
-std::vector<int> placement_first(const Formulation& formulation) {
-  std::vector<int> priorities;
-  for (int c = 0; c < formulation.program().integers; ++c)
-    priorities.push_back(formulation.is_placement(c) ? 1 : 2);
-  return priorities;
-}
-
 Schedule schedule_of(const Formulation::Choice& choice, const Instance& instance) {
   std::vector<std::int64_t> place(instance.dag.size());
   for (std::size_t i = 0; i < place.size(); ++i)
@@ -99,7 +91,8 @@ Solution solve(const Instance& instance, double seconds, std::stop_token stop) {
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
   IntegerSearch search{seconds - spent.count(), std::move(stop), true, {}, {}};
   if (best.fits) search.start = formulation.solution_of(best);
-  search.priorities = placement_first(formulation);
+  search.priorities.assign(at(formulation.program().integers), 2);  // orders behind placements
+  std::fill_n(search.priorities.begin(), formulation.placements(), 1);
   const IntegerSolution found = solve_integer(formulation.program(), search);
   if (!found.values.empty()) {
     Schedule schedule = schedule_of(formulation.choice_of(found.values), instance);

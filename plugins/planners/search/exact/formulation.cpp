@@ -5,39 +5,27 @@
 #include <map>
 #include <numeric>
 
+#include "core/search/evaluate/actions.h"
+
 namespace strato::exact {
 namespace {
 
 constexpr double kHorizon = 1000;
 constexpr double kFree = LinearProgram::kInfinity;
 
-bool can_be_exchanged(const Cluster& cluster, DeviceId a, DeviceId b) {
-  if (cluster.device(a).type != cluster.device(b).type) return false;
-  const auto same = [&](DeviceId p, DeviceId q, DeviceId r, DeviceId s) {
-    const Path& one = cluster.path(p, q);
-    const Path& other = cluster.path(r, s);
-    return one.bandwidth == other.bandwidth && one.latency == other.latency;
-  };
-  if (!same(a, b, b, a)) return false;
-  for (const DeviceId other : cluster.devices().ids()) {
-    if (other == a || other == b) continue;
-    if (!same(a, other, b, other) || !same(other, a, other, b)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::vector<std::vector<DeviceId>> equal_devices(const Cluster& cluster) {
   std::vector<std::vector<DeviceId>> classes;
   for (std::size_t d = 0; d < cluster.device_count(); ++d) {
+    const DeviceId device(d);
     const auto found = std::ranges::find_if(classes, [&](const auto& members) {
-      return can_be_exchanged(cluster, members.front(), DeviceId(d));
+      return can_be_exchanged(cluster, std::span(&members.front(), 1), std::span(&device, 1));
     });
     if (found == classes.end())
-      classes.push_back({DeviceId(d)});
+      classes.push_back({device});
     else
-      found->push_back(DeviceId(d));
+      found->push_back(device);
   }
   return classes;
 }

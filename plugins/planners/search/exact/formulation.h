@@ -35,7 +35,7 @@ class Formulation {
   Formulation(const Instance& instance, Nanos horizon);
 
   const LinearProgram& program() const { return program_; }
-  bool is_placement(int column) const { return column < placements_; }
+  int placements() const { return placements_; }  // columns, the first ones
 
   // A schedule as a solution (devices renamed among equals, as the program wants them), and what
   // a solution says: devices, and the order in which nodes start.

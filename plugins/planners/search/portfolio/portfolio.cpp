@@ -171,13 +171,12 @@ void Portfolio::run_resumed() {
   planned_ = options_.iterations;
   if (leader_.score()) start_from_ = leader_.steps().back();
   improved_since_ = leader_.steps().size();
-  const auto prior = make_uniform_prior();
   const PlannerOptions options =
       options_for(options_.iterations, timed() ? std::max(seconds_left(), 1e-3) : 0);
   Relay relay(*this, "the tree search", frames_.front(), true);
   const PlanResult found =
-      tree_search(problem_, evaluator_, *prior, options, TreeSearchOptions::from(options), relay,
-                  request_.stop, request_.resume);
+      tree_search({problem_, evaluator_, options, relay, request_.stop, request_.resume},
+                  TreeSearchOptions::from(options));
   leader_.offer("the tree search", found.strategy, found.score);
   ++ran_;
   tree_of_ = "the tree search";

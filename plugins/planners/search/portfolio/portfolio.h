@@ -61,10 +61,8 @@ struct Settings {
 // duplicated ops.
 class Frame {
  public:
-  // The problem's groups and nothing else.
-  explicit Frame(const Problem& problem) : problem_(problem) {}
-  // All that is `strategy`'s own.
-  Frame(const Problem& problem, const Strategy& strategy);
+  // All that is `strategy`'s own; of an empty one the problem's groups and nothing else.
+  explicit Frame(const Problem& problem, const Strategy& strategy = {});
 
   // True when a strategy says anything beyond decisions for the problem's groups.
   static bool is_needed(const Problem& problem, const Strategy& strategy);
@@ -78,7 +76,7 @@ class Frame {
 
  private:
   Problem problem_;
-  bool empty_ = true;
+  bool empty_;
   Strategy rest_;  // without groups
 };
 

@@ -15,7 +15,7 @@ constexpr std::size_t kLargestFrame =
 }  // namespace
 
 Frame::Frame(const Problem& problem, const Strategy& strategy)
-    : problem_(problem_for(problem, strategy)), empty_(false), rest_(strategy) {
+    : problem_(problem_for(problem, strategy)), empty_(strategy.groups.empty()), rest_(strategy) {
   rest_.groups.clear();
   if (problem_.grouping->digest() == problem.grouping->digest()) rest_.grouping.reset();
 }

@@ -29,9 +29,7 @@ SearchTree empty_search(const Problem& problem, const TrainSettings& settings) {
   PlannerOptions common;
   common.iterations = 0;
   Observer observer;
-  const auto prior = make_uniform_prior();
-  return *tree_search(problem, *evaluator, *prior, common, settings.search, observer, {}, nullptr)
-              .tree;
+  return *tree_search({problem, *evaluator, common, observer}, settings.search).tree;
 }
 
 Json packed_records(const std::deque<Record>& records) {

@@ -179,16 +179,14 @@ Searched search_records(const TrainingInstance& instance, const SearchOrder& ord
                         std::stop_token stop) {
   const auto evaluator = make_simulating_evaluator(instance.problem, 1, !order.uniform);
   NetworkPrior guided(network, 0);
-  const auto uniform = make_uniform_prior();
-  PriorProvider& prior = order.uniform ? *uniform : static_cast<PriorProvider&>(guided);
   PlannerOptions common;
   common.iterations = settings.iterations;
   common.seed = order.seed;
   common.threads = 1;
   if (order.go_on) common.seeds.push_back(completed(instance, order.known));
   Observer observer;
-  const PlanResult result = tree_search(instance.problem, *evaluator, prior, common,
-                                        settings.search, observer, stop, nullptr);
+  const PlanResult result = tree_search({instance.problem, *evaluator, common, observer, stop},
+                                        settings.search, order.uniform ? nullptr : &guided);
   if (stop.stop_requested()) return {};
   Searched searched;
   std::vector<Record>& records = searched.records;

@@ -7,7 +7,6 @@
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "core/search/run/run_planner.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "plugins/planners/learned/autodist/plan/sync_task.h"
 #include "plugins/planners/learned/autodist/search/race.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"

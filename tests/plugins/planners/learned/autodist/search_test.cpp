@@ -3,7 +3,6 @@
 
 #include "core/base/error.h"
 #include "core/search/tree/search_tree.h"
-#include "core/search/tree/search_tree_io.h"
 #include "tests/plugins/planners/learned/autodist/kit.h"
 
 namespace strato::autodist {

@@ -1,13 +1,10 @@
-#include "core/search/constraints/constrained.h"
-
-#include <fmt/format.h>
-
+// The nearest strategy that keeps to constraints.
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/search/tree/search_tree.h"
+#include "core/search/constraints/bound_constraints.h"
 
 namespace strato {
 namespace {
@@ -35,16 +32,21 @@ Decision adapted(const Decision& decision, const ConstraintRule& rule) {
 
 class ConstraintRepair {
  public:
-  ConstraintRepair(const Strategy& strategy, const Problem& problem, RepairDemands demands)
+  // Refers to all but the rules and the limits. `grouping`: the strategy's own, or one that divides
+  // its groups; the rules are for it, the limits of them, and `fallback` keeps all limits.
+  ConstraintRepair(const Strategy& strategy, const Problem& problem,
+                   const std::shared_ptr<const Grouping>& grouping, ConstraintRules rules,
+                   std::vector<DeviceLimit> limits, const LimitDevices& fallback)
       : before_(strategy),
         before_grouping_(strategy.grouping ? *strategy.grouping : *problem.grouping),
         cluster_(*problem.cluster),
-        demands_(std::move(demands)),
-        grouping_(*demands_.grouping),
-        rules_(demands_.rules),
+        grouping_(*grouping),
+        rules_(std::move(rules)),
+        limits_(std::move(limits)),
+        fallback_(fallback),
         after_(strategy) {
     if (grouping_.digest() == before_grouping_.digest()) return;
-    after_.grouping = demands_.grouping;
+    after_.grouping = grouping;
     after_.groups.clear();
     for (const OpGroup& group : grouping_.groups())
       after_.groups.push_back(before_.groups[before_grouping_.group_of(group.ops.front())]);
@@ -79,10 +81,9 @@ class ConstraintRepair {
   // search asks about comes by here.
   void keep_limits() {
     constexpr std::size_t kPatience = 2'000'000;
-    const std::vector<DeviceLimit>& limits = demands_.limits;
-    if (limits.empty()) return;
-    const auto found = find_limit_devices(limits, by_use(), rules_.rules, kPatience).devices;
-    keep_to(found ? *found : demands_.fallback, limits, rules_.rules);
+    if (limits_.empty()) return;
+    const auto found = find_limit_devices(limits_, by_use(), rules_.rules, kPatience).devices;
+    keep_to(found ? *found : fallback_, limits_, rules_.rules);
     for (const ConstraintRule& rule : rules_.rules)
       CHECK(std::ranges::count(rule.allowed, 1) > 0, "limits that were found to be possible");
   }
@@ -137,68 +138,26 @@ class ConstraintRepair {
   const Strategy& before_;
   const Grouping& before_grouping_;
   const Cluster& cluster_;
-  RepairDemands demands_;
   const Grouping& grouping_;  // of the result
-  ConstraintRules& rules_;
+  ConstraintRules rules_;
+  const std::vector<DeviceLimit> limits_;
+  const LimitDevices& fallback_;
   Strategy after_;
   std::vector<Decision> wanted_;  // by class
 };
 
-class RepairingObserver final : public Observer {
- public:
-  RepairingObserver(Observer& inner, const BoundConstraints& constraints)
-      : inner_(inner), constraints_(constraints) {}
-  void on_progress(const Progress& progress) override { inner_.on_progress(progress); }
-  void on_improvement(const Strategy& strategy, const Score& score,
-                      const Progress& progress) override {
-    inner_.on_improvement(constraints_.repaired(strategy), score, progress);
-  }
-  void on_tree(std::shared_ptr<const SearchTree> tree) override { inner_.on_tree(std::move(tree)); }
-
- private:
-  Observer& inner_;
-  const BoundConstraints& constraints_;
-};
-
-// The result as it is allowed, scored again; a fact tells what had to be changed.
-void hold_to_constraints(PlanResult& result, const BoundConstraints& constraints,
-                         const Problem& problem, Evaluator& evaluator) {
-  Strategy kept = constraints.repaired(result.strategy);
-  const Strategy found = complete(result.strategy, *problem.cluster);
-  std::size_t ops = 0;
-  const Problem before = problem_for(problem, found), after = problem_for(problem, kept);
-  for (const OpId op : problem.graph->ops().ids())
-    ops += found.groups[before.grouping->group_of(op)] != kept.groups[after.grouping->group_of(op)];
-  result.facts.push_back({"constraints", ops == 0
-                                             ? "kept by the planner's own result"
-                                             : fmt::format("moved {} ops of its result", ops)});
-  result.strategy = std::move(kept);
-  result.score = evaluator.evaluate(result.strategy);
-}
-
 }  // namespace
 
-Strategy repair(const Strategy& strategy, const Problem& problem, RepairDemands demands) {
-  return ConstraintRepair(strategy, problem, std::move(demands)).run();
-}
-
-PlanResult plan_within(const BoundConstraints* constraints, Planner& planner,
-                       const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-                       Observer& observer, std::stop_token stop,
-                       std::shared_ptr<const SearchTree> resume) {
-  if (constraints == nullptr)
-    return planner.plan(problem, evaluator, options, observer, std::move(stop), std::move(resume));
-  const auto repaired = [&](const CompleteStrategy& strategy) {
-    return constraints->violated(*strategy).empty()
-               ? strategy
-               : CompleteStrategy(constraints->repaired(*strategy), *problem.cluster);
-  };
-  ChangingEvaluator repairing(evaluator, repaired);
-  RepairingObserver told(observer, *constraints);
-  PlanResult result =
-      planner.plan(problem, repairing, options, told, std::move(stop), std::move(resume));
-  hold_to_constraints(result, *constraints, problem, evaluator);
-  return result;
+Strategy BoundConstraints::repaired(const Strategy& strategy) const {
+  const Strategy whole = complete(strategy, *problem_.cluster);
+  if (violated(whole).empty()) return whole;
+  const bool own = has_own_groups(whole);
+  const auto grouping = own ? divided(whole.grouping) : problem_.grouping;
+  ConstraintRules rules = own ? rules_for(*grouping) : rules_;
+  std::vector<DeviceLimit> limits = limits_of(rules);
+  return ConstraintRepair(whole, problem_, grouping, std::move(rules), std::move(limits),
+                          limit_devices_)
+      .run();
 }
 
 }  // namespace strato
