@@ -38,12 +38,28 @@ endif()
 # From nothing most of the time goes into reading the same heavy headers (LibTorch, CLI11, protobuf, Qt) for each file.
 option(STRATOSCOPE_UNITY "Compile files of one folder together: quicker from nothing; turn off while editing" ON)
 set(CMAKE_UNITY_BUILD ${STRATOSCOPE_UNITY})
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 8 CACHE STRING "Files compiled together; 0: all of a folder")
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 24 CACHE STRING "Files compiled together; 0: all of a folder")
 
+# The cache may use what was compiled with precompiled headers: nothing here depends on __TIME__, or on macros that they hide.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
+
+# Headers that nearly every file of a kind reads are read once: a target uses them with
+#   target_precompile_headers(TARGET REUSE_FROM strato_headers_KIND)
+# Core has none: the presets release and minimal compile it alike, and the compiler cache shares that. Tests have none: measured, they gain
+# nothing from them.
+function(strato_headers kind)
+  cmake_parse_arguments(ARG "" "" "LINK;HEADERS" ${ARGN})
+  set(target strato_headers_${kind})
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/headers/${kind}.cpp CONTENT "namespace strato::headers_${kind} {}\n")
+  add_library(${target} OBJECT ${CMAKE_BINARY_DIR}/headers/${kind}.cpp)
+  set_target_properties(${target} PROPERTIES AUTOMOC OFF)
+  target_link_libraries(${target} PRIVATE ${ARG_LINK})
+  list(TRANSFORM ARG_HEADERS REPLACE "(.+)" "<\\1>")
+  target_precompile_headers(${target} PRIVATE ${ARG_HEADERS})
+endfunction()
 
 # The executables find resources and samples beside themselves, in the build tree as when installed.
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/resources ${CMAKE_BINARY_DIR}/resources SYMBOLIC)
@@ -80,6 +96,10 @@ endfunction()
 
 function(strato_library folder)
   strato_room(${folder} SHARED ${ARGN})
+  if(folder MATCHES "^views/")
+    strato_target_name(${folder} target)
+    target_precompile_headers(${target} REUSE_FROM strato_headers_qt)
+  endif()
 endfunction()
 
 # A room of a plugin, or one that plugins of a kind share: a static library, so that a plugin stays one file.
@@ -119,10 +139,10 @@ function(strato_plugin folder)
   set_property(GLOBAL APPEND PROPERTY STRATO_PLUGINS ${target})
 endfunction()
 
-# tests/<folder>/*_test.cpp -> one executable and one ctest entry named after the folder. ALONE: it expects answers
-# within seconds, or frames in time, and nothing else is tested meanwhile.
+# tests/<folder>/*_test.cpp -> one executable and one ctest entry named after the folder. NEEDS_PLUGINS: all of them; PLUGINS:
+# the named ones. ALONE: it expects answers within seconds, or frames in time, and nothing else is tested meanwhile.
 function(strato_test folder)
-  cmake_parse_arguments(ARG "NEEDS_PLUGINS;ALONE" "TIMEOUT" "DEPENDS;PRIVATE_LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "NEEDS_PLUGINS;ALONE" "TIMEOUT" "DEPENDS;PLUGINS;PRIVATE_LINK" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   set(target test_${name})
   strato_target_names("${ARG_DEPENDS}" depends)
@@ -137,14 +157,20 @@ function(strato_test folder)
     get_property(plugins GLOBAL PROPERTY STRATO_PLUGINS)
     add_dependencies(${target} ${plugins})
   endif()
+  foreach(plugin ${ARG_PLUGINS})
+    strato_target_name(plugins/${plugin} name)
+    add_dependencies(${target} ${name})
+  endforeach()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 1800)
   endif()
   add_test(NAME ${folder} COMMAND ${target})
-  # Parts that are built and run by themselves: tests/run PRESET --part NAME.
+  # Parts that are built and run by themselves: tests/run PRESET --part NAME. What starts programs with all plugins is none of core's.
   string(REGEX MATCH "^[a-z_]+" part ${folder})
   if(part STREQUAL "property" OR folder MATCHES "^plugins/importers")
     set(part core)
+  elseif(part STREQUAL "core" AND ARG_NEEDS_PLUGINS)
+    set(part plugins)
   endif()
   if(NOT TARGET tests_${part})
     add_custom_target(tests_${part})
