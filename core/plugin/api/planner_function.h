@@ -14,16 +14,6 @@
 
 namespace strato {
 
-// What Planner::plan is given.
-struct PlanRequest {
-  const Problem& problem;
-  Evaluator& evaluator;
-  const PlannerOptions& options;
-  Observer& observer;
-  std::stop_token stop;
-  std::shared_ptr<const SearchTree> resume;
-};
-
 // Evaluates the strategies together and tells the observer of the best, the first among equals.
 PlanResult best_of(const PlanRequest& request, std::vector<Strategy> strategies);
 

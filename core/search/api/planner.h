@@ -125,6 +125,16 @@ class Attention {
   virtual std::vector<double> of(std::span<const OpId> ops) const = 0;
 };
 
+// What Planner::plan is given.
+struct PlanRequest {
+  const Problem& problem;
+  Evaluator& evaluator;
+  const PlannerOptions& options;
+  Observer& observer;
+  std::stop_token stop = {};
+  std::shared_ptr<const SearchTree> resume = {};
+};
+
 class Planner {
  public:
   virtual ~Planner() = default;
