@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/io/json.h"
-#include "core/sim/timeline/execution_order.h"
 
 namespace strato {
 namespace {
