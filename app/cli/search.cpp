@@ -13,7 +13,7 @@
 #include "core/search/run/run_planner.h"
 #include "core/search/tree/search_tree.h"
 #include "core/sim/explain/error_bar.h"
-#include "core/sim/timeline/execution_order.h"
+#include "core/sim/timeline/timeline.h"
 #include "core/strategy/file/named_strategy.h"
 
 namespace strato::cli {

@@ -9,7 +9,7 @@
 #include "core/plugin/load/plugin_registry.h"
 #include "core/schedule/list/placement.h"
 #include "core/search/run/run_planner.h"
-#include "plugins/planners/list/celeritas/placing.h"
+#include "plugins/planners/list/celeritas/celeritas.h"
 #include "tests/bench/synthetic_graph.h"
 
 namespace strato {

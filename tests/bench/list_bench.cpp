@@ -9,7 +9,6 @@
 #include <fstream>
 
 #include "core/cost/analytic/analytic_cost_model.h"
-#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "plugins/planners/baselines/heft.h"

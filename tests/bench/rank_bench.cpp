@@ -9,7 +9,7 @@
 #include "core/program/place/symmetry.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_program.h"
-#include "core/sim/timeline/execution_order.h"
+#include "core/sim/timeline/timeline.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

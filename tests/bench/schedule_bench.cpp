@@ -3,7 +3,6 @@
 #include <benchmark/benchmark.h>
 
 #include "core/cost/analytic/analytic_cost_model.h"
-#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule.h"

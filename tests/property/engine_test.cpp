@@ -9,7 +9,7 @@
 #include "core/program/lower/lower.h"
 #include "core/sim/engine/simulate.h"
 #include "core/sim/engine/simulation_engine.h"
-#include "core/sim/memory/step_figures.h"
+#include "core/sim/memory/memory_account.h"
 #include "core/sim/timeline/timeline.h"
 #include "tests/property/random_problem.h"
 #include "tests/property/random_program.h"

@@ -11,7 +11,7 @@
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_file.h"
 #include "core/sim/engine/simulate.h"
-#include "core/sim/timeline/execution_order.h"
+#include "core/sim/timeline/timeline.h"
 #include "tests/core/strategy/random_variables.h"
 #include "tests/property/random_model.h"
 #include "tests/property/rank_checker.h"

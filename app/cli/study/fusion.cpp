@@ -1,6 +1,5 @@
 #include "app/cli/study/fusion.h"
 
-#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/fusion.h"
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"

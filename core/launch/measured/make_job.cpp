@@ -13,7 +13,7 @@
 #include "core/program/project/ring_order.h"
 #include "core/program/rank/rank_program.h"
 #include "core/program/value/collective.h"
-#include "core/sim/timeline/execution_order.h"
+#include "core/sim/timeline/timeline.h"
 #include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/plan_file.h"
 

@@ -10,6 +10,7 @@
 #include "core/base/at.h"
 #include "core/base/units.h"
 #include "core/cluster/value/cluster.h"
+#include "core/search/api/problem.h"
 
 namespace strato {
 
@@ -89,5 +90,18 @@ class DagBuilder {
 // (CHECK). A cluster that holds nodes of several co-location groups makes them one; a group inside
 // one cluster is no group any more.
 Dag contract(const Dag& dag, std::span<const std::int32_t> cluster_of);
+
+// The graph of a problem: one node per op, numbered as the ops are, with its time for the whole
+// batch; what makes no task (is_alias, core/program/value/tables.h) takes none. An edge carries the
+// bytes of the producer's outputs that the consumer reads; edges without bytes lead from the
+// readers of a parameter to its update, which overwrites it. Ops that touch one parameter share a
+// co-location group, which are numbered by their first nodes. Inputs, constants, parameters and
+// optimizer state are counted with the op that reads them first, a trained parameter twice: with
+// its gradient.
+Dag dag_of(const Problem& problem);
+
+// The bytes of each op's outputs that stay until late ops have read them, also through views. What
+// late ops make is not counted.
+IdVector<OpId, Bytes> kept_bytes(const Graph& graph, bool (*is_late)(const Op&));
 
 }  // namespace strato

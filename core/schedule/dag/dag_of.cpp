@@ -1,12 +1,15 @@
-#include "core/schedule/dag/dag_of.h"
-
 #include <algorithm>
 
 #include "core/base/disjoint_sets.h"
 #include "core/program/value/tables.h"
+#include "core/schedule/dag/dag.h"
 
 namespace strato {
 namespace {
+
+bool is_backward_or_update(const Op& op) {
+  return op.phase == Phase::Backward || op.phase == Phase::Update;
+}
 
 class GraphToDag {
  public:
@@ -14,35 +17,20 @@ class GraphToDag {
       : graph_(*problem.graph),
         cost_(*problem.cost),
         types_(problem.cluster->gpu_types().size()),
-        memory_(graph_.op_count()),
-        root_(graph_.tensor_count()),
+        memory_(kept_bytes(graph_, is_backward_or_update)),
         sets_(graph_.op_count()) {}
 
   Dag run() {
-    follow_aliases();
     count_residents();
-    count_activations();
     const std::vector<std::int32_t> colocation = sets_.numbered();
     DagBuilder builder(types_);
     for (std::size_t i = 0; i < graph_.op_count(); ++i)
-      builder.add_node(times(OpId(i)), memory_[i], colocation[i]);
+      builder.add_node(times(OpId(i)), memory_[OpId(i)], colocation[i]);
     for (std::size_t t = 0; t < graph_.tensor_count(); ++t) add_edges(builder, TensorId(t));
     return std::move(builder).build();
   }
 
  private:
-  // root_: the tensor whose bytes these are.
-  void follow_aliases() {
-    for (std::size_t t = 0; t < root_.size(); ++t) root_[TensorId(t)] = TensorId(t);
-    for (std::size_t i = 0; i < graph_.op_count(); ++i) {
-      if (!is_alias(graph_, OpId(i))) continue;
-      const Op& op = graph_.op(OpId(i));
-      const TensorId of = *std::ranges::find_if(op.inputs, &TensorId::valid);
-      for (const TensorId output : op.outputs)
-        if (output.valid()) root_[output] = root_[of];
-    }
-  }
-
   // By GPU type. The simulator takes at least a nanosecond for what it runs at all.
   std::vector<Nanos> times(OpId op) const {
     std::vector<Nanos> times(types_);
@@ -58,28 +46,10 @@ class GraphToDag {
       const std::span<const OpId> readers = graph_.consumers(id);
       if (tensor.producer.valid() || readers.empty()) continue;
       const bool trained = graph_.update_of(id).valid();
-      memory_[readers[0].index()] += tensor.bytes() * (trained ? 2 : 1);
+      memory_[readers[0]] += tensor.bytes() * (trained ? 2 : 1);
       if (tensor.role != TensorRole::Parameter) continue;
       for (const OpId reader : readers) sets_.join(readers[0].value(), reader.value());
     }
-  }
-
-  // Outputs of forward ops stay until the backward ops have read them, also through views.
-  void count_activations() {
-    std::vector<char> counted(graph_.tensor_count(), false);
-    for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
-      const TensorId root = root_[TensorId(t)];
-      const OpId producer = graph_.tensor(root).producer;
-      if (counted[root.index()] || !producer.valid() || is_late(producer)) continue;
-      const auto late = [&](OpId reader) { return is_late(reader); };
-      if (std::ranges::none_of(graph_.consumers(TensorId(t)), late)) continue;
-      counted[root.index()] = true;
-      memory_[producer.index()] += graph_.tensor(root).bytes();
-    }
-  }
-  bool is_late(OpId op) const {
-    const Phase phase = graph_.op(op).phase;
-    return phase == Phase::Backward || phase == Phase::Update;
   }
 
   void add_edges(DagBuilder& builder, TensorId id) const {
@@ -97,12 +67,35 @@ class GraphToDag {
   const Graph& graph_;
   const CostModel& cost_;
   std::size_t types_;
-  std::vector<Bytes> memory_;
-  IdVector<TensorId, TensorId> root_;
+  IdVector<OpId, Bytes> memory_;
   DisjointSets sets_;
 };
 
 }  // namespace
+
+IdVector<OpId, Bytes> kept_bytes(const Graph& graph, bool (*is_late)(const Op&)) {
+  IdVector<OpId, Bytes> kept(graph.op_count());
+  IdVector<TensorId, TensorId> root(graph.tensor_count());  // the tensor whose bytes these are
+  IdVector<TensorId, char> counted(graph.tensor_count());
+  for (std::size_t t = 0; t < root.size(); ++t) root[TensorId(t)] = TensorId(t);
+  for (std::size_t i = 0; i < graph.op_count(); ++i) {
+    if (!is_alias(graph, OpId(i))) continue;
+    const Op& op = graph.op(OpId(i));
+    const TensorId of = *std::ranges::find_if(op.inputs, &TensorId::valid);
+    for (const TensorId output : op.outputs)
+      if (output.valid()) root[output] = root[of];
+  }
+  const auto late = [&](OpId op) { return is_late(graph.op(op)); };
+  for (std::size_t t = 0; t < root.size(); ++t) {
+    const TensorId from = root[TensorId(t)];
+    const OpId producer = graph.tensor(from).producer;
+    if (counted[from] || !producer.valid() || late(producer)) continue;
+    if (std::ranges::none_of(graph.consumers(TensorId(t)), late)) continue;
+    counted[from] = true;
+    kept[producer] += graph.tensor(from).bytes();
+  }
+  return kept;
+}
 
 Dag dag_of(const Problem& problem) { return GraphToDag(problem).run(); }
 

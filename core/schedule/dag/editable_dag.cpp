@@ -120,27 +120,4 @@ void EditableDag::undo() {
   history_.pop_back();
 }
 
-std::vector<NodeIndex> EditableDag::nodes() const {
-  std::vector<NodeIndex> alive;
-  for (std::size_t i = 0; i < size(); ++i)
-    if (nodes_[i].alive) alive.push_back(static_cast<NodeIndex>(i));
-  std::ranges::sort(alive, {}, [&](NodeIndex node) { return key(node); });
-  return alive;
-}
-
-Dag EditableDag::dag(std::vector<NodeIndex>* numbers) const {
-  std::vector<NodeIndex> alive = nodes();
-  std::vector<NodeIndex> number_of(size(), -1);
-  DagBuilder builder(gpu_types_);
-  for (const NodeIndex node : alive)
-    number_of[at(node)] =
-        builder.add_node(std::span(times_).subspan(at(node) * gpu_types_, gpu_types_), memory(node),
-                         colocation(node));
-  for (const NodeIndex node : alive)
-    for (const Half& half : successors(node))
-      builder.add_edge(number_of[at(node)], number_of[at(half.node)], transfers_.bytes(half.row));
-  if (numbers) *numbers = std::move(alive);
-  return std::move(builder).build();
-}
-
 }  // namespace strato

@@ -56,10 +56,6 @@ class EditableDag {
   void apply(const DagEdit& edit, std::vector<NodeIndex>& touched);
   void undo();
 
-  std::vector<NodeIndex> nodes() const;  // those that are there, by key
-  // The dag as it is now; `numbers`: of its nodes here.
-  Dag dag(std::vector<NodeIndex>* numbers = nullptr) const;
-
  private:
   struct Range {
     std::int32_t begin = 0, count = 0;

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/levels.h"
 
 namespace strato {
@@ -167,25 +166,23 @@ GroupingMethod grouping_method_from(std::string_view name) {
 
 Grouping group_by_fusion(const Problem& problem, int max_groups) {
   CHECK(max_groups >= 1, "at least one group");
-  const Dag dag = dag_of(problem);
-  const TransferTimes transfers(dag, *problem.cluster, *problem.cost);
-  const Weights weights = mean_weights(dag, *problem.cluster, transfers);
-  const std::vector<NodeIndex> sequence = cpd_topo(dag, weights);
+  const WeighedDag ops(dag_of(problem), *problem.cluster, *problem.cost);
+  const std::vector<NodeIndex> sequence = cpd_topo(ops.dag, ops.weights);
   FusedGroups groups;
   const auto are_few = [&](std::int64_t range, double memory) {
     FusionLimits limits = fusion_limits(*problem.cluster, range, memory);
     if (memory >= kNoLimit) limits.memory = Bytes::max();
-    groups = groups_of(dag, fuse_colocated(dag, weights.edge, sequence, limits));
+    groups = groups_of(ops.dag, fuse_colocated(ops.dag, ops.weights.edge, sequence, limits));
     return groups.count <= max_groups;
   };
   // Fusion takes nodes * range, so the small ones come first; one cluster with another of the way
   // back makes a group, so full clusters would be too many.
   const auto are_few_with = [&](double memory) {
-    const auto ops = static_cast<std::int64_t>(dag.size());
-    std::int64_t range = 1 + ops / (8 * std::int64_t{max_groups});
-    for (; range < ops; range += range / 5 + 1)
+    const auto count = static_cast<std::int64_t>(ops.dag.size());
+    std::int64_t range = 1 + count / (8 * std::int64_t{max_groups});
+    for (; range < count; range += range / 5 + 1)
       if (are_few(range, memory)) return true;
-    return are_few(ops, memory);
+    return are_few(count, memory);
   };
   for (const double memory : {0.25, 0.5, 1.0, kNoLimit})
     if (are_few_with(memory)) break;

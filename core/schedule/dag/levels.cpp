@@ -1,6 +1,7 @@
 #include "core/schedule/dag/levels.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -117,6 +118,13 @@ double communication_to_computing(const Weights& weights) {
   };
   const double computing = sum(weights.node);
   return computing > 0 ? sum(weights.edge) / computing : 0;
+}
+
+std::vector<NodeIndex> by_level(std::span<const Nanos> levels) {
+  std::vector<NodeIndex> order(levels.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(), [&](NodeIndex node) { return levels[at(node)]; });
+  return order;
 }
 
 std::vector<NodeIndex> critical_path(const Dag& dag, std::span<const Nanos> b_levels) {

@@ -10,36 +10,6 @@
 namespace strato {
 namespace {
 
-// Numbers values as they come; open addressing, because a dag has many edges and few sizes.
-class SizeNumbers {
- public:
-  std::int32_t number(Bytes bytes) {
-    if (sizes.size() * 2 >= slots_.size()) grow();
-    std::int32_t& slot = slots_[place(bytes)];
-    if (slot < 0) {
-      slot = static_cast<std::int32_t>(sizes.size());
-      sizes.push_back(bytes);
-    }
-    return slot;
-  }
-  std::vector<Bytes> sizes;
-
- private:
-  std::size_t place(Bytes bytes) const {
-    const std::size_t mask = slots_.size() - 1;
-    auto place = static_cast<std::size_t>(
-        (static_cast<std::uint64_t>(bytes.value) * 0x9e3779b97f4a7c15u) >> 32);
-    while (slots_[place & mask] >= 0 && sizes[at(slots_[place & mask])] != bytes) ++place;
-    return place & mask;
-  }
-  void grow() {
-    slots_.assign(std::max<std::size_t>(64, slots_.size() * 4), -1);
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-      slots_[place(sizes[i])] = static_cast<std::int32_t>(i);
-  }
-  std::vector<std::int32_t> slots_;  // a power of two of them
-};
-
 // A few of the sizes, which are each there once, from the smallest to the largest.
 std::vector<Bytes> probes_of(std::vector<Bytes> sizes) {
   constexpr std::size_t kProbes = 8;
@@ -96,11 +66,18 @@ std::int32_t PairTimes::row(Bytes bytes) {
 }
 
 TransferTimes::TransferTimes(const Dag& dag, const Cluster& cluster, const CostModel& cost) {
-  SizeNumbers numbers;
+  std::unordered_map<std::int64_t, std::int32_t> row_of;
+  std::vector<Bytes> sizes;
   row_.reserve(dag.edge_count());
-  for (const std::int32_t edge : dag.edges()) row_.push_back(numbers.number(dag.bytes(edge)));
-  times_.emplace(cluster, cost, probes_of(numbers.sizes));
-  for (const Bytes size : numbers.sizes) times_->row(size);
+  for (const std::int32_t edge : dag.edges()) {
+    const Bytes bytes = dag.bytes(edge);
+    const auto [known, fresh] =
+        row_of.try_emplace(bytes.value, static_cast<std::int32_t>(sizes.size()));
+    if (fresh) sizes.push_back(bytes);
+    row_.push_back(known->second);
+  }
+  times_.emplace(cluster, cost, probes_of(sizes));
+  for (const Bytes size : sizes) times_->row(size);
 }
 
 }  // namespace strato

@@ -151,19 +151,4 @@ std::vector<PlanningSteps::Step> Dpos::steps() const {
   return steps;
 }
 
-Schedule Dpos::schedule() const {
-  Schedule schedule;
-  schedule.memory.resize(cluster_.device_count());
-  for (const NodeIndex node : dag_.nodes()) {
-    schedule.device.push_back(device(node));
-    schedule.start.push_back(start(node));
-    schedule.finish.push_back(finish(node));
-    schedule.memory[device(node).index()] += dag_.memory(node);
-  }
-  schedule.makespan = makespan();
-  for (std::size_t d = 0; d < schedule.memory.size(); ++d)
-    schedule.fits = schedule.fits && schedule.memory[d] <= cluster_.gpu(DeviceId(d)).memory;
-  return schedule;
-}
-
 }  // namespace strato

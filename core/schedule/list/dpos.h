@@ -19,7 +19,6 @@
 #include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/dpos_order.h"
 #include "core/schedule/list/dpos_placer.h"
-#include "core/schedule/list/schedule.h"
 #include "core/schedule/list/steps.h"
 
 namespace strato {
@@ -69,8 +68,6 @@ class Dpos {
 
   // Every placement, with the times at which every candidate could run the node.
   std::vector<PlanningSteps::Step> steps() const;
-  // The schedule of the nodes that are there, numbered as dag().dag() numbers them.
-  Schedule schedule() const;
 
  private:
   struct Checkpoint {

@@ -1,9 +1,10 @@
 #include "core/schedule/list/dpos_order.h"
 
 #include <algorithm>
-#include <numeric>
 #include <queue>
 #include <utility>
+
+#include "core/schedule/dag/levels.h"
 
 namespace strato {
 
@@ -17,9 +18,7 @@ DposOrder::DposOrder(const EditableDag& dag, const PairTimes& transfers, const C
   resize(dag_.size());
   for (std::size_t i = dag_.size(); i-- > 0;)
     rank_[i] = old_rank_[i] = rank_from_successors(static_cast<NodeIndex>(i));
-  order_.resize(dag_.size());
-  std::iota(order_.begin(), order_.end(), 0);
-  std::ranges::stable_sort(order_, std::greater(), [&](NodeIndex node) { return rank(node); });
+  order_ = by_level(rank_);
   for (std::size_t i = 0; i < order_.size(); ++i)
     place_[at(order_[i])] = static_cast<std::int32_t>(i);
   if (!order_.empty()) path_ = path_from(order_.front());

@@ -74,16 +74,24 @@ Strategy strategy_of(const Problem& problem, const Schedule& schedule,
   const std::size_t ops = problem.graph->op_count();
   const auto node = [&](std::size_t op) { return node_of.empty() ? op : at(node_of[op]); };
   std::vector<DeviceId> devices;
-  for (std::size_t i = 0; i < ops; ++i) devices.push_back(schedule.device[node(i)]);
+  std::vector<Nanos> starts;
+  for (std::size_t i = 0; i < ops; ++i) {
+    devices.push_back(schedule.device[node(i)]);
+    starts.push_back(schedule.start[node(i)]);
+  }
   Strategy strategy = strategy_on_devices(problem, devices);
-  if (!with_order) return strategy;
-  std::vector<std::size_t> by_start(ops);
-  std::iota(by_start.begin(), by_start.end(), 0);
-  std::ranges::stable_sort(by_start, {}, [&](std::size_t op) { return schedule.start[node(op)]; });
-  strategy.priorities.resize(ops);
-  for (std::size_t place = 0; place < ops; ++place)
-    strategy.priorities[by_start[place]] = static_cast<std::int32_t>(place);
+  if (with_order) strategy.priorities = places_by_start(starts);
   return strategy;
+}
+
+std::vector<std::int32_t> places_by_start(std::span<const Nanos> starts) {
+  std::vector<std::size_t> by_start(starts.size());
+  std::iota(by_start.begin(), by_start.end(), 0);
+  std::ranges::stable_sort(by_start, {}, [&](std::size_t op) { return starts[op]; });
+  std::vector<std::int32_t> places(starts.size());
+  for (std::size_t place = 0; place < places.size(); ++place)
+    places[by_start[place]] = static_cast<std::int32_t>(place);
+  return places;
 }
 
 OptionTable ListPlannerSettings::option_table(std::string paper_help) {
@@ -91,17 +99,16 @@ OptionTable ListPlannerSettings::option_table(std::string paper_help) {
           {"variant", paper, {"default", "paper"}, std::move(paper_help)}};
 }
 
-PlanResult plan_by_schedule(const Problem& problem, const Dag& dag, Evaluator& evaluator,
-                            const PlannerOptions& options, Observer& observer,
-                            const std::stop_token& stop, const ListPlannerSettings& settings,
+PlanResult plan_by_schedule(const PlanRequest& request, const Dag& dag,
+                            const ListPlannerSettings& settings, const std::string& algorithm,
                             const MakeSchedule& make) {
   PlanResult result;
   for (const double part : kParts) {
     std::shared_ptr<PlanningSteps> steps;
-    if (options.record_steps) steps = steps_of_ops(problem, dag, settings.algorithm);
+    if (request.options.record_steps) steps = steps_of_ops(request.problem, dag, algorithm);
     const Schedule schedule = make(part, steps.get());
-    Strategy strategy = strategy_of(problem, schedule, {}, settings.with_order);
-    const Score score = evaluator.evaluate(strategy);
+    Strategy strategy = strategy_of(request.problem, schedule, {}, settings.with_order);
+    const Score score = request.evaluator.evaluate(strategy);
     const bool first = result.evaluations++ == 0;
     if (first || score.better_than(result.score)) {
       result.strategy = std::move(strategy);
@@ -110,24 +117,28 @@ PlanResult plan_by_schedule(const Problem& problem, const Dag& dag, Evaluator& e
       result.facts = {{"scheduled makespan", fmt::format("{} ns", schedule.makespan.value)}};
       if (part < 1)
         result.facts.push_back({"memory planned with", fmt::format("{:.0f} %", part * 100)});
-      observer.on_improvement(result.strategy, score,
-                              {result.evaluations, result.evaluations, 0, score});
+      request.observer.on_improvement(result.strategy, score,
+                                      {result.evaluations, result.evaluations, 0, score});
     }
     // A need beyond what the devices hold gets no smaller by planning with less of them.
-    if (result.score.feasible || settings.paper || !schedule.fits || stop.stop_requested()) break;
+    if (result.score.feasible || settings.paper || !schedule.fits || request.stop.stop_requested())
+      break;
   }
   return result;
 }
 
-std::vector<PlanningSteps::Candidate> candidates_of(const Scheduling& scheduling, NodeIndex node,
-                                                    const Cluster& cluster) {
+void place_and_record(Scheduling& scheduling, NodeIndex node, DeviceId device,
+                      PlanningSteps::Why why, std::vector<PlanningSteps::Step>* steps,
+                      std::string remark) {
+  if (steps == nullptr) return scheduling.place(node, device);
   std::vector<PlanningSteps::Candidate> candidates;
-  for (const DeviceId device : cluster.devices().ids()) {
-    candidates.push_back({device, scheduling.earliest_start(node, device),
-                          scheduling.earliest_finish(node, device),
-                          scheduling.has_room(node, device)});
-  }
-  return candidates;
+  for (std::size_t d = 0; d < scheduling.device_count(); ++d)
+    candidates.push_back({DeviceId(d), scheduling.earliest_start(node, DeviceId(d)),
+                          scheduling.earliest_finish(node, DeviceId(d)),
+                          scheduling.has_room(node, DeviceId(d))});
+  scheduling.place(node, device);
+  steps->push_back({node, device, scheduling.start(node), scheduling.finish(node), why,
+                    std::move(candidates), std::move(remark)});
 }
 
 }  // namespace strato

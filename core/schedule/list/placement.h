@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "core/schedule/list/schedule.h"
 #include "core/schedule/list/steps.h"
@@ -26,12 +26,15 @@ Strategy strategy_on_devices(const Problem& problem, std::span<const DeviceId> d
 Strategy strategy_of(const Problem& problem, const Schedule& schedule,
                      std::span<const NodeIndex> node_of, bool with_order);
 
+// By op its place among all when they are sorted by these starts: priorities that run them in
+// order.
+std::vector<std::int32_t> places_by_start(std::span<const Nanos> starts);
+
 // `memory`: the part of every device's memory to be used. `steps`: to be filled, or null.
 using MakeSchedule = std::function<Schedule(double memory, PlanningSteps* steps)>;
 
 // The settings that all planners have that schedule lists.
 struct ListPlannerSettings {
-  std::string algorithm;   // for the steps
   bool with_order = true;  // ops run in the order of the schedule
   bool paper = false;      // one schedule, with all of the memory
 
@@ -42,14 +45,14 @@ struct ListPlannerSettings {
 // Plans for a dag whose nodes are the problem's ops: the schedule as a strategy, simulated; where
 // the simulator finds that it does not fit (the dag knows what lasts for the step, not every
 // buffer), made again with less of each device's memory. Returns the first result that fits,
-// otherwise the best.
-PlanResult plan_by_schedule(const Problem& problem, const Dag& dag, Evaluator& evaluator,
-                            const PlannerOptions& options, Observer& observer,
-                            const std::stop_token& stop, const ListPlannerSettings& settings,
+// otherwise the best. `algorithm`: for the steps.
+PlanResult plan_by_schedule(const PlanRequest& request, const Dag& dag,
+                            const ListPlannerSettings& settings, const std::string& algorithm,
                             const MakeSchedule& make);
 
-// Returns the devices that a step of a list scheduler could choose from, before its node is placed.
-std::vector<PlanningSteps::Candidate> candidates_of(const Scheduling& scheduling, NodeIndex node,
-                                                    const Cluster& cluster);
+// Places the node. Adds that to `steps`, unless it is null, with what every device could do.
+void place_and_record(Scheduling& scheduling, NodeIndex node, DeviceId device,
+                      PlanningSteps::Why why, std::vector<PlanningSteps::Step>* steps,
+                      std::string remark = {});
 
 }  // namespace strato

@@ -40,19 +40,14 @@ std::optional<DeviceId> Scheduling::demanded(NodeIndex node) const {
 
 bool Scheduling::has_room(NodeIndex node, DeviceId device) const {
   if (const auto there = demanded(node)) return *there == device;
-  const std::int32_t group = dag_.colocation(node);
-  return (group < 0 ? dag_.memory(node) : group_memory_[at(group)]) <= left_[device.index()];
+  return needed(node) <= left_[device.index()];
 }
 
 void Scheduling::take_memory(NodeIndex node, DeviceId device) {
   schedule_.memory[device.index()] += dag_.memory(node);
-  const std::int32_t group = dag_.colocation(node);
-  if (group < 0) {
-    left_[device.index()] -= dag_.memory(node);
-  } else if (!group_at_[at(group)].valid()) {
-    group_at_[at(group)] = device;
-    left_[device.index()] -= group_memory_[at(group)];
-  }
+  if (demanded(node)) return;
+  left_[device.index()] -= needed(node);
+  if (dag_.colocation(node) >= 0) group_at_[at(dag_.colocation(node))] = device;
 }
 
 // Transfers are sent one by one: each finds the streams as the ones before it leave them. All of

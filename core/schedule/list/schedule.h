@@ -21,25 +21,12 @@ struct Schedule {
 };
 
 // The times at which a device is busy. Nodes may be put into idle time between others
-// ("insertion").
-class DeviceTimeline {
- public:
-  // The first moment from `ready` on at which the device is idle for `duration`; what takes no time
-  // needs no device and is never in the way.
+// ("insertion"); what takes no time needs no device and is never in the way.
+struct DeviceTimeline : IdleGaps {
   Nanos earliest(Nanos ready, Nanos duration, bool insert = true) const {
     if (duration <= Nanos()) return ready;
-    return insert ? gaps_.earliest(ready, duration) : std::max(ready, end());
+    return insert ? IdleGaps::earliest(ready, duration) : std::max(ready, end());
   }
-  void occupy(Nanos start, Nanos duration) {  // idle until now (CHECK)
-    gaps_.occupy(start, duration);
-    busy_ += duration;
-  }
-  Nanos end() const { return gaps_.end(); }
-  Nanos busy() const { return busy_; }
-
- private:
-  IdleGaps gaps_;
-  Nanos busy_;
 };
 
 // A schedule in the making: which nodes are where, what memory is left, what co-location demands.
@@ -76,6 +63,16 @@ class Scheduling {
   Nanos finish(NodeIndex node) const { return schedule_.finish[at(node)]; }
   DeviceId device(NodeIndex node) const { return schedule_.device[at(node)]; }
   Bytes room(DeviceId device) const { return left_[device.index()]; }  // negative: more than full
+  Bytes memory(DeviceId device) const { return schedule_.memory[device.index()]; }  // of its nodes
+  // What the first node placed of its co-location group, or a node without one, takes of the room.
+  Bytes needed(NodeIndex node) const {
+    const std::int32_t group = dag_.colocation(node);
+    return group < 0 ? dag_.memory(node) : group_memory_[at(group)];
+  }
+  Nanos time_on(NodeIndex node, DeviceId device) const {
+    return dag_.time(node, type_[device.index()]);
+  }
+  std::size_t device_count() const { return type_.size(); }
 
   Schedule finished() &&;  // all nodes are placed (CHECK)
 
@@ -84,9 +81,6 @@ class Scheduling {
     DeviceId from;
     Nanos ready, duration, start;
   };
-  Nanos time_on(NodeIndex node, DeviceId device) const {
-    return dag_.time(node, type_[device.index()]);
-  }
   std::vector<Transfer> transfers_to(NodeIndex node, DeviceId device) const;
   Nanos send_inputs(NodeIndex node, DeviceId device);
   void take_memory(NodeIndex node, DeviceId device);

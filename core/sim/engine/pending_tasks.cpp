@@ -1,9 +1,5 @@
 #include "core/sim/engine/pending_tasks.h"
 
-#include <algorithm>
-
-#include "core/base/error.h"
-
 namespace strato {
 
 void PendingTasks::clear(const Program& program, std::size_t tasks) {

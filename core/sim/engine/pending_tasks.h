@@ -1,18 +1,20 @@
-// The tasks that a run is to schedule: all of a program, or those after a checkpoint, with the
-// number of dependencies that they wait for and those that wait for them. A task's place is where
-// it comes among them in emission order: among equals the smaller place is first. Reuses its
-// arrays. Private to this folder.
+// The tasks that a run is to schedule, and the one event loop of the simulator. Private to this
+// folder.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "core/sim/memory/task_rows.h"
+#include "core/base/error.h"
 #include "core/sim/memory/task_schedule.h"
 
 namespace strato {
 
+// All tasks of a program, or those after a checkpoint, with the number of dependencies that they
+// wait for and those that wait for them. A task's place is where it comes among them in emission
+// order: among equals the smaller place is first. Reuses its arrays.
 class PendingTasks {
  public:
   struct Node {
@@ -60,5 +62,37 @@ class PendingTasks {
   std::int64_t duration_ = 0;
   bool priorities_differ_ = false;
 };
+
+struct Ended {
+  std::int32_t place = -1;  // negative: none
+  std::int64_t end = 0;     // nanoseconds
+};
+
+// A discipline says how tasks share resources:
+//
+//   void ready(std::size_t place)   all dependencies of the task have ended, the last one at its
+//                                   node's `ready`
+//   Ended next()                    the next task whose end is known; none: nothing is left to end
+//
+// FifoDiscipline knows a task's end when it is its turn (list scheduling), QueueDiscipline when the
+// moment has come (queues, priorities, links shared fairly). Inlined, so that a discipline of the
+// caller's lives in registers.
+template <class Discipline>
+[[gnu::always_inline]] inline void run_events(PendingTasks& tasks, Discipline& discipline) {
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    if (tasks[i].waiting == 0) discipline.ready(i);
+  std::size_t count = 0;
+  for (Ended ended = discipline.next(); ended.place >= 0; ended = discipline.next()) {
+    ++count;
+    for (const TaskId dependent : tasks.dependents(static_cast<std::size_t>(ended.place))) {
+      PendingTasks::Node& other = tasks[dependent.index()];
+      other.ready = std::max(other.ready, ended.end);
+      if (--other.waiting > 0) continue;
+      tasks.prefetch_dependents(dependent.index());
+      discipline.ready(dependent.index());
+    }
+  }
+  CHECK(count == tasks.size(), "a task never started");
+}
 
 }  // namespace strato

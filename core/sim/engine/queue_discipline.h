@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "core/sim/engine/event_loop.h"
 #include "core/sim/engine/fluid_links.h"
 #include "core/sim/engine/key_heap.h"
+#include "core/sim/engine/pending_tasks.h"
 
 namespace strato {
 

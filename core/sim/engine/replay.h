@@ -1,14 +1,14 @@
 // The schedule of delta lowering's store, followed from change to change: after one only what can
 // differ is scheduled again.
 //
-// First in, first out on exclusive resources is list scheduling (fifo_discipline.h): a task's times
-// depend only on tasks that come before it. Let B be the earliest of: the ready times of tasks that
-// are gone, and of tasks that are new, or have other dependencies or another place among equals,
-// before the change and, as far as their dependencies are untouched, after it. Then every task that
-// was ready before B has the times that it had: its dependencies and the tasks before it on its
-// resources were ready before B, too; and none of the changed tasks is ready before B, because its
-// last dependency either is untouched, or is itself not ready before B. The engine goes on from the
-// last checkpoint before B, without building a program. Private to this folder.
+// First in, first out on exclusive resources is list scheduling (simulation_engine.cpp): a task's
+// times depend only on tasks that come before it. Let B be the earliest of: the ready times of
+// tasks that are gone, and of tasks that are new, or have other dependencies or another place among
+// equals, before the change and, as far as their dependencies are untouched, after it. Then every
+// task that was ready before B has the times that it had: its dependencies and the tasks before it
+// on its resources were ready before B, too; and none of the changed tasks is ready before B,
+// because its last dependency either is untouched, or is itself not ready before B. The engine goes
+// on from the last checkpoint before B, without building a program. Private to this folder.
 #pragma once
 
 #include <cstdint>

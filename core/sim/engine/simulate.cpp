@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/sim/engine/simulation_engine.h"
-#include "core/sim/memory/step_figures.h"
+#include "core/sim/memory/memory_account.h"
 
 namespace strato {
 

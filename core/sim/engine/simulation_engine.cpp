@@ -2,11 +2,96 @@
 
 #include <algorithm>
 #include <bit>
-
-#include "core/sim/engine/fifo_discipline.h"
+#include <cstdint>
+#include <vector>
 
 namespace strato {
 namespace {
+
+void keep_checkpoint(TaskSchedule& schedule, std::size_t taken) {
+  const std::vector<ResourceUse>& now = schedule.resources;
+  const std::size_t at = taken / TaskSchedule::kStride * now.size();
+  std::copy(now.begin(), now.end(), schedule.checkpoints.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+// First in, first out on exclusive resources, as list scheduling.
+//
+// Claim: when all priorities are equal, the semantics of simulate.h give the schedule that one pass
+// over the tasks in ascending (ready, id) gives, in which a task starts at the latest of its ready
+// time and the ends of the last tasks on its resources before it.
+// Proof: Queues are ordered by (ready, id), and a task is in all its queues from the moment at
+// which it is ready. A task that becomes ready later has a larger key, so it is behind in every
+// queue and cannot start before. So task t starts as soon as it is ready, all tasks with smaller
+// keys that share a resource with it have started (t is first in its queues) and the last of them
+// on each resource has ended (its resources are free), in which the order of the smaller keys on
+// each resource is their order in the pass; by induction over the keys their times are those of
+// the pass. A task's key is known when its last dependency is processed, and is larger than that
+// dependency's key since no task takes zero time: one heap gives the order.
+//
+// So there are no queues, and a task costs one heap operation. What is taken does not depend on
+// what comes later: a run can begin at any checkpoint.
+//
+// `Key` holds the longest ready time and, in its lowest bits, a place.
+template <class Key>
+class FifoDiscipline {
+ public:
+  // Goes on where `schedule` stands: its resources, and its order, which has room for all tasks and
+  // the first `taken` of them.
+  FifoDiscipline(PendingTasks& tasks, KeyHeap<Key>& heap, TaskSchedule& schedule, std::size_t taken)
+      : tasks_(tasks), heap_(heap), schedule_(schedule), taken_(taken) {
+    heap_.clear();
+  }
+
+  void ready(std::size_t place) {
+    const Key key = static_cast<Key>(tasks_[place].ready) << bits_ | place;
+    top_ended_ ? heap_.replace_top(key) : heap_.push(key);
+    top_ended_ = false;
+  }
+
+  Ended next() {
+    if (top_ended_) heap_.pop();
+    top_ended_ = !heap_.empty();
+    if (keeps_checkpoints_ && taken_ % TaskSchedule::kStride == 0)
+      keep_checkpoint(schedule_, taken_);
+    if (!top_ended_) return {};
+    const auto place = static_cast<std::size_t>(heap_.top() & mask_);
+    PendingTasks::Node& node = tasks_[place];
+    order_[taken_++] = {static_cast<std::int32_t>(place), node.stream};
+    return {static_cast<std::int32_t>(place), take(place, node)};
+  }
+
+ private:
+  // Starts the task when all its resources are free, and takes them; returns its end.
+  std::int64_t take(std::size_t place, PendingTasks::Node& node) {
+    if (node.stream >= 0) {
+      ResourceUse& stream = resources_[static_cast<std::size_t>(node.stream)];
+      node.start = std::max(node.ready, stream.free);
+      stream.busy += node.duration;
+      return stream.free = node.start + node.duration;
+    }
+    const auto needed = tasks_.resources(place);
+    node.start = node.ready;
+    for (const ResourceId id : needed)
+      node.start = std::max(node.start, resources_[id.index()].free);
+    for (const ResourceId id : needed) {
+      ResourceUse& resource = resources_[id.index()];
+      resource.free = node.start + node.duration;
+      resource.busy += node.duration;
+    }
+    return node.start + node.duration;
+  }
+
+  PendingTasks& tasks_;
+  KeyHeap<Key>& heap_;
+  TaskSchedule& schedule_;
+  TaskSchedule::Taken* const order_ = schedule_.order.data();
+  ResourceUse* const resources_ = schedule_.resources.data();
+  const bool keeps_checkpoints_ = schedule_.keeps_checkpoints;
+  std::size_t taken_;
+  const int bits_ = std::bit_width(tasks_.size());
+  const Key mask_ = (Key{1} << bits_) - 1;
+  bool top_ended_ = false;  // its key is to be replaced or removed
+};
 
 TaskTimes times_of(const PendingTasks::Node& node) {
   return {Nanos(node.ready), Nanos(node.start), Nanos(node.start + node.duration)};

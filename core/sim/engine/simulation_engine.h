@@ -1,5 +1,5 @@
 // The simulation engine: from a program's tasks to their schedule, by the semantics of simulate.h.
-// A run is a replay from time zero: the same loop (event_loop.h) goes on from a checkpoint of an
+// A run is a replay from time zero: the same loop (run_events()) goes on from a checkpoint of an
 // earlier schedule. Reuses its arrays. Not thread safe. Private to this folder.
 #pragma once
 

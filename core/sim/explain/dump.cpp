@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -53,13 +52,6 @@ std::string resident_line(const Timeline& timeline) {
   return json_text(line) + "\n";
 }
 
-std::vector<TaskId> start_order(const Timeline& timeline) {
-  std::vector<TaskId> order;
-  for (std::size_t i = 0; i < timeline.tasks.size(); ++i) order.emplace_back(i);
-  std::ranges::stable_sort(order, {}, [&](TaskId task) { return timeline.tasks[task].start; });
-  return order;
-}
-
 Json task_line(const Timeline& timeline, TaskId id) {
   const Program& program = *timeline.program;
   const Task& task = program.tasks[id];
@@ -95,7 +87,7 @@ std::string dump_tasks(const Timeline& timeline) {
     return program.cluster->device(program.buffers[buffer].device).name;
   };
   std::string text = resident_line(timeline);
-  for (TaskId id : start_order(timeline)) {
+  for (TaskId id : execution_order(timeline)) {
     Json line = task_line(timeline, id);
     Json alloc = Json::array(), free = Json::array();
     for (BufferId buffer : program.writes[id.index()])

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "core/base/quantity_text.h"
-#include "core/sim/memory/memory_peak.h"
+#include "core/sim/memory/memory_account.h"
 
 namespace strato {
 namespace {

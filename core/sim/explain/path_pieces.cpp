@@ -166,57 +166,36 @@ std::vector<PathPiece> pieces_of(const Timeline& timeline, const Causes& causes,
   return pieces;
 }
 
-class GapFinder {
- public:
-  explicit GapFinder(const Timeline& timeline)
-      : timeline_(timeline),
-        causes_(timeline),
-        last_(last_task(timeline)),
-        tasks_(timeline.program->cluster->device_count()) {
-    for (std::size_t i = 0; i < timeline.tasks.size(); ++i)
-      for (ResourceId resource : timeline.program->resources[i])
-        if (is_compute_stream(*timeline.program, resource))
-          tasks_[DeviceId(resource.index() / 2)].push_back(TaskId(i));
-    for (auto& tasks : tasks_)
-      std::ranges::sort(tasks, {}, [&](TaskId task) { return timeline.tasks[task].start; });
-  }
+// By device the tasks on its compute stream, in order.
+IdVector<DeviceId, std::vector<TaskId>> computing_tasks(const Timeline& timeline) {
+  IdVector<DeviceId, std::vector<TaskId>> all(timeline.program->cluster->device_count());
+  for (std::size_t i = 0; i < timeline.tasks.size(); ++i)
+    for (ResourceId resource : timeline.program->resources[i])
+      if (is_compute_stream(*timeline.program, resource))
+        all[DeviceId(resource.index() / 2)].push_back(TaskId(i));
+  for (auto& tasks : all)
+    std::ranges::sort(tasks, {}, [&](TaskId task) { return timeline.tasks[task].start; });
+  return all;
+}
 
-  std::vector<Gap> of(DeviceId device) const {
-    std::vector<Gap> gaps;
-    Nanos idle_since;
-    for (TaskId next : tasks_[device]) {
-      if (timeline_.tasks[next].start > idle_since) explain(idle_since, next, gaps);
-      idle_since = timeline_.tasks[next].end;
-    }
-    if (idle_since < timeline_.step_time)
-      gaps.push_back({idle_since, timeline_.step_time, Reason::Straggler, {}, last_});
-    return gaps;
-  }
-
- private:
-  // The path to `next`, as far as it falls into the gap, cut where the reason changes.
-  void explain(Nanos begin, TaskId next, std::vector<Gap>& gaps) const {
-    const Nanos end = timeline_.tasks[next].start;
-    Nanos longest;  // of the pieces of the last gap
-    for (const PathPiece& piece : pieces_of(timeline_, causes_, causes_.chain_to(next, begin))) {
-      const Nanos from = std::max(begin, piece.begin), to = std::min(end, piece.end);
-      if (from >= to) continue;
-      const bool goes_on =
-          !gaps.empty() && gaps.back().next == next && gaps.back().reason == piece.reason;
-      if (!goes_on) gaps.push_back({from, to, piece.reason, next, piece.task});
-      gaps.back().end = to;
-      if (!goes_on || to - from > longest) {
-        longest = to - from;
-        gaps.back().cause = piece.task;
-      }
+// The path to `next`, as far as it falls into the gap, cut where the reason changes.
+void explain_gap(const Timeline& timeline, const Causes& causes, Nanos begin, TaskId next,
+                 std::vector<Gap>& gaps) {
+  const Nanos end = timeline.tasks[next].start;
+  Nanos longest;  // of the pieces of the last gap
+  for (const PathPiece& piece : pieces_of(timeline, causes, causes.chain_to(next, begin))) {
+    const Nanos from = std::max(begin, piece.begin), to = std::min(end, piece.end);
+    if (from >= to) continue;
+    const bool goes_on =
+        !gaps.empty() && gaps.back().next == next && gaps.back().reason == piece.reason;
+    if (!goes_on) gaps.push_back({from, to, piece.reason, next, piece.task});
+    gaps.back().end = to;
+    if (!goes_on || to - from > longest) {
+      longest = to - from;
+      gaps.back().cause = piece.task;
     }
   }
-
-  const Timeline& timeline_;
-  Causes causes_;
-  TaskId last_;
-  IdVector<DeviceId, std::vector<TaskId>> tasks_;  // on the compute stream, in order
-};
+}
 
 }  // namespace
 
@@ -238,14 +217,21 @@ std::string_view name_of(Reason reason) {
   return names[static_cast<std::size_t>(reason)];
 }
 
-std::vector<Gap> gaps(const Timeline& timeline, DeviceId device) {
-  return GapFinder(timeline).of(device);
-}
-
 IdVector<DeviceId, std::vector<Gap>> gaps(const Timeline& timeline) {
-  const GapFinder finder(timeline);
+  const Causes causes(timeline);
+  const TaskId last = last_task(timeline);
   IdVector<DeviceId, std::vector<Gap>> all;
-  for (std::size_t d = 0; d < timeline.devices.size(); ++d) all.push_back(finder.of(DeviceId(d)));
+  for (const std::vector<TaskId>& tasks : computing_tasks(timeline)) {
+    std::vector<Gap>& gaps = all.emplace_back();
+    Nanos idle_since;
+    for (TaskId next : tasks) {
+      if (timeline.tasks[next].start > idle_since)
+        explain_gap(timeline, causes, idle_since, next, gaps);
+      idle_since = timeline.tasks[next].end;
+    }
+    if (idle_since < timeline.step_time)
+      gaps.push_back({idle_since, timeline.step_time, Reason::Straggler, {}, last});
+  }
   return all;
 }
 

@@ -50,8 +50,6 @@ struct Gap {
   TaskId next;    // invalid: none follows
   TaskId cause;   // what held it up longest; of the last gap: the step's last task
 };
-std::vector<Gap> gaps(const Timeline& timeline, DeviceId device);
-IdVector<DeviceId, std::vector<Gap>> gaps(
-    const Timeline& timeline);  // of all devices, much cheaper
+IdVector<DeviceId, std::vector<Gap>> gaps(const Timeline& timeline);
 
 }  // namespace strato

@@ -68,4 +68,8 @@ struct Lifetime {
 };
 IdVector<BufferId, Lifetime> lifetimes(const Timeline& timeline);
 
+// In which order ranks execute the tasks: every task once, by (start, id); one that would come
+// before a dependency follows it.
+std::vector<TaskId> execution_order(const Timeline& timeline);
+
 }  // namespace strato

@@ -26,7 +26,7 @@
 #include "core/io/json.h"
 #include "core/plugin/api/plugin.h"
 #include "core/program/value/collective.h"
-#include "core/sim/timeline/execution_order.h"
+#include "core/sim/timeline/timeline.h"
 #include "trace.pb.h"
 
 namespace strato {

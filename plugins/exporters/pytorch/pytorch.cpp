@@ -12,7 +12,7 @@
 #include "core/plugin/api/plugin.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_program.h"
-#include "core/sim/timeline/execution_order.h"
+#include "core/sim/timeline/timeline.h"
 #include "plugins/exporters/pytorch/graph_json.h"
 #include "train_text.h"
 

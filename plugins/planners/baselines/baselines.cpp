@@ -17,6 +17,7 @@
 #include "core/base/at.h"
 #include "core/base/quantity_text.h"
 #include "core/graph/group/metis_grouping.h"
+#include "core/plugin/api/planner_function.h"
 #include "core/plugin/api/plugin.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"

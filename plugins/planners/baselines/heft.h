@@ -5,7 +5,6 @@
 // that has room nowhere goes to the emptiest device. Ties: the smaller node, the smaller device.
 #pragma once
 
-#include "core/plugin/api/planner_function.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/placement.h"
 
@@ -17,6 +16,6 @@ Schedule schedule(const Dag& dag, const TransferTimes& transfers, const Cluster&
                   double memory, PlanningSteps* steps = nullptr);
 
 // The planner "heft".
-PlanResult plan(const PlanRequest& request, const ListPlannerSettings& given);
+PlanResult plan(const PlanRequest& request, const ListPlannerSettings& settings);
 
 }  // namespace strato::heft

@@ -11,7 +11,7 @@
 #include "core/graph/train/training_graph.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_program.h"
-#include "core/sim/timeline/execution_order.h"
+#include "core/sim/timeline/timeline.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/strategy/random_variables.h"

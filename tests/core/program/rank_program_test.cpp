@@ -9,7 +9,7 @@
 #include "core/graph/axes/split_axes.h"
 #include "core/graph/train/training_graph.h"
 #include "core/program/project/rank_programs.h"
-#include "core/sim/timeline/execution_order.h"
+#include "core/sim/timeline/timeline.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
 #include "tests/message_of.h"

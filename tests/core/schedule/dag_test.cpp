@@ -8,7 +8,6 @@
 #include "core/base/error.h"
 #include "core/cluster/vary/random_cluster.h"
 #include "core/cost/analytic/analytic_cost_model.h"
-#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/schedule/dag_cases.h"

@@ -7,6 +7,7 @@
 
 #include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/dpos.h"
+#include "core/schedule/list/schedule.h"
 #include "tests/core/schedule/dag_cases.h"
 
 namespace strato::dpos_cases {

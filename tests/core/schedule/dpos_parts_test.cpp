@@ -7,6 +7,7 @@
 #include "core/schedule/list/dpos_order.h"
 #include "core/schedule/list/dpos_placer.h"
 #include "tests/core/schedule/dag_cases.h"
+#include "tests/core/schedule/dag_now.h"
 
 namespace strato {
 namespace {
@@ -99,8 +100,9 @@ TEST(DposOrder, a_taken_revision_is_as_from_scratch) {
   order.take(std::move(revision));
   EXPECT_EQ(list_of(order.order()), (std::vector<NodeIndex>{0, 1, 4, 5, 3}));
   EXPECT_EQ(order.rank(4), Nanos(1 + 1 + 1));
-  std::vector<NodeIndex> numbers;
-  const Dag now = fork.dag.dag(&numbers);
+  const std::vector<NodeIndex> numbers = nodes_now(fork.dag);
+  const Dag now = dag_now(
+      fork.dag, 1, [&](const EditableDag::Half& half) { return fork.transfers.bytes(half.row); });
   const EditableDag scratch(now, fork.transfers);
   const DposOrder fresh(scratch, fork.transfers, *fork.cluster, fork.devices, true);
   for (std::size_t i = 0; i < numbers.size(); ++i)

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/schedule/dag/transfer_times.h"
+#include "tests/core/schedule/dag_now.h"
 #include "tests/core/schedule/dpos_cases.h"
 #include "tests/core/schedule/schedule_check.h"
 
@@ -67,7 +68,7 @@ TEST(Dpos, does_what_algorithm_1_says) {
       const DposOptions options = random_options(random, *cluster);
       const TransferTimes transfers(dag, *cluster, cost);
       const Dpos dpos(dag, *cluster, cost, options);
-      const Schedule schedule = dpos.schedule();
+      const Schedule schedule = schedule_now(dpos, *cluster);
       expect_same(schedule, PlainDpos(dag, transfers, *cluster, options).schedule,
                   "seed " + std::to_string(seed));
       ASSERT_EQ(problem_with(schedule, dag, transfers, *cluster), "") << seed;
@@ -89,10 +90,10 @@ TEST(Dpos, edits_are_as_from_scratch) {
     for (int i = 0; i < 6; ++i) {
       const std::string where = "seed " + std::to_string(seed) + " edit " + std::to_string(i);
       const DagEdit edit = random_split(random, dpos, kind);
-      const Schedule before = dpos.schedule();
+      const Schedule before = schedule_now(dpos, *cluster);
       const Nanos makespan = dpos.makespan();
       const Dpos::EditedSchedule trial = dpos.trial(edit);
-      expect_same(before, dpos.schedule(), where);
+      expect_same(before, schedule_now(dpos, *cluster), where);
       ASSERT_EQ(dpos.makespan(), makespan) << where;
       ASSERT_GE(dpos.trial(edit, trial.makespan).makespan, trial.makespan) << where;
       saved += dpos.order().size() - std::min(dpos.order().size(), trial.placed);
@@ -101,11 +102,12 @@ TEST(Dpos, edits_are_as_from_scratch) {
       dpos.take(edit);
       ASSERT_EQ(dpos.makespan(), trial.makespan) << where;
       ASSERT_EQ(dpos.fits(), trial.fits) << where;
-      const Dag now = dpos.dag().dag();
+      const Dag now = dag_now(dpos, *cluster);
       const Dpos scratch(now, *cluster, cost, options);
-      expect_same(dpos.schedule(), scratch.schedule(), where);
+      expect_same(schedule_now(dpos, *cluster), schedule_now(scratch, *cluster), where);
       ASSERT_EQ(dpos.fits(), scratch.fits()) << where;
-      ASSERT_EQ(problem_with(dpos.schedule(), now, TransferTimes(now, *cluster, cost), *cluster),
+      ASSERT_EQ(problem_with(schedule_now(dpos, *cluster), now, TransferTimes(now, *cluster, cost),
+                             *cluster),
                 "")
           << where;
     }
@@ -267,9 +269,9 @@ TEST(Dpos, steps_tell_every_candidate) {
   Random random(3);
   const Dag dag = random_dag(random, {.nodes = 30, .groups = 3});
   Dpos dpos(dag, *cluster, cost, {});
-  const Schedule before = dpos.schedule();
+  const Schedule before = schedule_now(dpos, *cluster);
   const auto steps = dpos.steps();
-  expect_same(before, dpos.schedule(), "after steps");
+  expect_same(before, schedule_now(dpos, *cluster), "after steps");
   ASSERT_EQ(steps.size(), 30U);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const PlanningSteps::Step& step = steps[i];
@@ -304,7 +306,7 @@ TEST(Dpos, a_node_larger_than_any_device_makes_it_not_fit) {
   builder.add_edge(0, 1, Bytes(1));
   const Dpos dpos(std::move(builder).build(), *cluster, cost, {});
   EXPECT_FALSE(dpos.fits());
-  EXPECT_FALSE(dpos.schedule().fits);
+  EXPECT_FALSE(schedule_now(dpos, *cluster).fits);
   EXPECT_GE(dpos.makespan(), Nanos(10));
 }
 
@@ -348,7 +350,9 @@ TEST(Dpos, a_long_chain_and_a_wide_star) {
   const Dpos dpos(star, *cluster, cost, {});
   EXPECT_GE(dpos.makespan(), Nanos(4 * kNodes / 4));
   EXPECT_LE(dpos.makespan(), Nanos(4 * (kNodes / 4 + 5)));
-  EXPECT_EQ(problem_with(dpos.schedule(), star, TransferTimes(star, *cluster, cost), *cluster), "");
+  EXPECT_EQ(problem_with(schedule_now(dpos, *cluster), star, TransferTimes(star, *cluster, cost),
+                         *cluster),
+            "");
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "core/search/api/evaluator.h"

@@ -31,7 +31,8 @@ std::vector<std::string> texts(const Timeline& timeline) {
 }
 std::vector<std::string> gap_texts(const Timeline& timeline, std::size_t device) {
   std::vector<std::string> list;
-  for (const Gap& gap : gaps(timeline, DeviceId(device)))
+  const auto all = gaps(timeline);
+  for (const Gap& gap : all[DeviceId(device)])
     list.push_back(std::string(name_of(gap.reason)) + " [" + std::to_string(gap.begin.value) + "," +
                    std::to_string(gap.end.value) + ") " +
                    (gap.next.valid() ? timeline.program->task_name(gap.next) : "-") + " < " +
@@ -61,7 +62,7 @@ TEST(PathPieces, ReadyOpsWaitForTheirDevice) {
                    "compute [80,120) seed @m0:0", "device busy [120,160) gw2 @m0:0 < gx2 @m0:0",
                    "compute [160,200) gx2 @m0:0", "device busy [200,240) gw1 @m0:0 < u2 @m0:0",
                    "device busy [240,247) u2 @m0:0 < u1 @m0:0", "compute [247,254) u1 @m0:0"}));
-  EXPECT_TRUE(gaps(timeline, DeviceId(0)).empty());
+  EXPECT_TRUE(gaps(timeline)[DeviceId(0)].empty());
 }
 
 TEST(PathPieces, TheLastMemberOfACollectiveIsAStraggler) {

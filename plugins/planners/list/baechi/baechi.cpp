@@ -3,32 +3,14 @@
 #include <fmt/format.h>
 
 #include "core/plugin/api/planner_function.h"
-#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/list/placement.h"
 #include "plugins/planners/list/baechi/earliest_task_first.h"
-#include "plugins/planners/list/baechi/memory_topo.h"
 
 namespace strato {
 namespace {
 
-struct Given {
-  explicit Given(const Problem& problem)
-      : dag(dag_of(problem)),
-        cluster(*problem.cluster),
-        transfers(dag, cluster, *problem.cost),
-        weights(mean_weights(dag, cluster, transfers)) {}
-
-  const Dag dag;
-  const Cluster& cluster;
-  const TransferTimes transfers;
-  const Weights weights;
-};
-
-PlanResult plan_with(const PlanRequest& request, const Given& given, ListPlannerSettings settings,
-                     std::string algorithm, const MakeSchedule& make) {
-  settings.algorithm = std::move(algorithm);
-  return plan_by_schedule(request.problem, given.dag, request.evaluator, request.options,
-                          request.observer, request.stop, settings, make);
+WeighedDag weighed(const Problem& problem) {
+  return WeighedDag(dag_of(problem), *problem.cluster, *problem.cost);
 }
 
 struct MemoryTopoSettings : ListPlannerSettings {
@@ -39,27 +21,27 @@ struct MemoryTopoSettings : ListPlannerSettings {
 };
 
 PlanResult m_topo_plan(const PlanRequest& request, const MemoryTopoSettings& settings) {
-  const Given given(request.problem);
-  return plan_with(request, given, settings, "m-TOPO (Baechi)",
-                   [&](double memory, PlanningSteps* steps) {
-                     return baechi::memory_topo(given.dag, given.transfers, given.cluster,
-                                                {memory, !settings.paper}, steps);
-                   });
+  const WeighedDag given = weighed(request.problem);
+  return plan_by_schedule(
+      request, given.dag, settings, "m-TOPO (Baechi)", [&](double memory, PlanningSteps* steps) {
+        return baechi::memory_topo(given.dag, given.transfers, *request.problem.cluster,
+                                   {memory, !settings.paper}, steps);
+      });
 }
 
-PlanResult plan_earliest_first(const PlanRequest& request, const Given& given,
-                               const ListPlannerSettings& settings, std::string algorithm,
+PlanResult plan_earliest_first(const PlanRequest& request, const WeighedDag& given,
+                               const ListPlannerSettings& settings, const std::string& algorithm,
                                const baechi::Favourites* favourites) {
   const std::vector<Nanos> levels = b_levels(given.dag, given.weights);
-  return plan_with(request, given, settings, std::move(algorithm),
-                   [&](double memory, PlanningSteps* steps) {
-                     return baechi::earliest_task_first(given.dag, given.transfers, given.cluster,
-                                                        memory, levels, favourites, steps);
-                   });
+  return plan_by_schedule(
+      request, given.dag, settings, algorithm, [&](double memory, PlanningSteps* steps) {
+        return baechi::earliest_task_first(given.dag, given.transfers, *request.problem.cluster,
+                                           memory, levels, favourites, steps);
+      });
 }
 
 PlanResult m_etf(const PlanRequest& request, const ListPlannerSettings& settings) {
-  const Given given(request.problem);
+  const WeighedDag given = weighed(request.problem);
   return plan_earliest_first(request, given, settings, "m-ETF (Baechi; Hwang et al. 1989)",
                              nullptr);
 }
@@ -96,7 +78,7 @@ std::string in_words(const baechi::Favourites& favourites) {
 }
 
 PlanResult m_sct(const PlanRequest& request, const FavouriteChildSettings& settings) {
-  const Given given(request.problem);
+  const WeighedDag given = weighed(request.problem);
   const auto favourites =
       baechi::find_favourites(given.dag, given.weights, settings.favourites, request.stop);
   PlanResult result = plan_earliest_first(request, given, settings,

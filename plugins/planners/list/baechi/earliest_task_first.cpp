@@ -1,7 +1,6 @@
 #include "plugins/planners/list/baechi/earliest_task_first.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <queue>
 #include <tuple>
@@ -64,18 +63,14 @@ class EarliestTaskFirst {
                     PlanningSteps* steps)
       : dag_(dag),
         transfers_(transfers),
-        cluster_(cluster),
         favourites_(favourites),
         steps_(steps),
         scheduling_(dag, transfers, cluster, {.insert = false, .memory = memory}),
-        node_at_(dag.size()),
+        node_at_(by_level(levels)),
         rank_(dag.size()),
         missing_(dag.size()),
         members_(at(dag.colocation_count())),
         queues_(cluster.device_count()) {
-    std::iota(node_at_.begin(), node_at_.end(), 0);
-    std::ranges::stable_sort(node_at_, std::ranges::greater(),
-                             [&](NodeIndex node) { return levels[at(node)]; });
     if (steps != nullptr)
       steps->ranking = {"b-level (for ties)",
                         {levels.begin(), levels.end()},
@@ -83,14 +78,14 @@ class EarliestTaskFirst {
                         critical_path(dag, levels)};
     for (std::size_t place = 0; place < node_at_.size(); ++place)
       rank_[at(node_at_[place])] = static_cast<Rank>(place);
-    for (NodeIndex node = 0; at(node) < dag.size(); ++node) {
+    for (const NodeIndex node : dag.nodes()) {
       missing_[at(node)] = static_cast<std::int32_t>(dag.predecessors(node).size());
       if (dag.colocation(node) >= 0) members_[at(dag.colocation(node))].push_back(node);
     }
   }
 
   Schedule schedule() && {
-    for (NodeIndex node = 0; at(node) < dag_.size(); ++node)
+    for (const NodeIndex node : dag_.nodes())
       if (missing_[at(node)] == 0) enqueue(node);
     for (std::size_t count = 0; count < dag_.size(); ++count) place(next());
     return std::move(scheduling_).finished();
@@ -128,7 +123,7 @@ class EarliestTaskFirst {
   }
 
   bool is_instant(NodeIndex node, DeviceId device) const {
-    return dag_.time(node, cluster_.device(device).type) <= Nanos();
+    return scheduling_.time_on(node, device) <= Nanos();
   }
 
   // Tells whether a device can forget a ready node: it is placed, has to be elsewhere, or has no
@@ -136,15 +131,12 @@ class EarliestTaskFirst {
   bool is_gone(Rank rank, DeviceId device) {
     const NodeIndex node = node_at_[at(rank)];
     if (may_get(device, node)) return false;
-    if (!scheduling_.is_placed(node) && !scheduling_.demanded(node) && !has_room_somewhere(node))
-      homeless_.push_back(node);
+    if (!scheduling_.is_placed(node) && !has_room_somewhere(node)) homeless_.push_back(node);
     return true;
   }
 
   bool may_get(DeviceId device, NodeIndex node) const {
-    if (scheduling_.is_placed(node)) return false;
-    if (const auto demanded = scheduling_.demanded(node)) return *demanded == device;
-    return scheduling_.has_room(node, device);
+    return !scheduling_.is_placed(node) && scheduling_.has_room(node, device);
   }
 
   bool has_room_somewhere(NodeIndex node) const {
@@ -157,7 +149,7 @@ class EarliestTaskFirst {
   auto key(const Choice& choice) const {
     const bool favourite = choice.why == Why::FavouriteParent;
     const bool intrudes = !favourite && queues_[choice.device.index()].is_held();
-    const Nanos time = dag_.time(choice.node, cluster_.device(choice.device).type);
+    const Nanos time = scheduling_.time_on(choice.node, choice.device);
     return std::tuple(choice.start, !favourite, rank_[at(choice.node)], intrudes, time,
                       choice.device);
   }
@@ -214,9 +206,9 @@ class EarliestTaskFirst {
   }
 
   void place(const Choice& choice) {
-    record(choice);
     const bool decides = !scheduling_.demanded(choice.node).has_value();
-    scheduling_.place(choice.node, choice.device);
+    place_and_record(scheduling_, choice.node, choice.device, decides ? choice.why : Why::Colocated,
+                     steps_ != nullptr ? &steps_->steps : nullptr);
     DeviceQueue& queue = queues_[choice.device.index()];
     if (!is_instant(choice.node, choice.device)) {
       queue.idle = scheduling_.finish(choice.node);
@@ -245,17 +237,8 @@ class EarliestTaskFirst {
       if (missing_[at(node)] == 0 && !scheduling_.is_placed(node)) enqueue(node);
   }
 
-  void record(const Choice& choice) {
-    if (steps_ == nullptr) return;
-    auto candidates = candidates_of(scheduling_, choice.node, cluster_);
-    const auto [device, start, finish, fits] = candidates[choice.device.index()];
-    const Why why = scheduling_.demanded(choice.node) ? Why::Colocated : choice.why;
-    steps_->steps.push_back({choice.node, device, start, finish, why, std::move(candidates), {}});
-  }
-
   const Dag& dag_;
   const TransferTimes& transfers_;
-  const Cluster& cluster_;
   const Favourites* favourites_;
   PlanningSteps* steps_;
   Scheduling scheduling_;

@@ -11,7 +11,6 @@
 #include "core/base/quantity_text.h"
 #include "core/plugin/api/planner_function.h"
 #include "core/schedule/list/placement.h"
-#include "plugins/planners/list/celeritas/placing.h"
 
 namespace strato {
 namespace {

@@ -10,7 +10,6 @@
 #include "core/base/at.h"
 #include "core/plugin/api/planner_function.h"
 #include "core/search/evaluate/baselines.h"
-#include "plugins/planners/list/fastt/translate.h"
 
 namespace strato {
 namespace {

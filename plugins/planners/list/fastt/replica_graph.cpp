@@ -18,18 +18,16 @@ class Builder {
         graph_(*problem.graph),
         builder_(problem.cluster->gpu_types().size()),
         role_(graph_.op_count()),
-        kept_(graph_.op_count()),
+        kept_(kept_bytes(graph_, [](const Op& op) { return op.phase == Phase::Backward; })),
         group_(graph_.op_count(), -1),
         variable_(graph_.tensor_count(), -1),
         sum_(graph_.tensor_count(), -1) {
-    result_.batch = graph_.batch();
     replicas = std::clamp<std::size_t>(replicas, 1, static_cast<std::size_t>(graph_.batch()));
     result_.samples = equal_parts(graph_.batch(), replicas);
     result_.of_op.resize(graph_.op_count());
   }
 
   ReplicaGraph run() {
-    find_kept();
     for (std::size_t i = 0; i < graph_.op_count(); ++i) {
       role_[OpId(i)] = role_of(OpId(i));
       add_op(OpId(i));
@@ -61,28 +59,6 @@ class Builder {
     return in_parts ? Role::Replica : is_free ? Role::Copy : Role::Single;
   }
 
-  // Finds the activations that the backward pass reads, also through ops that only rename bytes.
-  void find_kept() {
-    IdVector<TensorId, TensorId> root(graph_.tensor_count());
-    std::vector<char> counted(graph_.tensor_count());
-    const auto is_backward = [&](OpId op) { return graph_.op(op).phase == Phase::Backward; };
-    for (std::size_t t = 0; t < graph_.tensor_count(); ++t) root[TensorId(t)] = TensorId(t);
-    for (std::size_t i = 0; i < graph_.op_count(); ++i) {
-      if (!is_alias(graph_, OpId(i))) continue;
-      const auto& inputs = graph_.op(OpId(i)).inputs;
-      const TensorId of = *std::ranges::find_if(inputs, [](TensorId id) { return id.valid(); });
-      for (const TensorId output : graph_.op(OpId(i)).outputs)
-        if (output.valid()) root[output] = root[of];
-    }
-    for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
-      const TensorId from = root[TensorId(t)];
-      if (!producer(from).valid() || is_backward(producer(from)) || counted[from.index()]) continue;
-      if (std::ranges::none_of(graph_.consumers(TensorId(t)), is_backward)) continue;
-      counted[from.index()] = 1;
-      kept_[producer(from)] += graph_.tensor(from).bytes();
-    }
-  }
-
   NodeIndex add(const NodeInfo& info, Bytes memory, std::int32_t colocation,
                 const std::vector<Nanos>& times) {
     result_.nodes.push_back(info);
@@ -100,7 +76,7 @@ class Builder {
   NodeIndex variable(TensorId parameter) {
     NodeIndex& node = variable_[parameter];
     if (node < 0)
-      node = add({Role::Variable, graph_.update_of(parameter), parameter, 0, result_.batch},
+      node = add({Role::Variable, graph_.update_of(parameter), parameter, 0, graph_.batch()},
                  graph_.tensor(parameter).bytes() * 2, group_of(graph_.update_of(parameter)),
                  no_time());
     return node;
@@ -113,7 +89,7 @@ class Builder {
     const Bytes bytes = graph_.tensor(tensor).bytes();
     const auto terms = static_cast<std::int64_t>(result_.replicas());
     node =
-        add({Role::Sum, producer(tensor), tensor, 0, result_.batch}, Bytes(),
+        add({Role::Sum, producer(tensor), tensor, 0, graph_.batch()}, Bytes(),
             is_update(reader) ? group_of(reader) : -1, times_by_gpu(problem_, [&](GpuTypeId gpu) {
               return problem_.cost->local_move(gpu, bytes * (terms + 1));
             }));
@@ -124,7 +100,7 @@ class Builder {
 
   Bytes slice(const Tensor& tensor, std::int64_t samples) const {
     if (tensor.batch.kind != BatchKind::Batched) return tensor.bytes();
-    return std::max(Bytes(1), tensor.bytes() * samples / result_.batch);
+    return std::max(Bytes(1), tensor.bytes() * samples / graph_.batch());
   }
 
   void add_op(OpId id) {
@@ -143,10 +119,10 @@ class Builder {
     const std::size_t count = role_[id] == Role::Single ? 1 : result_.replicas();
     const bool alias = is_alias(graph_, id);
     for (std::size_t r = 0; r < count; ++r) {
-      const std::int64_t samples = role_[id] == Role::Replica ? result_.samples[r] : result_.batch;
+      const std::int64_t samples = role_[id] == Role::Replica ? result_.samples[r] : graph_.batch();
       const NodeIndex node =
           add({role_[id], id, {}, static_cast<std::int32_t>(r), samples},
-              state + kept_[id] * samples / result_.batch, is_update(id) ? group_of(id) : -1,
+              state + kept_[id] * samples / graph_.batch(), is_update(id) ? group_of(id) : -1,
               alias ? no_time() : times_by_gpu(problem_, [&](GpuTypeId gpu) {
                 return problem_.cost->compute(id, gpu, samples);
               }));
@@ -188,7 +164,7 @@ class Builder {
   DagBuilder builder_;
   ReplicaGraph result_;
   IdVector<OpId, Role> role_;
-  IdVector<OpId, Bytes> kept_;
+  IdVector<OpId, Bytes> kept_;          // activations that the backward pass reads
   IdVector<OpId, std::int32_t> group_;  // of an update
   IdVector<TensorId, NodeIndex> variable_, sum_;
   std::int32_t groups_ = 0;

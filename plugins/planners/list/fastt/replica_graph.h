@@ -38,7 +38,6 @@ struct NodeInfo {
 };
 
 struct ReplicaGraph {
-  std::int64_t batch = 1;
   std::vector<std::int64_t> samples;  // by replica
   std::vector<NodeInfo> nodes;
   IdVector<OpId, std::vector<NodeIndex>> of_op;  // where it is computed, ascending

@@ -9,7 +9,6 @@
 
 #include "core/base/at.h"
 #include "core/base/error.h"
-#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/transfer_times.h"
 
 namespace strato::exact {

@@ -5,7 +5,7 @@
 
 #include "core/launch/job/job.h"
 #include "core/program/project/rank_programs.h"
-#include "core/sim/timeline/execution_order.h"
+#include "core/sim/timeline/timeline.h"
 #include "tests/core/program/toy.h"
 
 namespace strato::toy {

@@ -16,7 +16,7 @@
 #include "core/program/rank/rank_agreement.h"
 #include "core/program/rank/rank_file.h"
 #include "core/program/value/collective.h"
-#include "core/sim/timeline/execution_order.h"
+#include "core/sim/timeline/timeline.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/strategy/random_variables.h"

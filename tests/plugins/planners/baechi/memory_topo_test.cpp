@@ -1,7 +1,6 @@
-#include "plugins/planners/list/baechi/memory_topo.h"
-
 #include <gtest/gtest.h>
 
+#include "plugins/planners/list/baechi/baechi.h"
 #include "tests/core/schedule/schedule_check.h"
 #include "tests/plugins/planners/list_toy.h"
 

@@ -1,6 +1,4 @@
 // Order-Place and Adjusting Placement on dags with known answers, and on random ones for validity.
-#include "plugins/planners/list/celeritas/placing.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -9,6 +7,7 @@
 
 #include "core/schedule/dag/levels.h"
 #include "core/schedule/dag/transfer_times.h"
+#include "plugins/planners/list/celeritas/celeritas.h"
 #include "tests/core/schedule/schedule_check.h"
 #include "tests/core/search/toy.h"
 

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/schedule/dag/dag_of.h"
 #include "core/search/evaluate/lower_bound.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"

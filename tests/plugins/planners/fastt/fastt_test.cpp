@@ -1,5 +1,7 @@
 // fastt as it is shipped: on toy problems with known answers, awkward ones and sample models; the
 // graph that it schedules, its splits and what they become.
+#include "plugins/planners/list/fastt/fastt.h"
+
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -10,7 +12,7 @@
 #include "core/schedule/list/steps.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
-#include "plugins/planners/list/fastt/translate.h"
+#include "tests/core/schedule/dag_now.h"
 #include "tests/core/schedule/schedule_check.h"
 #include "tests/plugins/shipped.h"
 
@@ -50,8 +52,8 @@ Problem trained_chain(std::shared_ptr<const Cluster> cluster, int layers, std::i
 
 // The schedule is valid for the graph as it is now.
 void expect_valid(const Problem& problem, const Plan& plan) {
-  const Dag dag = plan.dpos->dag().dag();
-  EXPECT_EQ(problem_with(plan.dpos->schedule(), dag,
+  const Dag dag = dag_now(*plan.dpos, *problem.cluster);
+  EXPECT_EQ(problem_with(schedule_now(*plan.dpos, *problem.cluster), dag,
                          TransferTimes(dag, *problem.cluster, *problem.cost), *problem.cluster),
             "");
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/base/at.h"
-#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
 #include "core/search/evaluate/actions.h"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/schedule/dag/dag_of.h"
+#include "core/schedule/dag/dag.h"
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "tests/plugins/planners/learned/gdp/kit.h"
 #include "tests/plugins/shipped.h"

@@ -1,14 +1,12 @@
-#include "plugins/planners/list/celeritas/placing.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "core/base/quantity_text.h"
-#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/list/placement.h"
 #include "core/search/evaluate/baselines.h"
+#include "plugins/planners/list/celeritas/celeritas.h"
 
 namespace strato::celeritas {
 namespace {
@@ -27,7 +25,6 @@ class Placer {
          const PlacingOptions& options, std::vector<PlanningSteps::Step>* steps)
       : dag_(dag),
         transfers_(transfers),
-        cluster_(cluster),
         options_(options),
         steps_(steps),
         scheduling_(dag, transfers, cluster, options.scheduling),
@@ -35,15 +32,11 @@ class Placer {
 
   void place(NodeIndex node) {
     Choice choice = choose(node);
-    std::vector<PlanningSteps::Candidate> candidates;
-    if (steps_ != nullptr) candidates = candidates_of(scheduling_, node, cluster_);
-    scheduling_.place(node, choice.device);
+    place_and_record(scheduling_, node, choice.device, choice.why, steps_,
+                     std::move(choice.remark));
     moves_ += choice.why == Why::WorthMoving ? 1 : 0;
     // Order-Place goes on from where it was when a co-location group called a node elsewhere.
     if (options_.adjust || choice.why == Why::NextInOrder) current_ = choice.device;
-    if (steps_ == nullptr) return;
-    steps_->push_back({node, choice.device, scheduling_.start(node), scheduling_.finish(node),
-                       choice.why, std::move(candidates), std::move(choice.remark)});
   }
 
   Placed finished() && { return {std::move(scheduling_).finished(), moves_}; }
@@ -103,7 +96,6 @@ class Placer {
 
   const Dag& dag_;
   const TransferTimes& transfers_;
-  const Cluster& cluster_;
   const PlacingOptions& options_;
   std::vector<PlanningSteps::Step>* steps_;
   Scheduling scheduling_;
@@ -111,14 +103,14 @@ class Placer {
   std::int64_t moves_ = 0;
 };
 
-std::vector<NodeIndex> ordered(const Dag& dag, const Weights& weights, Order order) {
+std::vector<NodeIndex> ordered(const WeighedDag& of, Order order) {
   switch (order) {
     case Order::Cpd:
-      return cpd_topo(dag, weights);
+      return cpd_topo(of.dag, of.weights);
     case Order::Dfs:
-      return dfs_topo(dag);
+      return dfs_topo(of.dag);
     case Order::M:
-      return m_topo(dag);
+      return m_topo(of.dag);
   }
   return {};
 }
@@ -161,10 +153,7 @@ Placed place(const Dag& dag, const TransferTimes& transfers, const Cluster& clus
 }
 
 Fine::Fine(const Problem& given)
-    : problem(given),
-      dag(dag_of(given)),
-      transfers(dag, *given.cluster, *given.cost),
-      weights(mean_weights(dag, *given.cluster, transfers)) {
+    : WeighedDag(dag_of(given), *given.cluster, *given.cost), problem(given) {
   for (std::size_t d = 0; d < given.cluster->device_count(); ++d) by_number.emplace_back(d);
   fastest_first = by_number;
   const auto times = graph_times(given);
@@ -175,14 +164,11 @@ Fine::Fine(const Problem& given)
 Coarse coarsen(const Fine& fine, const Recipe& recipe) {
   const Problem& problem = fine.problem;
   Fusion fusion =
-      fuse_colocated(fine.dag, fine.weights.edge, ordered(fine.dag, fine.weights, recipe.order),
+      fuse_colocated(fine.dag, fine.weights.edge, ordered(fine, recipe.order),
                      fusion_limits(*problem.cluster, recipe.range, recipe.cluster_memory));
-  Dag dag = contract(fine.dag, fusion.cluster_of);
-  TransferTimes transfers(dag, *problem.cluster, *problem.cost);
-  Weights weights = mean_weights(dag, *problem.cluster, transfers);
-  std::vector<NodeIndex> order = ordered(dag, weights, recipe.order);
-  return {std::move(fusion), std::move(dag), std::move(transfers), std::move(weights),
-          std::move(order)};
+  WeighedDag dag(contract(fine.dag, fusion.cluster_of), *problem.cluster, *problem.cost);
+  std::vector<NodeIndex> order = ordered(dag, recipe.order);
+  return {std::move(dag), std::move(fusion), std::move(order)};
 }
 
 Placed place(const Fine& fine, const Coarse& coarse, const Recipe& recipe,

@@ -1,10 +1,9 @@
-#include "plugins/planners/list/fastt/split_operation.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "core/base/at.h"
+#include "plugins/planners/list/fastt/os_dpos.h"
 
 namespace strato::fastt {
 namespace {

@@ -1,11 +1,10 @@
-#include "plugins/planners/list/fastt/translate.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "core/base/at.h"
 #include "core/schedule/list/placement.h"
+#include "plugins/planners/list/fastt/fastt.h"
 
 namespace strato::fastt {
 namespace {
@@ -77,19 +76,13 @@ class Translating {
     return found->second;
   }
 
-  // Returns each op's place among all when they are sorted by their first start.
+  // By the first start of each op.
   std::vector<std::int32_t> order() const {
     std::vector<Nanos> start(graph_.op_count(), Nanos::max());
     for (std::size_t i = 0; i < start.size(); ++i)
       for (const NodeIndex node : plan_.graph.of_op[OpId(i)])
         start[i] = std::min(start[i], plan_.dpos->start(node));
-    std::vector<std::size_t> by_start(start.size());
-    std::iota(by_start.begin(), by_start.end(), 0);
-    std::ranges::stable_sort(by_start, {}, [&](std::size_t op) { return start[op]; });
-    std::vector<std::int32_t> place(start.size());
-    for (std::size_t i = 0; i < by_start.size(); ++i)
-      place[by_start[i]] = static_cast<std::int32_t>(i);
-    return place;
+    return places_by_start(start);
   }
 
   const Problem& problem_;
