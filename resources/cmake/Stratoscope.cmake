@@ -29,7 +29,7 @@ add_link_options(-Wl,--no-undefined -Wl,--as-needed -Wl,-Bsymbolic-functions)
 option(STRATOSCOPE_SANITIZE "Address and undefined-behaviour sanitizers" OFF)
 if(STRATOSCOPE_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-                      -O1 -g1)
+                      -Og -g1)  # -O1 takes 1.7 times as long to compile
   # GCC 12 sees uninitialised variants where the sanitizers have added branches.
   add_compile_options(-Wno-maybe-uninitialized)
   add_link_options(-fsanitize=address,undefined)
@@ -151,7 +151,7 @@ function(strato_test folder)
   add_executable(${target} ${sources})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
   # What is tested is optimised; the tests themselves need not be, and compile in half of the time so.
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_compile_options(${target} PRIVATE -O0)
   target_link_libraries(${target} PRIVATE ${depends} ${ARG_PRIVATE_LINK} strato_core strato_test_paths GTest::gtest_main)
   if(ARG_NEEDS_PLUGINS)
     get_property(plugins GLOBAL PROPERTY STRATO_PLUGINS)

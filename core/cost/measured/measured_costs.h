@@ -47,6 +47,7 @@ class MeasuredCompute {
   // `graph` and `cluster` are those of `analytic`, which keeps them.
   MeasuredCompute(const Profile& profile, const Graph& graph, const Cluster& cluster,
                   std::shared_ptr<const CostModel> analytic, std::vector<std::string>& warnings);
+  MeasuredCompute(const MeasuredCompute&) = delete;  // its sources point at what it has measured
 
   Nanos time(OpId op, GpuTypeId gpu, std::int64_t samples) const {
     const Source& source = sources_[at(op, gpu)];

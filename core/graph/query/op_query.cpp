@@ -217,7 +217,8 @@ class Parser {
 
   template <class Part>
   OpCondition chain(Word word, Part part) {
-    std::vector<OpCondition> parts = {part()};
+    std::vector<OpCondition> parts;
+    parts.push_back(part());
     for (; now().kind == word; parts.push_back(part())) ++at_;
     if (parts.size() == 1) return std::move(parts[0]);
     return [parts = std::move(parts), word](const QueriedOp& facts) {

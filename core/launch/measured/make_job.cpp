@@ -171,7 +171,7 @@ std::optional<JobPlan> plan_of_job(const PlannedBy& by, const SimulateOptions& s
   plan.digest = digest_of(planned);
   try {
     if (digest_of(read_planned(plan, by.problem.graph, "plan")) == plan.digest) return plan;
-  } catch (const InputError&) {
+  } catch (const InputError&) {  // what cannot be read back is no plan of a job
   }
   return std::nullopt;
 }

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "core/cost/model/measured_cost_model.h"
-#include "core/cost/value/cost_model.h"
 #include "core/launch/job/job.h"
 #include "core/search/api/problem.h"
 #include "core/sim/engine/simulate.h"

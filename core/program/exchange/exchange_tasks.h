@@ -64,8 +64,8 @@ class ExchangeTasks {
   // Of an op's time on the device the share of some of its elements. A cost model knows no slices:
   // rounded up, but no less than the smallest kernel takes, or the op, where that takes less.
   Nanos share_of(Nanos time, DeviceId device, std::int64_t some, std::int64_t all) const;
-  // Adds a task whose tensor and bytes are set: what it makes on the device, after what it reads
-  // was told; or its part, brought from there.
+  // Both add a task whose tensor and bytes are set. `make`: what it makes on the device; what it
+  // reads was told before. `move`: a part that it brings from where it is, which it reads.
   Instance make(Task& task, DeviceId device, PartId part, Bytes bytes);
   Instance move(Task& task, const Instance& from, DeviceId to);
 

@@ -2,7 +2,6 @@
 // gradients that are kept from step to step. Not thread safe.
 #pragma once
 
-#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>

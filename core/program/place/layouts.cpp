@@ -9,7 +9,8 @@
 namespace strato {
 namespace {
 
-std::uint64_t hash_of(bool sharded, std::span<const Shard> shards, LayoutId unfolded) {
+std::uint64_t hash_of(bool sharded, std::span<const Shard> shards,
+                      std::span<const std::int32_t> cuts, LayoutId unfolded) {
   std::uint64_t hash = sharded ? 1 : 0;
   const auto mix = [&](std::int32_t value) {
     hash = (hash ^ static_cast<std::uint32_t>(value)) * 0x9e3779b97f4a7c15u;
@@ -20,6 +21,7 @@ std::uint64_t hash_of(bool sharded, std::span<const Shard> shards, LayoutId unfo
     mix(shard.device.value());
     mix(shard.end);
   }
+  for (const std::int32_t cut : cuts) mix(cut);
   return hash;
 }
 
@@ -52,7 +54,7 @@ LayoutId Layouts::add(Known known) {
 }
 
 LayoutId Layouts::find(bool sharded, std::vector<std::int32_t> cuts, LayoutId unfolded) {
-  const std::uint64_t hash = hash_of(sharded, scratch_, unfolded);
+  const std::uint64_t hash = hash_of(sharded, scratch_, cuts, unfolded);
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const Known& known = known_[static_cast<std::size_t>(at->second)];

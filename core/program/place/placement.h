@@ -38,8 +38,14 @@ namespace strato {
 // summed up in parts, which nobody else reads. Elsewhere an entry changes nothing.
 class SyncedVariables {
  public:
-  void clear() { variables_.clear(); }
-  void add(const VariableSync& variable) { variables_.push_back(variable); }  // ascending
+  void clear() {
+    variables_.clear();
+    has_stale_ = false;
+  }
+  void add(const VariableSync& variable) {  // ascending
+    has_stale_ |= variable.staleness > 0;
+    variables_.push_back(variable);
+  }
 
   bool empty() const { return variables_.empty(); }
   std::span<const VariableSync> all() const { return variables_; }
@@ -56,6 +62,7 @@ class SyncedVariables {
   }
   // Is the parameter read as it was when the step began, and overwritten at any time?
   bool is_stale(OpId update) const {
+    if (!has_stale_) return false;
     const VariableSync* variable = find(update);
     return variable && variable->staleness > 0;
   }
@@ -70,6 +77,7 @@ class SyncedVariables {
   }
 
   std::vector<VariableSync> variables_;
+  bool has_stale_ = false;
 };
 
 // An op that is split along another axis than the batch.

@@ -1,7 +1,6 @@
 // Constraints as text: the format is in constraints.h.
 #include <fmt/format.h>
 
-#include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/search/constraints/constraints.h"

@@ -45,7 +45,6 @@
 #include <cmath>
 #include <vector>
 
-#include "core/search/api/evaluator.h"
 #include "core/search/evaluate/layout_costs.h"
 
 namespace strato {

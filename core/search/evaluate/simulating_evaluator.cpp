@@ -6,7 +6,6 @@
 #include <thread>
 #include <unordered_map>
 
-#include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/program/delta/delta_lower.h"
 #include "core/program/lower/lower.h"

@@ -9,7 +9,8 @@
 //
 // Beyond the paper, each switchable (variant=paper switches all off):
 //   - selection: known strategies cost nothing, exhausted subtrees are left alone; values, first
-//     play, widening and the order of groups and actions are as TreeSearchOptions says; an
+//     play, widening, the root's prior and the order of groups and actions are as
+//     TreeSearchOptions says; an
 //     infeasible strategy's reward says how far it is over memory (tree_rewards.h);
 //   - part of the evaluations goes to improving the best strategy by changing a few groups
 //     (local_search.h), earlier where the first looks do not beat data parallelism;

@@ -44,7 +44,7 @@ class RaceEvaluator final : public Evaluator {
 // planner's and the baselines' best.
 class HouseObserver final : public Observer {
  public:
-  // Null, nothing: there are none.
+  // `constraints` is null, and `floor` empty, where there are none.
   HouseObserver(Observer& inner, const BoundConstraints* constraints, std::optional<Score> floor)
       : inner_(inner), constraints_(constraints), floor_(std::move(floor)) {}
 
@@ -52,8 +52,8 @@ class HouseObserver final : public Observer {
   void on_improvement(const Strategy& strategy, const Score& score,
                       const Progress& progress) override {
     if (floor_ && !score.better_than(*floor_)) return;
-    inner_.on_improvement(constraints_ != nullptr ? constraints_->repaired(strategy) : strategy,
-                          score, raised(progress));
+    if (constraints_ == nullptr) return inner_.on_improvement(strategy, score, raised(progress));
+    inner_.on_improvement(constraints_->repaired(strategy), score, raised(progress));
   }
   void on_tree(std::shared_ptr<const SearchTree> tree) override { inner_.on_tree(std::move(tree)); }
 

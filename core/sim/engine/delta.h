@@ -11,21 +11,21 @@
 // lowering throws (InvariantError); the next evaluate() then starts anew.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
-#include "core/program/lower/lower.h"
-#include "core/sim/engine/replay.h"
+#include "core/cost/value/cost_model.h"
+#include "core/graph/group/grouping.h"
 #include "core/sim/engine/simulate.h"
-#include "core/sim/memory/memory_account.h"
+#include "core/sim/timeline/feedback.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato {
 
 class DeltaEvaluator {
  public:
   DeltaEvaluator(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
-                 std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost)
-      : full_(graph, grouping, cluster, cost), lowering_(graph, grouping, cluster, cost) {}
+                 std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
+  ~DeltaEvaluator();
 
   struct Result : SimulatedStep {
     bool full = true;         // not from the strategy before
@@ -33,34 +33,17 @@ class DeltaEvaluator {
     std::size_t lowered = 0;  // tasks made anew or with other dependencies
   };
   const Result& evaluate(const CompleteStrategy& strategy);
-  const Result& result() const { return result_; }
+  const Result& result() const;
   // Will evaluate() most likely use what it has? False before the first one.
-  bool is_near(const CompleteStrategy& strategy) const { return lowering_.is_near(strategy); }
+  bool is_near(const CompleteStrategy& strategy) const;
 
   Feedback feedback() const;
   // The whole program and timeline, as a full run would make them: for people, not for searches.
-  Timeline timeline();
+  Timeline timeline() const;
 
  private:
-  // What the last result is of. Nothing: there is none, or an exception left it half done.
-  enum class Last : std::uint8_t {
-    Nothing,
-    Anew,     // lowered anew into the store
-    Delta,    // the store after a change
-    Outside,  // not by delta lowering: all is in timeline_
-  };
-  void evaluate_outside(const CompleteStrategy& strategy);
-  void take_replay(const DeltaLowering::Change& change);
-
-  Lowering full_;
-  DeltaLowering lowering_;
-  Simulator simulator_;
-  Replay replay_;
-  MemoryAccount memory_;
-  Last last_ = Last::Nothing;
-  Timeline timeline_;                 // of Outside
-  std::shared_ptr<Program> program_;  // of Outside
-  Result result_;
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace strato

@@ -61,7 +61,9 @@ class VariableBinder {
   SyncPart bind(const NamedPart& named, OpId update) {
     SyncPart part{.synchroniser = named.synchroniser,
                   .encoding = named.encoding,
-                  .server = cluster_.find_device(named.server),
+                  .server = named.synchroniser == Synchroniser::Ps
+                                ? cluster_.find_device(named.server)
+                                : DeviceId(),
                   .merge_group = named.merge_group};
     bind_stations(named, part);
     bind_sequence(named, update, part);

@@ -28,6 +28,7 @@ std::string base64(std::string_view bytes) {
 
 const char* word_of(TensorRole role) {
   static constexpr std::array kWords = {"input", "parameter", "constant", "state", "made", "made"};
+  static_assert(kWords.size() == static_cast<std::size_t>(TensorRole::Gradient) + 1);
   return kWords[static_cast<std::size_t>(role)];
 }
 

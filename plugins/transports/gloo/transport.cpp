@@ -189,8 +189,8 @@ class GlooTransport final : public Transport {
 
   std::unique_ptr<Pending> reduce_scatter(std::span<const int> members, std::uint32_t tag,
                                           DataType type, std::vector<Bytes> pieces) override {
-    CHECK(pieces.size() == members.size(), "one piece a member");
     const SumFunction sum = sum_of(type);
+    CHECK(pieces.size() == members.size(), "one piece a member");
     const auto element = static_cast<std::size_t>(size_of(type));
     return queued(members, [=, this](const Members& ranks) {
       ring_reduce_scatter(ring(ranks, Lane::Scatter, tag), pieces, sum, element);

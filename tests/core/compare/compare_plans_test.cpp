@@ -330,9 +330,12 @@ TEST(ComparePlans, DecisionsOfOpsInWords) {
 TEST(ComparePlans, VariablesSynchronisedOnTheirOwnInWords) {
   const Problem problem = chain_on(2, 0);
   Strategy other = data_parallel(problem);
-  for (std::size_t i = 0; other.variables.empty(); ++i)
-    if (parameter_of(*problem.graph, OpId(i)).valid())
-      other.variables = {{OpId(i), 0, {{.synchroniser = Synchroniser::Ps, .server = DeviceId(1)}}}};
+  SyncPart served;
+  served.synchroniser = Synchroniser::Ps;
+  served.server = DeviceId(1);
+  for (const OpId op : problem.graph->ops().ids())
+    if (other.variables.empty() && parameter_of(*problem.graph, op).valid())
+      other.variables = {{op, 0, {served}}};
   const Plan from = plan_of("a", problem, data_parallel(problem)),
              to = plan_of("b", problem, other);
   const PlanComparison comparison = compare_plans(from.it(), to.it());

@@ -22,7 +22,7 @@ namespace strato::torch_engine {
 using Tensors = std::vector<at::Tensor>;
 using Kernel = std::function<Tensors(const Tensors&, const Shard&)>;
 
-// The shape of a tensor on a shard of the batch, which is the graph's.
+// The shape of a tensor on a shard of the graph's batch.
 struct LocalShape {
   Tensor tensor;
   std::int64_t batch = 1;

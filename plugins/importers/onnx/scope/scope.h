@@ -12,7 +12,6 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "plugins/importers/onnx/bind/bind.h"

@@ -131,7 +131,8 @@ class EarliestTaskFirst {
   bool is_gone(Rank rank, DeviceId device) {
     const NodeIndex node = node_at_[at(rank)];
     if (may_get(device, node)) return false;
-    if (!scheduling_.is_placed(node) && !has_room_somewhere(node)) homeless_.push_back(node);
+    if (!scheduling_.is_placed(node) && !scheduling_.demanded(node) && !has_room_somewhere(node))
+      homeless_.push_back(node);
     return true;
   }
 

@@ -18,7 +18,7 @@
 
 namespace strato {
 
-using Numbers = std::vector<double>;
+using Doubles = std::vector<double>;
 
 // One device's gradients, applied late. A step: gradients of the values as they are; then each
 // variable takes the gradient of as many steps before as it is stale, zeros at first.
@@ -54,11 +54,11 @@ class ByHand {
     }
   }
 
-  const Numbers& value(TensorId parameter) const {
+  const Doubles& value(TensorId parameter) const {
     return std::ranges::find(variables_, parameter, &Variable::parameter)->value;
   }
   // Of parameters and optimizer state, in the place of what one device has.
-  void put_into(IdVector<TensorId, Numbers>& elements) const {
+  void put_into(IdVector<TensorId, Doubles>& elements) const {
     for (const Variable& variable : variables_) {
       const auto& inputs = graph_->op(variable.update).inputs;
       elements[variable.parameter] = variable.value;
@@ -68,7 +68,7 @@ class ByHand {
   }
 
  private:
-  static std::string text_of(const Numbers& values) {
+  static std::string text_of(const Doubles& values) {
     std::string bytes(values.size() * sizeof(double), '\0');
     std::memcpy(bytes.data(), values.data(), bytes.size());
     return bytes;
@@ -76,11 +76,11 @@ class ByHand {
   struct Variable {
     OpId update;
     TensorId parameter, gradient;
-    Numbers value, mean, square;
-    std::deque<Numbers> under_way;
+    Doubles value, mean, square;
+    std::deque<Doubles> under_way;
   };
 
-  void apply(Variable& variable, const Numbers& gradient) const {
+  void apply(Variable& variable, const Doubles& gradient) const {
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       double& mean = variable.mean[i];
       double& square = variable.square[i];

@@ -32,8 +32,8 @@ std::size_t expect_parameters(InProcessRun& run, const Graph& graph, const Expec
                            value.part.is_whole() && graph.update_of(value.tensor).valid();
       if (!trained) continue;
       ++seen;
-      const Numbers found = numbers(run.rank(r).read(ValueId(i)));
-      const Numbers& wanted = expected(value.tensor);
+      const Doubles found = numbers(run.rank(r).read(ValueId(i)));
+      const Doubles& wanted = expected(value.tensor);
       EXPECT_EQ(found.size(), wanted.size());
       double worst = 0;
       for (std::size_t e = 0; e < found.size(); ++e)
@@ -63,7 +63,7 @@ TEST_P(StaleRanks, TrainAsTheLoopByHand) {
       for (int step = 0; step < kManySteps; ++step) by_hand.run_step();
       const auto run = staged_run(problem, strategy, random, kManySteps);
       seen += expect_parameters(*run, *net.graph,
-                                [&](TensorId of) -> const Numbers& { return by_hand.value(of); });
+                                [&](TensorId of) -> const Doubles& { return by_hand.value(of); });
       if (testing::Test::HasFailure()) return;
     }
   }
@@ -103,13 +103,13 @@ struct TwoReplicas {
     while (problem.cluster->device_count() < 2) problem = problem_of(graph, random);
     return problem;
   }
-  Numbers trained(SyncPart part, int steps) {
+  Doubles trained(SyncPart part, int steps) {
     part.encoding = Encoding::LowRank;
     strategy.variables = {{update, 0, {part}}};
     Random random(7);
     const auto run = staged_run(problem, strategy, random, steps);
-    Numbers first;
-    expect_parameters(*run, *problem.graph, [&](TensorId) -> const Numbers& {
+    Doubles first;
+    expect_parameters(*run, *problem.graph, [&](TensorId) -> const Doubles& {
       if (first.empty()) first = numbers(run->rank(0).read(whole_value(*run)));
       return first;
     });
@@ -165,8 +165,8 @@ TEST(LowRank, IsExactForTermsOfThatRank) {
     TwoReplicas two(batch);
     const Reference reference(two.problem.graph);
     for (const SyncPart& part : {kReduced, kServed}) {
-      const Numbers found = two.trained(part, kSteps);
-      const Numbers& expected = reference.elements[two.parameter];
+      const Doubles found = two.trained(part, kSteps);
+      const Doubles& expected = reference.elements[two.parameter];
       ASSERT_EQ(found.size(), expected.size());
       for (std::size_t i = 0; i < found.size(); ++i)
         EXPECT_NEAR(found[i], expected[i], 1e-9 * largest(expected));
@@ -175,7 +175,7 @@ TEST(LowRank, IsExactForTermsOfThatRank) {
 }
 
 // By elimination: how many rows are left.
-int rank_of(Numbers matrix, std::size_t rows, std::size_t columns) {
+int rank_of(Doubles matrix, std::size_t rows, std::size_t columns) {
   const double tiny = 1e-9 * largest(matrix);
   std::size_t rank = 0;
   for (std::size_t c = 0; c < columns && rank < rows; ++c) {
@@ -195,7 +195,7 @@ int rank_of(Numbers matrix, std::size_t rows, std::size_t columns) {
   return static_cast<int>(rank);
 }
 
-double length(const Numbers& values) {
+double length(const Doubles& values) {
   double sum = 0;
   for (const double value : values) sum += value * value;
   return std::sqrt(sum);
@@ -206,10 +206,10 @@ double length(const Numbers& values) {
 TEST(LowRank, IsAProjectionOfEachTerm) {
   TwoReplicas two(32);
   ByHand exact(two.problem.graph, Optimizer::Sgd, {});
-  const Numbers before = exact.value(two.parameter);
+  const Doubles before = exact.value(two.parameter);
   exact.run_step();
-  Numbers gradient = before, applied = before, lost = before;
-  const Numbers after = two.trained(kReduced, 1);
+  Doubles gradient = before, applied = before, lost = before;
+  const Doubles after = two.trained(kReduced, 1);
   for (std::size_t i = 0; i < before.size(); ++i) {
     gradient[i] = (before[i] - exact.value(two.parameter)[i]) / kRate;
     applied[i] = (before[i] - after[i]) / kRate;

@@ -64,8 +64,8 @@ std::optional<Strategy> base_of(const Strategy& strategy) {
   const bool replicated =
       first && first->mode == Mode::ReplicateAllReduce && first->devices.size() > 1;
   if (!replicated) return std::nullopt;
-  if (std::ranges::count(strategy.groups, first) != std::ssize(strategy.groups))
-    return std::nullopt;
+  const auto is_first = [&](const auto& decision) { return decision == first; };
+  if (!std::ranges::all_of(strategy.groups, is_first)) return std::nullopt;
   Strategy base;
   base.groups = strategy.groups;
   return base;

@@ -212,7 +212,7 @@ TEST(Search, EndsWhereThereIsLittleToTry) {
   EXPECT_LT(rounds, 1000);
 }
 
-TEST(TrialRecord, ASearchGoesOnAsIfItHadNeverStopped) {
+TEST(RecordedTrials, ASearchGoesOnAsIfItHadNeverStopped) {
   const Ground ground = wide_ground();
   const auto play = [&](EvaluationRecord& record, int rounds, std::int64_t& asked) {
     RecordedTrials recorded(record, source(&asked));
@@ -237,7 +237,7 @@ TEST(TrialRecord, ASearchGoesOnAsIfItHadNeverStopped) {
   EXPECT_EQ(again, whole);
 }
 
-TEST(TrialRecord, SurvivesTheWorkspace) {
+TEST(RecordedTrials, SurvivesTheWorkspace) {
   const Ground ground;
   const std::string options = "seed=1 learned=false";
   EvaluationRecord record = record_for(options, nullptr);
@@ -246,9 +246,18 @@ TEST(TrialRecord, SurvivesTheWorkspace) {
   EXPECT_EQ(record_for(options, &tree), record);
   EXPECT_EQ(trials_in(record), 3);
   EXPECT_THROW(record_for("seed=2", &tree), InputError);
+
+  RecordedTrials recorded(record, source());
+  const std::vector<Strategy> two(2, strategy_of(ground.task, plain_plan(ground.task)));
+  const Score first = recorded.run(std::span(two).first(1))[0], second = recorded.run(two)[0];
+  EXPECT_EQ(first.step_time, Nanos(5));
+  EXPECT_TRUE(first.feasible);
+  EXPECT_EQ(second.step_time, Nanos(9));
+  EXPECT_FALSE(second.feasible);
+  EXPECT_EQ(second.overflow, Bytes(77));
 }
 
-TEST(TrialRecord, WhatIsDamagedIsRefused) {
+TEST(RecordedTrials, WhatIsDamagedIsRefused) {
   const Ground ground;
   EvaluationRecord record = record_for("seed=1", nullptr);
   record.batches = {{{5, true, 0}, {0, false, 0}}};
