@@ -42,8 +42,8 @@ class TensorSource {
 std::int64_t bytes_of(const StoredTensor& tensor);
 
 // Returns the type for which `word_of` has this word.
-template <class F>
-std::optional<DataType> type_called(std::string_view word, F word_of) {
+template <class Word, class F>
+std::optional<DataType> type_called(const Word& word, F word_of) {
   for (int i = 0; i <= static_cast<int>(DataType::Bool); ++i)
     if (word_of(static_cast<DataType>(i)) == word) return static_cast<DataType>(i);
   return std::nullopt;

@@ -8,7 +8,7 @@
 namespace strato {
 namespace {
 
-constexpr qsizetype kLongestName = 60;  // letters in the legend
+constexpr qsizetype kLongestLegendName = 60;  // letters in the legend
 
 bool has_gdp(const PluginRegistry& plugins) {
   const std::vector<PluginInfo> planners = plugins.list(PluginKind::Planner);
@@ -26,7 +26,7 @@ GroupGraphView::Chosen GroupGraphView::chosen() const {
   const Grouping& grouping = *problem_->grouping;
   const std::vector<OpId>& ops = selection.ops();
   if (!ops.empty() && ops.back().index() < graph.op_count())
-    return {ops, ops.size() == 1 ? text(graph.op(ops[0]).name).right(kLongestName)
+    return {ops, ops.size() == 1 ? text(graph.op(ops[0]).name).right(kLongestLegendName)
                                  : tr("%1 ops").arg(ops.size())};
   std::vector<GroupId> groups = selection.groups();
   std::erase_if(groups, [&](GroupId group) { return group.index() >= grouping.size(); });
@@ -34,7 +34,7 @@ GroupGraphView::Chosen GroupGraphView::chosen() const {
     const auto& own = grouping.group(group).ops;
     result.ops.insert(result.ops.end(), own.begin(), own.end());
   }
-  if (!groups.empty()) result.name = names_of(groups, grouping).right(kLongestName);
+  if (!groups.empty()) result.name = names_of(groups, grouping).right(kLongestLegendName);
   return result;
 }
 

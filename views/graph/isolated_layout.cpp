@@ -6,7 +6,7 @@
 
 namespace strato {
 namespace {
-constexpr double kGap = 16, kBelow = 36, kMargin = 8,
+constexpr double kIsolatedGap = 16, kBelow = 36, kMargin = 8,
                  kShape = 1.6;   // width over height, of a grid alone
 constexpr std::size_t kFew = 3;  // so many go with the others
 }  // namespace
@@ -43,7 +43,7 @@ GraphLayout with_isolated(const GraphLayout& joined, const LayoutRequest& reques
   double area = 0, widest = 0;
   for (std::size_t n = 0; n < request.nodes.size(); ++n) {
     if (!layout.nodes[n].isNull()) continue;
-    area += (request.nodes[n].width() + kGap) * (request.nodes[n].height() + kGap);
+    area += (request.nodes[n].width() + kIsolatedGap) * (request.nodes[n].height() + kIsolatedGap);
     widest = std::max(widest, request.nodes[n].width());
   }
   const QRectF above = joined.nodes.empty() ? QRectF(0, -kBelow, 0, 0) : joined.bounds;
@@ -54,12 +54,13 @@ GraphLayout with_isolated(const GraphLayout& joined, const LayoutRequest& reques
     if (!layout.nodes[n].isNull()) continue;
     const QSizeF& size = request.nodes[n];
     if (deepest > 0 && at.x() + size.width() > right) {
-      at = QPointF(above.left() + (joined.nodes.empty() ? 0 : kMargin), at.y() + deepest + kGap);
+      at = QPointF(above.left() + (joined.nodes.empty() ? 0 : kMargin),
+                   at.y() + deepest + kIsolatedGap);
       deepest = 0;
     }
     layout.nodes[n] = QRectF(at, size);
     layout.bounds |= layout.nodes[n].adjusted(-kMargin, -kMargin, kMargin, kMargin);
-    at.rx() += size.width() + kGap;
+    at.rx() += size.width() + kIsolatedGap;
     deepest = std::max(deepest, size.height());
   }
   return layout;

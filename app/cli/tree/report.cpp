@@ -55,12 +55,6 @@ std::vector<std::int32_t> by_visits(const SearchTree& tree, std::int32_t vertex)
   return children;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 class Printer {
  public:
   Printer(const SearchTree& tree, const Problem& problem, const TreeView& view)
@@ -111,7 +105,8 @@ class Printer {
     const std::string indent(static_cast<std::size_t>(2 * level), ' ');
     table_.add({indent + vertex_path(tree_, vertex), std::to_string(v.visits),
                 significant_text(v.value()), significant_text(static_cast<double>(v.prior)),
-                time_words(v), edge_words(tree_, problem_, vertex), joined(marks_.of(vertex))});
+                time_words(v), edge_words(tree_, problem_, vertex),
+                fmt::format("{}", fmt::join(marks_.of(vertex), ", "))});
     if (level == view_.depth) return;
     const std::vector<std::int32_t> children = shown(vertex);
     for (const std::int32_t child : children) add(child, level + 1);

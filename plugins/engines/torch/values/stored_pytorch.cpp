@@ -27,13 +27,6 @@ namespace fs = std::filesystem;
 constexpr const char* kSaveTensors =
     "save tensors only, as with torch.save(dict(model.state_dict()), \"weights.pt\")";
 
-std::optional<DataType> type_of(at::ScalarType type) {
-  for (int i = 0; i <= static_cast<int>(DataType::Bool); ++i) {
-    if (scalar_type(static_cast<DataType>(i)) == type) return static_cast<DataType>(i);
-  }
-  return std::nullopt;
-}
-
 class PytorchFile final : public TensorSource {
  public:
   explicit PytorchFile(const fs::path& file) : name_(file.string()) {
@@ -92,7 +85,7 @@ class PytorchFile final : public TensorSource {
       refuse(fmt::format("holds something else than a tensor as \"{}\"", name), kSaveTensors);
     }
     const at::Tensor& tensor = value.toTensor();
-    const auto type = type_of(tensor.scalar_type());
+    const auto type = type_called(tensor.scalar_type(), scalar_type);
     if (!type || tensor.layout() != at::kStrided)
       refuse(fmt::format("has \"{}\" of a type that is not read", name), "save plain tensors");
     tensors_.push_back({name, *type, tensor.sizes().vec()});
