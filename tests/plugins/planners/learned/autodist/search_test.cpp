@@ -36,7 +36,7 @@ Ground wide_ground() {
   return Ground(make_problem(toy::chain(24, 8, 512), toy::small_cluster(2, 3), {}));
 }
 
-SearchOptions light() {
+SearchOptions light_search() {
   SearchOptions options;
   options.steps = 8;
   options.proposals = 60;
@@ -58,7 +58,7 @@ TEST(Search, EveryVariantIsSoundAndNeverWorseThanBuilders) {
   for (const bool learned : {false, true})
     for (const bool known : {false, true})
       for (const double changes : {0.0, 0.5, 1.0}) {
-        SearchOptions options = light();
+        SearchOptions options = light_search();
         options.learned = learned;
         options.known = known;
         options.changes = changes;
@@ -78,7 +78,7 @@ TEST(Search, EveryVariantIsSoundAndNeverWorseThanBuilders) {
 TEST(Search, TriesBetterOnesWithTheSimulatorThanWithout) {
   const Ground ground = wide_ground();
   const auto mean_of_late_trials = [&](bool learned, std::uint64_t seed) {
-    SearchOptions options = light();
+    SearchOptions options = light_search();
     options.steps = 12;
     options.changes = 0;
     options.learned = learned;
@@ -98,7 +98,7 @@ TEST(Search, TriesBetterOnesWithTheSimulatorThanWithout) {
 
 TEST(Search, ItsRankingIsBetterThanGuessing) {
   const Ground ground = wide_ground();
-  SearchOptions options = light();
+  SearchOptions options = light_search();
   options.steps = 20;
   options.changes = 0;
   const Search search = played(ground.task, options, 12);
@@ -112,19 +112,20 @@ TEST(Search, ItsRankingIsBetterThanGuessing) {
 
 TEST(Search, IsDeterministicAndTriesNothingTwice) {
   const Ground ground = wide_ground();
-  const Search a = played(ground.task, light(), 3), b = played(ground.task, light(), 3);
+  const Search a = played(ground.task, light_search(), 3),
+               b = played(ground.task, light_search(), 3);
   ASSERT_EQ(a.trials().size(), b.trials().size());
   std::set<Digest> seen;
   for (std::size_t i = 0; i < a.trials().size(); ++i) {
     EXPECT_EQ(a.trials()[i].plan, b.trials()[i].plan);
     EXPECT_TRUE(seen.insert(strategy_of(ground.task, a.trials()[i].plan).digest()).second);
   }
-  EXPECT_NE(played(ground.task, light(), 3, 2).trials().back().plan, a.trials().back().plan);
+  EXPECT_NE(played(ground.task, light_search(), 3, 2).trials().back().plan, a.trials().back().plan);
 }
 
 TEST(Search, HitsAreTrialsThatBeatTheBestBuilder) {
   const Ground ground = wide_ground();
-  const Search search = played(ground.task, light(), 5);
+  const Search search = played(ground.task, light_search(), 5);
   int hits = 0, own = 0;
   for (const PlanTrial& trial : search.trials()) {
     if (trial.round < 0) continue;
@@ -143,7 +144,7 @@ const PlanResult::Curve* curve_named(const std::vector<PlanResult::Curve>& curve
 
 TEST(Search, ItsCurvesAreThoseOfItsTrials) {
   const Ground ground = wide_ground();
-  const Search search = played(ground.task, light(), 8);
+  const Search search = played(ground.task, light_search(), 8);
   const std::vector<PlanResult::Curve> curves = curves_of(search.history());
   const auto* hits = curve_named(curves, "Hit rate");
   ASSERT_NE(hits, nullptr);
@@ -169,13 +170,14 @@ TEST(Search, ItsCurvesAreThoseOfItsTrials) {
 
 TEST(Search, CurvesOfLittleAreFew) {
   const Ground ground = wide_ground();
-  EXPECT_TRUE(curves_of(played(ground.task, light(), 0).history()).empty());  // builders only
-  SearchOptions unjudged = light();
+  EXPECT_TRUE(
+      curves_of(played(ground.task, light_search(), 0).history()).empty());  // builders only
+  SearchOptions unjudged = light_search();
   unjudged.learned = false;
   EXPECT_EQ(curves_of(played(ground.task, unjudged, 2).history()).size(), 2u);
-  const Search none = played(ground.task, light(), 2, 1, [](std::span<const Strategy> strategies) {
-    return std::vector<Score>(strategies.size());
-  });
+  const Search none = played(
+      ground.task, light_search(), 2, 1,
+      [](std::span<const Strategy> strategies) { return std::vector<Score>(strategies.size()); });
   const auto curves = curves_of(none.history());  // nothing fits: no ratio, and no pair to rank
   ASSERT_EQ(curves.size(), 1u);
   EXPECT_EQ(curves[0].points.back().second, 0);
@@ -195,17 +197,17 @@ TEST(Search, LearnsFromTrialsThatFail) {
     }
     return scores;
   };
-  const Search search = played(ground.task, light(), 6, 1, failing);
+  const Search search = played(ground.task, light_search(), 6, 1, failing);
   EXPECT_TRUE(search.best().score.feasible);
-  const Search none = played(ground.task, light(), 3, 1, [](std::span<const Strategy> strategies) {
-    return std::vector<Score>(strategies.size());
-  });
+  const Search none = played(
+      ground.task, light_search(), 3, 1,
+      [](std::span<const Strategy> strategies) { return std::vector<Score>(strategies.size()); });
   EXPECT_FALSE(none.best().score.feasible);
 }
 
 TEST(Search, EndsWhereThereIsLittleToTry) {
   const Ground ground(make_problem(toy::chain(1, 8, 4), toy::small_cluster(2, 0), {}));
-  Search search(ground.task, light(), source(), 1);
+  Search search(ground.task, light_search(), source(), 1);
   search.try_plans(all_builds(ground.task, 1), 100);
   int rounds = 0;
   while (rounds < 1000 && search.play_round(50)) ++rounds;
@@ -217,7 +219,8 @@ TEST(RecordedTrials, ASearchGoesOnAsIfItHadNeverStopped) {
   const auto play = [&](EvaluationRecord& record, int rounds, std::int64_t& asked) {
     RecordedTrials recorded(record, source(&asked));
     Search search(
-        ground.task, light(), [&](std::span<const Strategy> s) { return recorded.run(s); }, 5);
+        ground.task, light_search(), [&](std::span<const Strategy> s) { return recorded.run(s); },
+        5);
     const std::size_t builders = recorded.next_known();
     search.try_plans(all_builds(ground.task, 5), builders > 0 ? builders : 12);
     for (int i = 0; i < rounds; ++i) {
