@@ -5,7 +5,6 @@
 // the device, or through ops that make no task (views).
 #pragma once
 
-
 #include "core/program/draft/rank_draft.h"
 #include "core/program/value/program_task.h"
 
