@@ -278,9 +278,10 @@ class Parser {
     const auto found = std::ranges::find_if(
         kFields, [&](const Field& f) { return equal_without_case(f.name, token.text); });
     if (found != std::end(kFields) && token.kind == Word::Text) return found;
+    std::vector<std::string_view> names;
+    for (const Field& field : kFields) names.push_back(field.name);
     throw QueryError(token.at, token.length, fmt::format("'{}' is no field", token.text),
-                     fmt::format("use one of {}",
-                                 fmt::join(kFields | std::views::transform(&Field::name), ", ")));
+                     fmt::format("use one of {}", fmt::join(names, ", ")));
   }
 
   const Operator* operator_of(const Field& field) {

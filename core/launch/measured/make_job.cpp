@@ -89,7 +89,8 @@ Planned read_planned(const JobPlan& plan, std::shared_ptr<const Graph> graph,
 
 std::optional<RankProgram> lowered(const Planned& planned, const SimulateOptions& simulation,
                                    DeviceId device) {
-  const auto& [problem, strategy] = planned;
+  const Problem& problem = planned.problem;
+  const Strategy& strategy = planned.strategy;
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   Simulator simulator;
   const auto lower = [&](const LowerOptions& options) {

@@ -45,8 +45,9 @@ void DirtyOps::find_changed() {
   changed_ops_.clear();
   for (const OpId op : op_changed_.ids()) {
     const bool update = tables_.ops[op].kind == TaskKind::Update;
-    op_changed_[op] = !layout_stays(op) || (update && homes_of_[op] != placement_.homes_id(op));
-    if (op_changed_[op]) changed_ops_.push_back(op);
+    const bool moved = update && homes_of_[op] != placement_.homes_id(op);
+    op_changed_[op] = static_cast<char>(moved || !layout_stays(op));
+    if (op_changed_[op] != 0) changed_ops_.push_back(op);
   }
 }
 
@@ -66,10 +67,11 @@ void DirtyOps::mark(const Strategy& strategy) {
     for (TensorId tensor : tables_.outputs(op)) mark_tensor(tensor);
   }
   mark_modes(strategy);
-  for (std::size_t i = 0; i < dirty_.size(); ++i) {
-    const TensorFacts& facts = tables_.tensors[dirty_[i]];
-    if (facts.source != Source::Resident) copies_.forget_copies(dirty_[i]);
-    mark_readers(dirty_[i], facts.source == Source::Produced && op_changed_[facts.op]);
+  for (std::size_t next = 0; next < dirty_.size();) {  // more of them come while it goes on
+    const TensorId tensor = dirty_[next++];
+    const TensorFacts& facts = tables_.tensors[tensor];
+    if (facts.source != Source::Resident) copies_.forget_copies(tensor);
+    mark_readers(tensor, facts.source == Source::Produced && op_changed_[facts.op]);
   }
 }
 

@@ -60,7 +60,7 @@ class Finder {
     for (const DeviceId device : part.sequence)
       if (std::ranges::binary_search(members, device)) ring.push_back(device);
     if (ring.size() != members.size() || ring.size() < 2) return {};
-    std::ranges::rotate(ring, std::ranges::next(std::ranges::min_element(ring)));
+    std::rotate(ring.begin(), std::ranges::min_element(ring) + 1, ring.end());
     return ring;
   }
 

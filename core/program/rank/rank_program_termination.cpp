@@ -13,7 +13,6 @@ namespace {
 
 struct Place {
   std::size_t rank = 0, instruction = 0;
-  friend auto operator<=>(const Place&, const Place&) = default;
 };
 
 // Instructions that must meet (a send and its receive, a collective on its members) are one event;

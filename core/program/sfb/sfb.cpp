@@ -149,8 +149,8 @@ struct SfbSolver::State {
     }
     for (Asked* each : unknown) {
       if (!each->answer) each->answer = now.at(each->signature);
-      each->known = std::make_shared<const SfbKnown>(each->reduced.program.gain,
-                                                     std::move(each->reduced.kept), each->answer);
+      each->known = std::make_shared<const SfbKnown>(
+          SfbKnown{each->reduced.program.gain, std::move(each->reduced.kept), each->answer});
       if (!stopped) by_key.try_emplace(each->key, each->known);
     }
   }

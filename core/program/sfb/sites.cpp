@@ -105,7 +105,7 @@ Replicas::Replicas(const Tables& tables, const Strategy& complete) : tables_(tab
   sharded_.assign(tables.graph->op_count(), 1);
   for (const OpId op : complete.duplicated) sharded_[op] = 0;
   for (std::size_t i = 0; i < sharded_.size(); ++i)  // producers come first
-    sharded_[OpId(i)] = sharded_[OpId(i)] && may_shard(OpId(i));
+    if (!may_shard(OpId(i))) sharded_[OpId(i)] = 0;
 }
 
 void Replicas::place_groups(const Strategy& complete) {

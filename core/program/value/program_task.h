@@ -41,7 +41,8 @@ class MemberBuffers {
   }
   // In the task's order.
   std::span<const BufferId> of(DeviceId member) const {
-    return std::ranges::equal_range(buffers_, member, {}, DeviceOf{program_});
+    const auto first = std::ranges::lower_bound(buffers_, member, {}, DeviceOf{program_});
+    return {first, std::ranges::upper_bound(first, buffers_.end(), member, {}, DeviceOf{program_})};
   }
   BufferId one_of(const ProgramTask& at, DeviceId member, const char* problem) const {
     at.expect(of(member).size() == 1, at.task().tensor, problem);
