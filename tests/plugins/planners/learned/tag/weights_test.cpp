@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
+#include "plugins/planners/learned/kit/network/trainable.h"
 #include "tests/paths.h"
 #include "tests/plugins/planners/learned/tag/kit.h"
 
@@ -108,10 +109,8 @@ TEST(Weights, a_device_that_is_not_there_is_refused) {
   Network network = Network::make(kTiny, 1);
   EXPECT_THROW(network.move_to("warp:3"), InputError);
   EXPECT_NO_THROW(network.move_to("cpu"));
-  try {
-    network.move_to("cuda");
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("cuda"), std::string::npos);
+  if (!at::hasCUDA()) {
+    EXPECT_THROW(network.move_to("cuda"), InputError);
   }
 }
 
