@@ -70,9 +70,10 @@ LinkSpec nvlink_fabric(const std::vector<GpuReport>& gpus, const char* kind,
   int links = 0;
   for (const GpuReport& gpu : gpus) {
     const int own = links_of(gpu);
-    if (links > 0 && own * nvlink_of(gpu) >= rate) continue;
+    const double reached = own * nvlink_of(gpu);
+    if (links > 0 && reached >= rate) continue;
     links = own;
-    rate = own * nvlink_of(gpu);
+    rate = reached;
   }
   const bool told =
       std::ranges::all_of(gpus, [](const GpuReport& gpu) { return gpu.nvlink_gbps > 0; });

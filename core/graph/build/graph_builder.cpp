@@ -226,18 +226,18 @@ Graph GraphBuilder::build() && {
 void Graph::index() {
   std::vector<std::vector<OpId>> readers(tensors_.size());
   update_of_.assign(tensors_.size(), OpId());
-  for (const OpId reader : ops_.ids()) {
-    const Op& op = ops_[reader];
-    for (const TensorId id : op.inputs) {
-      if (!id.valid()) continue;
-      std::vector<OpId>& list = readers[id.index()];
-      if (list.empty() || list.back() != reader) list.push_back(reader);
+  for (const OpId id : ops_.ids()) {
+    const Op& op = ops_[id];
+    for (const TensorId input : op.inputs) {
+      if (!input.valid()) continue;
+      std::vector<OpId>& list = readers[input.index()];
+      if (list.empty() || list.back() != id) list.push_back(id);
     }
     if (op.phase == Phase::Update && !op.inputs.empty() && op.inputs[0].valid()) {
-      update_of_[op.inputs[0]] = reader;
+      update_of_[op.inputs[0]] = id;
       training_ = true;
     }
-    ops_by_name_.push_back(reader);
+    ops_by_name_.push_back(id);
   }
   consumer_begin_.reserve(tensors_.size() + 1);
   consumer_begin_.push_back(0);

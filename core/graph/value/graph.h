@@ -90,7 +90,7 @@ struct Tensor {
   Shape shape = {};    // all extents are known and positive (or zero)
   OpId producer = {};  // invalid for inputs, parameters, constants, state
   BatchLayout batch = {};
-  std::shared_ptr<const std::string> data = {};  // a small constant's elements, little endian
+  std::shared_ptr<const std::string> data = {};  // a small constant's, little endian; or null
 
   std::int64_t elements() const;
   Bytes bytes() const { return Bytes(elements() * size_of(type)); }

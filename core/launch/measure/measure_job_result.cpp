@@ -62,10 +62,10 @@ MeasureRun measure_on(Launcher& launcher, const MeasureJob& job,
   LaunchRequest request{folder, worker, static_cast<int>(job.ranks.size()), {}, settings};
   for (const MeasureJob::Rank& rank : job.ranks) request.machines.push_back(rank.machine);
   const auto launched = launcher.launch(request);
-  MeasureRun run;
-  static_cast<JobEnd&>(run) = follow(*launched, stop, [&](const std::string& line) {
+  const auto told = [&](const std::string& line) {
     if (const auto event = parse_measure_event(line)) progress(*event);
-  });
+  };
+  MeasureRun run{follow(*launched, stop, told), {}};
   if (run.state == JobState::Finished) run.result = read_measure_result(folder);
   return run;
 }

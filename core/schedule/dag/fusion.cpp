@@ -166,19 +166,19 @@ GroupingMethod grouping_method_from(std::string_view name) {
 
 Grouping group_by_fusion(const Problem& problem, int max_groups) {
   CHECK(max_groups >= 1, "at least one group");
-  const WeighedDag ops(dag_of(problem), *problem.cluster, *problem.cost);
-  const std::vector<NodeIndex> sequence = cpd_topo(ops.dag, ops.weights);
+  const WeighedDag whole(dag_of(problem), *problem.cluster, *problem.cost);
+  const std::vector<NodeIndex> sequence = cpd_topo(whole.dag, whole.weights);
   FusedGroups groups;
   const auto are_few = [&](std::int64_t range, double memory) {
     FusionLimits limits = fusion_limits(*problem.cluster, range, memory);
     if (memory >= kNoLimit) limits.memory = Bytes::max();
-    groups = groups_of(ops.dag, fuse_colocated(ops.dag, ops.weights.edge, sequence, limits));
+    groups = groups_of(whole.dag, fuse_colocated(whole.dag, whole.weights.edge, sequence, limits));
     return groups.count <= max_groups;
   };
   // Fusion takes nodes * range, so the small ones come first; one cluster with another of the way
   // back makes a group, so full clusters would be too many.
   const auto are_few_with = [&](double memory) {
-    const auto count = static_cast<std::int64_t>(ops.dag.size());
+    const auto count = static_cast<std::int64_t>(whole.dag.size());
     std::int64_t range = 1 + count / (8 * std::int64_t{max_groups});
     for (; range < count; range += range / 5 + 1)
       if (are_few(range, memory)) return true;

@@ -22,7 +22,8 @@ struct Schedule {
 
 // The times at which a device is busy. Nodes may be put into idle time between others
 // ("insertion"); what takes no time needs no device and is never in the way.
-struct DeviceTimeline : IdleGaps {
+struct DeviceTimeline : private IdleGaps {
+  using IdleGaps::end, IdleGaps::occupy;
   Nanos earliest(Nanos ready, Nanos duration, bool insert = true) const {
     if (duration <= Nanos()) return ready;
     return insert ? IdleGaps::earliest(ready, duration) : std::max(ready, end());

@@ -103,10 +103,12 @@ void Replay::follow(const DeltaLowering& lowering, const DeltaLowering::Change& 
 Feedback Replay::feedback(const DeltaLowering& lowering, const SimulatedStep& figures) const {
   const Program& store = lowering.store();
   const Grouping& grouping = *lowering.grouping();
-  const auto of = [&](std::span<const GroupTask> tasks) {
-    return strato::feedback(tasks, schedule_.times, figures, *store.cluster, grouping);
-  };
-  return rows_.empty() ? of(group_tasks(store, grouping)) : of(group_tasks_);
+  if (!rows_.empty())
+    return strato::feedback(group_tasks_, schedule_.times, figures, *store.cluster, grouping);
+  std::vector<GroupTask> tasks;
+  for (std::size_t i = 0; i < store.tasks.size(); ++i)
+    tasks.push_back(group_task(store, i, grouping));
+  return strato::feedback(tasks, schedule_.times, figures, *store.cluster, grouping);
 }
 
 }  // namespace strato

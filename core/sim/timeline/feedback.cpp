@@ -65,20 +65,7 @@ Nanos busiest_link(const SimulatedStep& figures, const Cluster& cluster, const D
   return busiest;
 }
 
-}  // namespace
-
-std::vector<GroupTask> group_tasks(const Program& program, const Grouping& grouping) {
-  std::vector<GroupTask> tasks;
-  tasks.reserve(program.tasks.size());
-  for (std::size_t i = 0; i < program.tasks.size(); ++i)
-    tasks.push_back(group_task(program, i, grouping));
-  return tasks;
-}
-
-Feedback feedback(std::span<const GroupTask> tasks, const IdVector<TaskId, TaskTimes>& times,
-                  const SimulatedStep& figures, const Cluster& cluster, const Grouping& grouping) {
-  GroupMeter meter(grouping.size());
-  for (std::size_t i = 0; i < tasks.size(); ++i) meter.add(tasks[i], times[TaskId(i)]);
+Feedback feedback_of(GroupMeter& meter, const SimulatedStep& figures, const Cluster& cluster) {
   Feedback feedback;
   feedback.groups = meter.groups();
   for (const DeviceGroup& group : cluster.groups()) {
@@ -97,9 +84,20 @@ Feedback feedback(std::span<const GroupTask> tasks, const IdVector<TaskId, TaskT
   return feedback;
 }
 
+}  // namespace
+
 Feedback feedback(const Timeline& timeline, const Grouping& grouping) {
-  return feedback(group_tasks(*timeline.program, grouping), timeline.tasks, timeline,
-                  *timeline.program->cluster, grouping);
+  GroupMeter meter(grouping.size());
+  for (std::size_t i = 0; i < timeline.tasks.size(); ++i)
+    meter.add(group_task(*timeline.program, i, grouping), timeline.tasks[TaskId(i)]);
+  return feedback_of(meter, timeline, *timeline.program->cluster);
+}
+
+Feedback feedback(std::span<const GroupTask> tasks, const IdVector<TaskId, TaskTimes>& times,
+                  const SimulatedStep& figures, const Cluster& cluster, const Grouping& grouping) {
+  GroupMeter meter(grouping.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) meter.add(tasks[i], times[TaskId(i)]);
+  return feedback_of(meter, figures, cluster);
 }
 
 }  // namespace strato

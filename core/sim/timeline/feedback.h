@@ -40,8 +40,6 @@ inline GroupTask group_task(const Program& program, std::size_t row, const Group
   return {grouping.group_of(task.op), sends ? GroupTask::Does::Send : GroupTask::Does::Compute};
 }
 
-std::vector<GroupTask> group_tasks(const Program& program, const Grouping& grouping);
-
 // The same of tasks that are known without a program; those that do nothing are left out.
 Feedback feedback(std::span<const GroupTask> tasks, const IdVector<TaskId, TaskTimes>& times,
                   const SimulatedStep& figures, const Cluster& cluster, const Grouping& grouping);

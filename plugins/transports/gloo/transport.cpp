@@ -173,16 +173,17 @@ class GlooTransport final : public Transport {
     const SumFunction sum = sum_of(type);
     std::erase_if(values, [](Bytes each) { return each.empty(); });
     if (members.size() < 2 || values.empty()) return std::make_unique<admission::Done>();
-    return queued(members, [=, this](const Members& ranks) {
-      if (values.size() == 1) return reduce(ranks, tag, type, sum, values[0]);
-      reduce_together(ranks, tag, type, sum, values);
-    });
+    return queued(members,
+                  [this, tag, type, sum, values = std::move(values)](const Members& ranks) {
+                    if (values.size() == 1) return reduce(ranks, tag, type, sum, values[0]);
+                    reduce_together(ranks, tag, type, sum, values);
+                  });
   }
 
   std::unique_ptr<Pending> all_gather(std::span<const int> members, std::uint32_t tag,
                                       std::vector<Bytes> pieces) override {
     CHECK(pieces.size() == members.size(), "one piece a member");
-    return queued(members, [=, this](const Members& ranks) {
+    return queued(members, [this, tag, pieces = std::move(pieces)](const Members& ranks) {
       ring_all_gather(ring(ranks, Lane::Gather, tag), pieces);
     });
   }
@@ -192,9 +193,10 @@ class GlooTransport final : public Transport {
     const SumFunction sum = sum_of(type);
     CHECK(pieces.size() == members.size(), "one piece a member");
     const auto element = static_cast<std::size_t>(size_of(type));
-    return queued(members, [=, this](const Members& ranks) {
+    const auto work = [this, tag, sum, element, pieces = std::move(pieces)](const Members& ranks) {
       ring_reduce_scatter(ring(ranks, Lane::Scatter, tag), pieces, sum, element);
-    });
+    };
+    return queued(members, work);
   }
 
   void barrier() override {

@@ -32,6 +32,7 @@
 #include "core/search/api/planner.h"
 
 namespace strato {
+
 // "celeritas" or "order-place".
 std::unique_ptr<Planner> make_celeritas(std::string_view name);
 
