@@ -35,15 +35,16 @@ void Copies::forget_copies(TensorId tensor) {
   made.root = DeviceId();
 }
 
-Instance Copies::add(TensorId tensor, Instance instance) {
+Instance Copies::add(TensorId tensor, const Instance& instance) {
   std::int32_t& lists = made_[tensor].copies;
   if (lists < 0) {
     lists = static_cast<std::int32_t>(heads_.size());
     heads_.resize(heads_.size() + tables_.cluster->device_count(), -1);
   }
   std::int32_t& last = heads_[static_cast<std::size_t>(lists) + instance.device.index()];
-  instance.next = std::exchange(last, static_cast<std::int32_t>(instances_.size()));
+  const auto before = std::exchange(last, static_cast<std::int32_t>(instances_.size()));
   instances_.push_back(instance);
+  instances_.back().next = before;
   return instance;
 }
 

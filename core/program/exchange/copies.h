@@ -52,7 +52,7 @@ class Copies {
   // What was made stays; copies that exchanges made of it are forgotten.
   void forget_copies(TensorId tensor);
 
-  Instance add(TensorId tensor, Instance instance);
+  Instance add(TensorId tensor, const Instance& instance);
   // The instance that holds exactly this part on the device; null: none.
   const Instance* local(TensorId tensor, DeviceId device, PartId part) const;
   // The same of slices, or of a whole tensor that carries the batch; else one that holds these

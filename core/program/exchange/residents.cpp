@@ -45,7 +45,7 @@ void Residents::forget(TensorId tensor) {
     samples_[cell(tensor, DeviceId(d))] = SampleRange();
 }
 
-void Residents::list_samples(PartIndex& ids, const Place& place,
+void Residents::list_samples(PartIndex& ids, Place place,
                              std::vector<Resident>& residents) const {
   const auto& [device, tensor] = place;
   const SampleRange has = samples_[cell(tensor, device)];
@@ -56,7 +56,7 @@ void Residents::list_samples(PartIndex& ids, const Place& place,
 }
 
 // Parts that are all of it together are one, and there is nothing else of it.
-void Residents::list_parts(PartIndex& ids, const Place& place,
+void Residents::list_parts(PartIndex& ids, Place place,
                            std::vector<Resident>& residents) const {
   const auto& [device, tensor] = place;
   const auto parts = parts_.find(place);

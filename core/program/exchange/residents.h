@@ -53,8 +53,8 @@ class Residents {
     const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
     return device.index() * tables_.slots.size() + slot;
   }
-  void list_samples(PartIndex& ids, const Place& place, std::vector<Resident>& residents) const;
-  void list_parts(PartIndex& ids, const Place& place, std::vector<Resident>& residents) const;
+  void list_samples(PartIndex& ids, Place place, std::vector<Resident>& residents) const;
+  void list_parts(PartIndex& ids, Place place, std::vector<Resident>& residents) const;
 
   const Tables& tables_;
   const Placement& placement_;

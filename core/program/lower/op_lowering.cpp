@@ -81,16 +81,18 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
   TaskId last;
   for (std::size_t s = first_shard; s < end_shard; ++s) {
     const Shard& shard = layout.shards[s];
+    // What the task says is written well before it is copied: fields that have just been stored one by one stall the
+    // copy, which loads several at once.
+    task.device = shard.device;
+    task.duration = tables_.op_time(shard.costs, op);
+    if (layout.sharded) task.part = emitter_.parts().samples(shard.begin, shard.end);
     if (observer_) observer_->compute(s);
     for (const std::size_t first : inputs_.at_hand) emitter_.read(copies_.instance(first + s));
     for (const Instance& instance : inputs_.brought) emitter_.read(instance);
     for (const std::int32_t slot : inputs_.at_home) emitter_.read_parameter(slot, shard.device);
     if (task.kind == TaskKind::Update) overwrite_parameters(op, shard.device);
     last = emitter_.next_task();
-    if (layout.sharded) task.part = emitter_.parts().samples(shard.begin, shard.end);
     write_outputs(op, shard, s, last, task.part);
-    task.device = shard.device;
-    task.duration = tables_.op_time(shard.costs, op);
     emitter_.commit_compute(task);
   }
   return last;

@@ -31,7 +31,7 @@ class KeyHeap {
     keys_[hole] = key;
   }
 
-  void replace_top(Key key) {
+  [[gnu::always_inline]] void replace_top(Key key) {
     Key* const keys = keys_.data();
     std::size_t hole = 0;
     for (std::size_t child; (child = kArity * hole + 1) < size_; hole = child) {

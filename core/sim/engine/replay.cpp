@@ -84,7 +84,6 @@ void Replay::follow(const DeltaLowering& lowering, const DeltaLowering::Change& 
   places_.resize(handles, -1);
   group_tasks_.resize(handles);
   schedule_.times.resize(handles);
-  schedule_.streams.resize(handles);
   for (const TaskId task : change.removed) {
     rows_[task.index()] = -1;
     group_tasks_[task.index()] = {};

@@ -99,11 +99,7 @@ TaskTimes times_of(const PendingTasks::Node& node) {
 
 void take_times(const PendingTasks& tasks, TaskSchedule& schedule) {
   schedule.times.resize(tasks.size());
-  schedule.streams.resize(tasks.size());
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    schedule.times[TaskId(i)] = times_of(tasks[i]);
-    schedule.streams[TaskId(i)] = tasks[i].stream;
-  }
+  for (std::size_t i = 0; i < tasks.size(); ++i) schedule.times[TaskId(i)] = times_of(tasks[i]);
 }
 
 std::int64_t last_end(const TaskSchedule& schedule) {
@@ -169,10 +165,7 @@ void SimulationEngine::replay(const TaskRows& rows, std::span<const TaskId> rest
       static_cast<std::ptrdiff_t>(taken / TaskSchedule::kStride * schedule.resources.size());
   std::copy_n(from, schedule.resources.size(), schedule.resources.begin());
   run_fifo(taken, schedule);
-  for (std::size_t i = 0; i < rest.size(); ++i) {
-    schedule.times[rest[i]] = times_of(tasks_[i]);
-    schedule.streams[rest[i]] = tasks_[i].stream;
-  }
+  for (std::size_t i = 0; i < rest.size(); ++i) schedule.times[rest[i]] = times_of(tasks_[i]);
   for (std::size_t i = taken; i < schedule.order.size(); ++i) {
     std::int32_t& task = schedule.order[i].task;
     task = rest[static_cast<std::size_t>(task)].value();

@@ -32,19 +32,20 @@ void MemoryAccount::start(const TaskRows& tasks, const TaskSchedule& schedule,
     device.sorted = true;
   }
   of_task_.resize(tasks.size());
-  for (const TaskSchedule::Taken& taken : schedule.order)
-    devices_[computing_device(taken.stream, devices)].compute.emplace_back(
-        static_cast<std::size_t>(taken.task));
+  for (const TaskSchedule::Taken& taken : schedule.order) {
+    const std::size_t device = computing_device(taken.stream, devices);
+    const auto task = static_cast<std::size_t>(taken.task);
+    of_task_[task] = {device < devices ? 0 : kCommunicates, 0};
+    devices_[device].compute.emplace_back(task);
+  }
 }
 
 void MemoryAccount::find_last_readers(const TaskRows& tasks, const TaskSchedule& schedule) {
   const Program& program = tasks.program();
-  const std::size_t devices = devices_.size() - 1, count = tasks.size();
+  const std::size_t count = tasks.size();
   for (std::size_t task = 0; task < count; ++task) {
     const std::int32_t row = tasks.row(task);
     if (row < 0) continue;
-    const std::int32_t stream = schedule.streams[TaskId(task)];
-    of_task_[task] = {computing_device(stream, devices) < devices ? 0 : kCommunicates, 0};
     const std::int64_t end = schedule.times[TaskId(task)].end.value;
     for (const BufferId id : program.reads[static_cast<std::size_t>(row)])
       if (LastReader& last = last_readers_[id.index()]; end > last.end)

@@ -42,14 +42,13 @@ struct TaskSchedule {
 
   struct Taken {
     std::int32_t task;
-    std::int32_t stream;  // as below
+    std::int32_t stream;  // the only resource of the task; -1: it needs several
   };
 
   // By handle; of tasks that are gone what they were.
   IdVector<TaskId, TaskTimes> times;
-  IdVector<TaskId, std::int32_t> streams;  // the only resource of a task; -1: it needs several
-  std::vector<Taken> order;                // on each resource in the order of starts
-  std::vector<ResourceUse> resources;      // after the last task; `free` first in, first out only
+  std::vector<Taken> order;            // all tasks, on each resource in the order of starts
+  std::vector<ResourceUse> resources;  // after the last task; `free` first in, first out only
   Nanos step_time;
   bool keeps_checkpoints = false;
   std::vector<ResourceUse> checkpoints;  // the resources before every kStride-th task
