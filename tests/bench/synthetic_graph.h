@@ -19,7 +19,7 @@ class TrainingGraph {
   TrainingGraph(std::size_t ops, std::uint64_t seed) : random_(seed), most_(ops), model_(32) {}
 
   std::shared_ptr<const Graph> make() {
-    TensorId at = model_.input("x", width());
+    TensorId at = input_ = model_.input("x", width());
     while (forward_.size() * 3 < most_) at = add_block(at);
     gradients_.resize(model_.builder().tensor_count());
     gradients_[at].push_back(model_.seed("seed", at));
@@ -76,7 +76,7 @@ class TrainingGraph {
     const TensorId gradient = gradient_of(forward.output);
     const std::string n = std::to_string(forward.output.value());
     for (std::size_t i = 0; i < forward.from.size(); ++i) {
-      if (!model_.builder().tensor(forward.from[i]).producer.valid()) continue;  // the input
+      if (forward.from[i] == input_) continue;
       std::vector<TensorId> saved = {forward.output};
       if (forward.weight.valid()) saved.push_back(forward.weight);
       const auto wrt = static_cast<std::int64_t>(i);
@@ -92,6 +92,7 @@ class TrainingGraph {
   Random random_;
   std::size_t most_;
   toy::Model model_;
+  TensorId input_;
   std::vector<Forward> forward_;
   IdVector<TensorId, std::vector<TensorId>> gradients_;
   std::vector<std::pair<TensorId, TensorId>> trained_;
