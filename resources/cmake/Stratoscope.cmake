@@ -46,10 +46,20 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
+# Rooms in which nothing takes long are compiled quickly (-Og takes half of the time); those in which a search spends its time,
+# or a frame, are optimised.
+set(STRATO_QUICK "^(app|views|core/(launch|report|compare|store|plugin)|plugins/(exporters|launchers))/")
+set(STRATO_DRAWS_MUCH "^views/(timeline|graph)/")
+function(strato_quick_to_compile target folder)
+  if("${folder}/" MATCHES "${STRATO_QUICK}" AND NOT "${folder}/" MATCHES "${STRATO_DRAWS_MUCH}")
+    # At -Og GCC 12 takes empty optionals for uninitialised ones.
+    target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-Og;-Wno-maybe-uninitialized>")
+  endif()
+endfunction()
+
 # Headers that nearly every file of a kind reads are read once: a target uses them with
 #   target_precompile_headers(TARGET REUSE_FROM strato_headers_KIND)
-# Core has none: the presets release and minimal compile it alike, and the compiler cache shares that. Tests have none: measured, they gain
-# nothing from them.
+# All of them with the same optimisation. Core and tests have none: measured, they gain nothing from them.
 function(strato_headers kind)
   cmake_parse_arguments(ARG "" "" "LINK;HEADERS" ${ARGN})
   set(target strato_headers_${kind})
@@ -92,11 +102,12 @@ function(strato_room folder kind)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_link_libraries(${target} PUBLIC ${depends} ${ARG_PUBLIC_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+  strato_quick_to_compile(${target} ${folder})
 endfunction()
 
 function(strato_library folder)
   strato_room(${folder} SHARED ${ARGN})
-  if(folder MATCHES "^views/")
+  if(folder MATCHES "^views/" AND NOT "${folder}/" MATCHES "${STRATO_DRAWS_MUCH}")
     strato_target_name(${folder} target)
     target_precompile_headers(${target} REUSE_FROM strato_headers_qt)
   endif()
@@ -134,6 +145,7 @@ function(strato_plugin folder)
     LIBRARY_OUTPUT_DIRECTORY ${STRATO_PLUGIN_DIR}/${place})
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE ${depends} ${ARG_PRIVATE_LINK})
+  strato_quick_to_compile(${target} ${directory})
   configure_file(${CMAKE_SOURCE_DIR}/${directory}/plugin.json
                  ${STRATO_PLUGIN_DIR}/${place}/plugin.json COPYONLY)
   set_property(GLOBAL APPEND PROPERTY STRATO_PLUGINS ${target})

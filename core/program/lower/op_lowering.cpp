@@ -81,8 +81,8 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
   TaskId last;
   for (std::size_t s = first_shard; s < end_shard; ++s) {
     const Shard& shard = layout.shards[s];
-    // What the task says is written well before it is copied: fields that have just been stored one by one stall the
-    // copy, which loads several at once.
+    // What the task says is written well before it is copied: fields that have just been stored one
+    // by one stall the copy, which loads several at once.
     task.device = shard.device;
     task.duration = tables_.op_time(shard.costs, op);
     if (layout.sharded) task.part = emitter_.parts().samples(shard.begin, shard.end);
