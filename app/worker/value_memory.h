@@ -19,6 +19,7 @@ class ValueMemory {
   explicit ValueMemory(RankExecution& execution)
       : device_(dynamic_cast<DeviceMemory*>(&execution)) {}
 
+  bool on_device() const { return device_ != nullptr; }
   void copy(const RowCopy& rows) const {
     device_ == nullptr ? copy_on_host(rows) : device_->copy(rows);
   }

@@ -54,8 +54,9 @@ struct RowCopy {
 };
 
 // A RankExecution is also a DeviceMemory when the host cannot touch what its memory() spans:
-// whoever would copy there asks it to. A transport for such memory (NCCL) is told nothing; it reads
-// pointers as the device does. Any thread; a copy is done when the call returns.
+// whoever would copy there asks it to. Only a transport that reaches_devices() (NCCL) may be given
+// such memory: it reads pointers as the device does. Any thread; a copy is done when the call
+// returns.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
@@ -130,6 +131,8 @@ class Transport {
   virtual std::unique_ptr<Pending> reduce_scatter(std::span<const int> members, std::uint32_t tag,
                                                   DataType type,
                                                   std::vector<std::span<std::byte>> pieces) = 0;
+  // Whether it moves what is in the memory of a device, too (see DeviceMemory).
+  virtual bool reaches_devices() const { return false; }
   virtual void barrier() = 0;
   // Small texts to rank 0 (results, errors, times), in rank order; empty elsewhere. Blocks.
   virtual std::vector<std::string> gather(const std::string& text) = 0;

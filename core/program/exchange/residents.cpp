@@ -45,8 +45,7 @@ void Residents::forget(TensorId tensor) {
     samples_[cell(tensor, DeviceId(d))] = SampleRange();
 }
 
-void Residents::list_samples(PartIndex& ids, Place place,
-                             std::vector<Resident>& residents) const {
+void Residents::list_samples(PartIndex& ids, Place place, std::vector<Resident>& residents) const {
   const auto& [device, tensor] = place;
   const SampleRange has = samples_[cell(tensor, device)];
   const bool some =
@@ -56,8 +55,7 @@ void Residents::list_samples(PartIndex& ids, Place place,
 }
 
 // Parts that are all of it together are one, and there is nothing else of it.
-void Residents::list_parts(PartIndex& ids, Place place,
-                           std::vector<Resident>& residents) const {
+void Residents::list_parts(PartIndex& ids, Place place, std::vector<Resident>& residents) const {
   const auto& [device, tensor] = place;
   const auto parts = parts_.find(place);
   const auto slice = slices_.find(place);

@@ -35,6 +35,8 @@ class NcclTransport final : public Transport {
  public:
   explicit NcclTransport(const Meeting& meeting) : connections_(meeting) {}
 
+  bool reaches_devices() const override { return true; }
+
   std::unique_ptr<Pending> send(int to, std::uint32_t, Bytes bytes) override {
     return transfer(connections_.to(to), to, bytes, true);
   }

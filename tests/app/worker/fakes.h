@@ -17,7 +17,7 @@
 
 namespace strato::worker {
 
-class FakeExecution final : public RankExecution {
+class FakeExecution : public RankExecution {
  public:
   FakeExecution(const Graph& graph, const RankProgram& program)
       : graph_(graph), program_(program), memory_(program.values.size()) {}
