@@ -118,7 +118,7 @@ void SimulationEngine::run_fifo(std::size_t taken, TaskSchedule& schedule) {
   std::int64_t longest;  // no task is ready later
   if (__builtin_add_overflow(last_end(schedule), tasks_.duration(), &longest))
     longest = Nanos::max().value;
-  const int bits = std::bit_width(static_cast<std::uint64_t>(longest));
+  const auto bits = std::bit_width(static_cast<std::uint64_t>(longest));
   if (bits + std::bit_width(tasks_.size()) < 64) {
     FifoDiscipline fifo(tasks_, short_heap_, schedule, taken);
     run_events(tasks_, fifo);
