@@ -47,11 +47,10 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # Rooms in which nothing takes long are compiled quickly (-Og takes half of the time); those in which a search spends its time,
-# or a frame, are optimised.
-set(STRATO_QUICK "^(app|views|core/(launch|report|compare|store|plugin)|plugins/(exporters|launchers))/")
-set(STRATO_DRAWS_MUCH "^views/(timeline|graph)/")
+# or the window a frame, are optimised.
+set(STRATO_QUICK "^(app/(cli|worker)|core/(launch|report|compare|store|plugin)|plugins/(exporters|launchers))/")
 function(strato_quick_to_compile target folder)
-  if("${folder}/" MATCHES "${STRATO_QUICK}" AND NOT "${folder}/" MATCHES "${STRATO_DRAWS_MUCH}")
+  if("${folder}/" MATCHES "${STRATO_QUICK}")
     # At -Og GCC 12 takes empty optionals for uninitialised ones.
     target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-Og;-Wno-maybe-uninitialized>")
   endif()
@@ -59,7 +58,7 @@ endfunction()
 
 # Headers that nearly every file of a kind reads are read once: a target uses them with
 #   target_precompile_headers(TARGET REUSE_FROM strato_headers_KIND)
-# All of them with the same optimisation. Core and tests have none: measured, they gain nothing from them.
+# Core and tests have none: measured, they gain nothing from them.
 function(strato_headers kind)
   cmake_parse_arguments(ARG "" "" "LINK;HEADERS" ${ARGN})
   set(target strato_headers_${kind})
@@ -107,7 +106,7 @@ endfunction()
 
 function(strato_library folder)
   strato_room(${folder} SHARED ${ARGN})
-  if(folder MATCHES "^views/" AND NOT "${folder}/" MATCHES "${STRATO_DRAWS_MUCH}")
+  if(folder MATCHES "^views/")
     strato_target_name(${folder} target)
     target_precompile_headers(${target} REUSE_FROM strato_headers_qt)
   endif()
