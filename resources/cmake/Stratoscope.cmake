@@ -46,16 +46,6 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
-# Rooms in which nothing takes long are compiled quickly (-Og takes half of the time); those in which a search spends its time,
-# or the window a frame, are optimised.
-set(STRATO_QUICK "^(app/(cli|worker)|core/(launch|report|compare|store|plugin)|plugins/(exporters|launchers))/")
-function(strato_quick_to_compile target folder)
-  if("${folder}/" MATCHES "${STRATO_QUICK}")
-    # At -Og GCC 12 takes empty optionals for uninitialised ones.
-    target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-Og;-Wno-maybe-uninitialized>")
-  endif()
-endfunction()
-
 # Headers that nearly every file of a kind reads are read once: a target uses them with
 #   target_precompile_headers(TARGET REUSE_FROM strato_headers_KIND)
 # Core and tests have none: measured, they gain nothing from them.
@@ -101,7 +91,6 @@ function(strato_room folder kind)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_link_libraries(${target} PUBLIC ${depends} ${ARG_PUBLIC_LINK} PRIVATE ${ARG_PRIVATE_LINK})
-  strato_quick_to_compile(${target} ${folder})
 endfunction()
 
 function(strato_library folder)
@@ -144,7 +133,6 @@ function(strato_plugin folder)
     LIBRARY_OUTPUT_DIRECTORY ${STRATO_PLUGIN_DIR}/${place})
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE ${depends} ${ARG_PRIVATE_LINK})
-  strato_quick_to_compile(${target} ${directory})
   configure_file(${CMAKE_SOURCE_DIR}/${directory}/plugin.json
                  ${STRATO_PLUGIN_DIR}/${place}/plugin.json COPYONLY)
   set_property(GLOBAL APPEND PROPERTY STRATO_PLUGINS ${target})
