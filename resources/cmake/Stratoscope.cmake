@@ -164,12 +164,11 @@ function(strato_test folder)
     set(ARG_TIMEOUT 1800)
   endif()
   add_test(NAME ${folder} COMMAND ${target})
-  # Parts that are built and run by themselves: tests/run PRESET --part NAME. Core's is what reads files, lowers, simulates and
-  # searches; what starts programs with all plugins is none of it.
+  # Parts that are built and run by themselves: tests/run PRESET --part NAME. What starts programs with all plugins is none of core's.
   string(REGEX MATCH "^[a-z_]+" part ${folder})
   if(part STREQUAL "property" OR folder MATCHES "^plugins/importers")
     set(part core)
-  elseif(folder MATCHES "^core/(launch|compare|store|plugin)" OR (part STREQUAL "core" AND ARG_NEEDS_PLUGINS))
+  elseif(part STREQUAL "core" AND ARG_NEEDS_PLUGINS)
     set(part plugins)
   endif()
   if(NOT TARGET tests_${part})
