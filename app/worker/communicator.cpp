@@ -76,10 +76,7 @@ Communicator::Communicator(const Graph& graph, const RankProgram& program,
   for (std::size_t rank = 0; rank < device_of_rank.size(); ++rank)
     rank_of_.emplace(device_of_rank[rank], static_cast<int>(rank));
   assign_lanes();
-  if (lanes_ > 0 && memory_.on_device() && !transport.reaches_devices())
-    throw InputError("", "--transport",
-                     "it moves what is in the host's memory, and the engine's values are on a GPU",
-                     "give nccl");
+  if (lanes_ > 0) expect_reach(execution, transport);
 }
 
 void Communicator::assign_lanes() {

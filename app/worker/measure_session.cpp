@@ -39,7 +39,10 @@ MeasureSession::MeasureSession(const Parts& parts)
     : parts_(parts),
       job_(parts.staged.job),
       memory_(parts.execution),
-      rank_({job_, parts.rank, parts.engine, parts.transport, memory_, parts.guard}) {}
+      rank_({job_, parts.rank, parts.engine, parts.transport, memory_, parts.guard}) {
+  if (parts.execution != nullptr && !job_.probes.empty())
+    expect_reach(*parts.execution, parts.transport);
+}
 
 MeasureGreeting MeasureSession::greeting() {
   MeasureGreeting greeting;

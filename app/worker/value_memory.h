@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/base/error.h"
 #include "core/plugin/api/rank_engine.h"
 
 namespace strato::worker {
@@ -14,12 +15,21 @@ inline void copy_on_host(const RowCopy& rows) {
     std::memcpy(rows.to + i * rows.to_pitch, rows.from + i * rows.from_pitch, rows.width);
 }
 
+// Throws InputError when the engine's values are where the transport cannot touch them.
+inline void expect_reach(const RankExecution& execution, const Transport& transport) {
+  if (dynamic_cast<const DeviceMemory*>(&execution) == nullptr || transport.reaches_devices())
+    return;
+  throw InputError("", "--transport",
+                   "this one moves only what is in the host's memory, and the engine's values are "
+                   "on a GPU",
+                   "give nccl");
+}
+
 class ValueMemory {
  public:
   explicit ValueMemory(RankExecution& execution)
       : device_(dynamic_cast<DeviceMemory*>(&execution)) {}
 
-  bool on_device() const { return device_ != nullptr; }
   void copy(const RowCopy& rows) const {
     device_ == nullptr ? copy_on_host(rows) : device_->copy(rows);
   }

@@ -12,18 +12,17 @@ class GroupMeter {
 
   void add(const GroupTask& task, const TaskTimes& times) {
     if (task.does == GroupTask::Does::Nothing) return;
-    if (task.group != group_) go_to(task.group);
+    Span& span = spans_[task.group];
     if (task.does == GroupTask::Does::Compute) {
-      span_.first = std::min(span_.first, times.start);
-      span_.last = std::max(span_.last, times.end);
+      span.first = std::min(span.first, times.start);
+      span.last = std::max(span.last, times.end);
     } else {
-      ++span_.transfers;
-      span_.idle += times.start - times.ready;
+      ++span.transfers;
+      span.idle += times.start - times.ready;
     }
   }
 
   IdVector<GroupId, Feedback::Group> groups() {
-    go_to({});
     IdVector<GroupId, Feedback::Group> groups;
     for (const Span& span : spans_) {
       Feedback::Group group;
@@ -40,15 +39,8 @@ class GroupMeter {
     std::int64_t transfers = 0;
     Nanos idle;
   };
-  void go_to(GroupId group) {
-    if (group_.valid()) spans_[group_] = span_;
-    group_ = group;
-    if (group_.valid()) span_ = spans_[group_];
-  }
 
   IdVector<GroupId, Span> spans_;
-  GroupId group_;  // most tasks are of the group of the one before: its figures are at hand
-  Span span_;
 };
 
 double idle_fraction(Nanos busy, Nanos step) { return step.value == 0 ? 1.0 : 1.0 - busy / step; }

@@ -75,6 +75,16 @@ class FakeExecution : public RankExecution {
   std::vector<std::int64_t> steps_;
 };
 
+// Its values cannot be touched by the host, whose transport is below.
+struct FakeDevice final : FakeExecution, DeviceMemory {
+  using FakeExecution::FakeExecution;
+  void copy(const RowCopy&) override {}
+  std::shared_ptr<std::byte> scratch(std::size_t) override { return nullptr; }
+};
+inline constexpr const char* kOutOfReach =
+    "--transport: this one moves only what is in the host's memory, and the engine's values are on "
+    "a GPU; give nccl";
+
 // Transfers meet: a send is done when its receive has the bytes.
 class Hub {
  public:

@@ -170,6 +170,19 @@ TEST(MeasuringAlone, IsWatchedAsLongAsItsSessionIsThere) {
             std::string::npos);
 }
 
+TEST_F(Measuring, MessagesOnADeviceGoThroughNoTransportOfTheHosts) {
+  const RankProgram program;
+  FakeDevice device(*staged.job.graphs[0], program);
+  FakeTransport transport(hub, 0);
+  Events events(-1);
+  const auto make = [&] {
+    MeasureSession({staged, 0, folder.path(), engines[0].get(), &device, transport, events});
+  };
+  EXPECT_EQ(message_of(make), kOutOfReach);
+  staged.job.probes.clear();  // ops alone send nothing from there
+  EXPECT_NO_THROW(make());
+}
+
 TEST_F(Measuring, MeasuresEachOpOnceAndEveryPairAndSet) {
   EXPECT_EQ(run(), std::vector<std::string>(kRanks));
   const MeasureResult measured = result();

@@ -54,13 +54,6 @@ TEST(StepRunner, RunsTheComputeStreamInOrderStepAfterStep) {
   EXPECT_EQ(rank.runner.step().end, spans.back().end);
 }
 
-// Values that the host cannot touch. The transport here is one between hosts.
-struct FakeDevice final : FakeExecution, DeviceMemory {
-  using FakeExecution::FakeExecution;
-  void copy(const RowCopy&) override {}
-  std::shared_ptr<std::byte> scratch(std::size_t) override { return nullptr; }
-};
-
 TEST(StepRunner, WhatIsOnADeviceGoesThroughNoTransportOfTheHosts) {
   const auto graph = graph_of(1, kShape);
   Hub hub(2);
@@ -71,10 +64,7 @@ TEST(StepRunner, WhatIsOnADeviceGoesThroughNoTransportOfTheHosts) {
     StepRunner(*graph, program, kDevices, device, transport);
   };
   make(HandProgram(0, 1).compute({.writes = {0}}));  // it talks to nobody
-  EXPECT_EQ(
-      message_of([&] { make(HandProgram(0, 1).send(1, 7, {.reads = {0}})); }),
-      "--transport: it moves what is in the host's memory, and the engine's values are on a GPU; "
-      "give nccl");
+  EXPECT_EQ(message_of([&] { make(HandProgram(0, 1).send(1, 7, {.reads = {0}})); }), kOutOfReach);
 }
 
 TEST(StepRunner, AnEmptyProgramEndsAtOnce) {
