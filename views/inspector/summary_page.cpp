@@ -15,6 +15,7 @@
 #include "views/models/explanation.h"
 #include "views/models/vital_signs.h"
 #include "views/models/what_if_model.h"
+#include "views/style/fitting_name.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -105,7 +106,8 @@ std::vector<Bar> bars_of(const Explanation& explanation, bool dark) {
 }
 
 // A paragraph a sentence: narrow columns of text read badly in one block.
-QString in_sentences(const QString& text) {
+QString in_sentences(const QString& whole) {
+  const QString text = style::with_readable_words(whole);
   QString result;
   for (const QString& sentence : text.split(QStringLiteral(". "), Qt::SkipEmptyParts)) {
     QString line = sentence.toHtmlEscaped();

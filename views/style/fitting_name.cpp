@@ -1,5 +1,6 @@
 #include "views/style/fitting_name.h"
 
+#include <QStringList>
 #include <algorithm>
 
 namespace strato::style {
@@ -32,6 +33,15 @@ QString elided(const QString& text, const QFontMetricsF& metrics, Qt::TextElideM
                        : mode == Qt::ElideLeft ? text.right(2 * most)
                                                : text.left(most) + text.right(most);
   return metrics.elidedText(ends, mode, width);
+}
+
+QString with_readable_words(const QString& sentence) {
+  constexpr qsizetype kMost = 160, kEnd = 60;
+  QStringList words = sentence.split(QLatin1Char(' '));
+  for (QString& word : words) {
+    if (word.size() > kMost) word = word.left(kEnd) + QChar(0x2026) + word.right(kEnd);
+  }
+  return words.join(QLatin1Char(' '));
 }
 
 }  // namespace strato::style

@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "views/models/budget.h"
+#include "views/style/fitting_name.h"
 #include "views/style/list_table.h"
 #include "views/style/style.h"
 #include "views/tournament/tournament_delegate.h"
@@ -220,7 +221,8 @@ void TournamentView::refresh() {
                      : tr("Which planner is best here? Run compares the %1 chosen ones on %2 on "
                           "%3.\nA click on a row then shows its strategy in all views.")
                            .arg(planners_->chosen().size())
-                           .arg(session_.model_name(), session_.cluster_name()));
+                           .arg(style::with_readable_words(session_.model_name()),
+                                style::with_readable_words(session_.cluster_name())));
   pages_->setCurrentIndex(filled ? 1 : 0);
   mark_shown();
   refresh_words();

@@ -118,7 +118,7 @@ void* function_in(const std::filesystem::path& library, const char* name) {
   void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr && !std::filesystem::exists(library))
     throw InputError(library.string(), "", "is not there, though its plugin.json is",
-                     "build or install the plugin again");
+                     "wait if it is still being built; else build or install the plugin again");
   if (handle == nullptr)
     throw InputError(library.string(), "", fmt::format("cannot be loaded: {}", ::dlerror()),
                      "build the plugin against this Stratoscope");

@@ -1,6 +1,7 @@
 // Figures as people read them.
 #include <gtest/gtest.h>
 
+#include "views/style/fitting_name.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -21,6 +22,16 @@ TEST(Words, say_a_unit_once_where_both_parts_have_it) {
   EXPECT_EQ(style::bytes_of(Bytes(512'000'000), Bytes(34 * kGB)), "512 MB of 34.0 GB");
   EXPECT_EQ(style::bytes_of(Bytes(5), Bytes(34 * kGB)), "5.00 B of 34.0 GB");
   EXPECT_EQ(style::bytes_of(Bytes(34 * kGB), Bytes(kGB)), "34.0 of 1.00 GB");
+}
+
+TEST(Words, of_thousands_of_letters_keep_their_ends) {
+  const QString name = QStringLiteral("first/") + QString(10'000, 'w') + QStringLiteral("/last");
+  const QString read = style::with_readable_words(QStringLiteral("Op %1 takes 3 ms.").arg(name));
+  EXPECT_TRUE(read.startsWith(QStringLiteral("Op first/www"))) << read.toStdString();
+  EXPECT_TRUE(read.endsWith(QStringLiteral("www/last takes 3 ms."))) << read.toStdString();
+  EXPECT_LT(read.size(), 200);
+  const QString usual = QStringLiteral("model/layers.0/mlp/Add takes  3 ms.");
+  EXPECT_EQ(style::with_readable_words(usual), usual);
 }
 
 }  // namespace
