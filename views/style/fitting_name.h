@@ -14,8 +14,8 @@ QString fitting_name(const QString& name, const QFontMetricsF& metrics, double w
 QString elided(const QString& text, const QFontMetricsF& metrics, Qt::TextElideMode mode,
                double width);
 
-// A sentence whose names may have thousands of letters, which nobody reads and which take long to lay
-// out: of words of more than 160 letters only the ends are left.
+// A sentence whose names may have thousands of letters, which nobody reads and which take long to
+// lay out: of words of more than 160 letters only the ends are left.
 QString with_readable_words(const QString& sentence);
 
 }  // namespace strato::style
