@@ -6,8 +6,8 @@
 
 #include <array>
 #include <cstdlib>
-#include <ranges>
 #include <set>
+#include <sstream>
 
 #include "core/base/error.h"
 #include "core/io/file.h"
@@ -185,8 +185,9 @@ std::unique_ptr<T> PluginRegistry::make(const PluginInfo& plugin, const char* fu
 std::vector<fs::path> PluginRegistry::default_folders() {
   std::vector<fs::path> folders;
   if (const char* variable = std::getenv("STRATOSCOPE_PLUGIN_PATH"); variable != nullptr) {
-    for (const auto folder : std::views::split(std::string_view(variable), ':'))
-      if (!folder.empty()) folders.emplace_back(folder.begin(), folder.end());
+    std::istringstream listed(variable);
+    for (std::string folder; std::getline(listed, folder, ':');)
+      if (!folder.empty()) folders.emplace_back(folder);
   }
   folders.push_back(home_directory() / "plugins");
   return folders;
