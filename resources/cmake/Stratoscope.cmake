@@ -166,10 +166,11 @@ function(strato_test folder)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 1800)
   endif()
+  set(processors 1)
+  set(cost 0)
   if(ARG_PROCESSES)
     set(processors 2)
-  else()
-    set(processors 1)
+    set(cost 100)  # first: later there are hardly ever two free at once
   endif()
   add_test(NAME ${folder} COMMAND ${target})
   # Parts that are built and run by themselves: tests/run PRESET --part NAME. What starts programs with all plugins is none of core's.
@@ -183,6 +184,6 @@ function(strato_test folder)
     add_custom_target(tests_${part})
   endif()
   add_dependencies(tests_${part} ${target})
-  set_tests_properties(${folder} PROPERTIES LABELS ${part} TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_ALONE} PROCESSORS ${processors}
+  set_tests_properties(${folder} PROPERTIES LABELS ${part} TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_ALONE} PROCESSORS ${processors} COST ${cost}
     ENVIRONMENT "QT_QPA_PLATFORM=offscreen;ASAN_OPTIONS=detect_leaks=0")
 endfunction()
