@@ -142,9 +142,9 @@ endfunction()
 
 # tests/<folder>/*_test.cpp -> one executable and one ctest entry named after the folder. NEEDS_PLUGINS: all of them; PLUGINS:
 # the named ones. ALONE: it expects frames in time, and nothing else is tested meanwhile. PROCESSES: it starts several and expects
-# answers within seconds; at most one other test runs beside it on two cores.
+# answers within seconds; at most one other test runs beside it on two cores. COST: what has more of it starts sooner.
 function(strato_test folder)
-  cmake_parse_arguments(ARG "NEEDS_PLUGINS;ALONE;PROCESSES" "TIMEOUT" "DEPENDS;PLUGINS;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "NEEDS_PLUGINS;ALONE;PROCESSES" "TIMEOUT;COST" "DEPENDS;PLUGINS;PRIVATE_LINK" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   set(target test_${name})
   strato_target_names("${ARG_DEPENDS}" depends)
@@ -167,10 +167,11 @@ function(strato_test folder)
     set(ARG_TIMEOUT 1800)
   endif()
   set(processors 1)
-  set(cost 0)
   if(ARG_PROCESSES)
     set(processors 2)
-    set(cost 100)  # first: later there are hardly ever two free at once
+    set(ARG_COST 100)  # first: later there are hardly ever two free at once
+  elseif(NOT ARG_COST)
+    set(ARG_COST 0)
   endif()
   add_test(NAME ${folder} COMMAND ${target})
   # Parts that are built and run by themselves: tests/run PRESET --part NAME. What starts programs with all plugins is none of core's.
@@ -184,6 +185,6 @@ function(strato_test folder)
     add_custom_target(tests_${part})
   endif()
   add_dependencies(tests_${part} ${target})
-  set_tests_properties(${folder} PROPERTIES LABELS ${part} TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_ALONE} PROCESSORS ${processors} COST ${cost}
+  set_tests_properties(${folder} PROPERTIES LABELS ${part} TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_ALONE} PROCESSORS ${processors} COST ${ARG_COST}
     ENVIRONMENT "QT_QPA_PLATFORM=offscreen;ASAN_OPTIONS=detect_leaks=0")
 endfunction()
