@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "core/io/file.h"
 #include "core/io/json.h"
@@ -65,6 +66,24 @@ TEST_P(Golden, SaysTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(CommandLine, Golden, ::testing::ValuesIn(golden_names()),
                          [](const auto& info) { return info.param; });
+
+// What README.md shows of its first example, up to the ellipsis, is what the program prints.
+TEST(Readme, ExampleIsWhatThePlannerFinds) {
+  const std::string readme = read_file(fs::path(kSourceFolder) / "README.md");
+  const std::size_t begin = readme.find("\nvgg19 on TAG testbed") + 1,
+                    end = readme.find("  …", begin);
+  ASSERT_TRUE(begin != 0 && end != std::string::npos);
+  const CliResult result =
+      run_cli({"plan", "--graph", "vgg19", "--batch", "96", "--cluster", "tag-testbed", "--planner",
+               "mcts", "--iterations", "800", "--seed", "1"});
+  std::istringstream shown(readme.substr(begin, end - begin));
+  int lines = 0;
+  for (std::string line; std::getline(shown, line); ++lines) {
+    if (line.starts_with("  took")) continue;
+    EXPECT_NE(result.out.find(line), std::string::npos) << line << "\nis not in\n" << result.out;
+  }
+  EXPECT_GT(lines, 10);
+}
 
 }  // namespace
 }  // namespace strato
