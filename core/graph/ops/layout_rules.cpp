@@ -268,6 +268,17 @@ OpRule selection(std::size_t min_inputs, BatchRule batch, GradientRule gradient_
           .gradient = std::move(gradient_rule)};
 }
 
+// As many along the axis as the second input says: the values, and where they stood.
+TensorTypes top_shape(const OpReader& op) {
+  const auto count = op.list("k", 1);
+  const int axis = op.axis("axis", -1, op.in(0).size());
+  if (!count || count->size() != 1 || axis < 0 || axis >= static_cast<int>(op.in(0).size()))
+    return {};
+  Shape shape = op.in(0);
+  shape[static_cast<std::size_t>(axis)] = count->front();
+  return {{op.input(0).type, shape}, {DataType::I64, shape}};
+}
+
 // indices, depth, values: an axis more, as long as the depth says.
 TensorTypes one_hot_shape(const OpReader& op) {
   const auto depth = op.constant(1);
@@ -332,7 +343,7 @@ OpRules layout_rules() {
       {{"NonZero"}, selection(1, nullptr, nullptr, non_zero_shape)},
       {{"OneHot"}, selection(3, one_hot_batch, nullptr, one_hot_shape)},
       {{"ReverseSequence"}, selection(2, side_by_side(-1), gradient({x(1)}))},
-      {{"TopK"}, keeping_axes(selection(1, nullptr, gradient({y(1)})), mixes_along(-1))},
+      {{"TopK"}, keeping_axes(selection(1, nullptr, gradient({y(1)}), top_shape), mixes_along(-1))},
       {{"Unique"}, selection(1, nullptr, nullptr)},
   };
 }

@@ -14,7 +14,7 @@ OpRules product_rules();
 // Attention as one fused op, and what stands beside it in transformers that were rewritten for
 // inference: ONNX's own ops (op sets 23 and 24) and those of com.microsoft, which exporters and
 // graph optimizers write. FLOPs count the two products and the softmax between, of all positions,
-// hidden ones too.
+// hidden ones too; but of ONNX's causal attention only those that a query looks at.
 OpRules attention_rules();
 
 }  // namespace strato

@@ -11,12 +11,22 @@ constexpr double kSoftmax = 13, kRotation = 6, kNormalization = 9;
 // key, and of each value.
 struct Heads {
   std::int64_t batch = 1, queries = 1, keys = 1, count = 1, key_count = 1, size = 1, value = 1;
+  std::int64_t hidden = 0;  // pairs of a query and a key that a causal attention does not look at
+
   double flops() const {
-    return double(batch) * double(count) * double(queries) * double(keys) *
+    return double(batch) * double(count) * (double(queries) * double(keys) - double(hidden)) *
            (2 * double(size) + 2 * double(value) + kSoftmax);
   }
 };
 using HeadsRule = Heads (*)(const OpReader&);
+
+// Query i looks at no key beyond `past` + i: what is right of the diagonal is never computed.
+std::int64_t hidden_pairs(std::int64_t queries, std::int64_t keys, std::int64_t past) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  const std::int64_t longest = std::min(keys - past - 1, kMost);  // keys that the first has not
+  const std::int64_t rows = std::clamp<std::int64_t>(longest, 0, std::min(queries, kMost));
+  return rows * longest - rows * (rows - 1) / 2;
+}
 
 std::int64_t heads_of(const OpReader& op, std::string_view attribute) {
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
@@ -41,13 +51,16 @@ Heads onnx_heads(const OpReader& op) {
   const auto positions = [&op](std::size_t input) {
     return extent(op.in(input), op.in(input).size() == 4 ? 2 : 1);
   };
-  return {extent(op.in(0), 0),
-          positions(0),
-          added(positions(1), past_of(op, 4)),
-          count(0),
-          count(1),
-          size(0),
-          size(2)};
+  Heads heads = {extent(op.in(0), 0),
+                 positions(0),
+                 added(positions(1), past_of(op, 4)),
+                 count(0),
+                 count(1),
+                 size(0),
+                 size(2)};
+  if (op->integer("is_causal", 0) != 0)
+    heads.hidden = hidden_pairs(heads.queries, heads.keys, past_of(op, 4));
+  return heads;
 }
 
 // MultiHeadAttention and GroupQueryAttention of com.microsoft: [batch, positions, heads x size];
@@ -81,7 +94,7 @@ Heads group_query(const OpReader& op) { return packed_heads(op, "kv_num_heads", 
 // The result as the query is, keys and values with what was there before, and the scores.
 TensorTypes attention_shape(const OpReader& op, const Heads& heads) {
   const DataType type = op.input(0).type;
-  const auto& [batch, queries, keys, count, key_count, size, value] = heads;
+  const auto& [batch, queries, keys, count, key_count, size, value, hidden] = heads;
   Shape result = {batch, queries, multiplied(count, value)};
   if (op.in(0).size() == 4) result = {batch, count, queries, value};
   return {{type, std::move(result)},
@@ -95,6 +108,44 @@ void attention_gradient(GradientWriter& writer) {
   const std::vector<std::size_t> wanted = writer.wanted(3);
   if (!wanted.empty()) writer.add("Grad", "grad", {x(0), x(1), x(2), y(0)}, wanted);
   if (writer.wants(3)) writer.add("GradBias", "grad_bias", {}, {3});
+}
+
+// As flash attention has it (Dao et al. 2022, algorithms 1 and 2): of the scores only the logarithm
+// of each row's sum is kept, and the backward pass computes them again: five products for two.
+constexpr double kFlashGradient = 2.5;
+void flash_gradient(GradientWriter& writer) {
+  const OpReader& forward = writer.forward();
+  const Heads heads = onnx_heads(forward);
+  const bool is_double = forward.input(0).type == DataType::F64;
+  const std::size_t sums = writer.save_output("log_sums", is_double ? DataType::F64 : DataType::F32,
+                                              {heads.batch, heads.count, heads.queries});
+  std::vector<Saved> reads = {x(0), x(1), x(2), y(0), y(sums)};
+  if (forward.has_input(3)) reads.push_back(x(3));
+  writer.add("Grad", "grad", reads, writer.wanted(3));
+}
+
+constexpr std::size_t kHeadAxis = 1;
+
+// Each head is computed on its own, where heads are an axis, and as many of queries as of keys.
+std::optional<AxisLetters> attention_axes(const OpReader& op) {
+  AxisLetters letters = all_mixed(op);
+  const Heads heads = onnx_heads(op);
+  for (std::size_t i = 0; i < 3; ++i)
+    if (op.in(i).size() != 4) return letters;
+  if (heads.count != heads.key_count) return letters;
+  for (std::size_t i = 0; i < std::min<std::size_t>(letters.inputs.size(), 4); ++i)
+    if (letters.inputs[i].size() == 4) letters.inputs[i][kHeadAxis] = 'h';
+  for (std::string& output : letters.outputs)
+    if (output.size() >= 3) output[kHeadAxis] = 'h';
+  return letters;
+}
+
+std::optional<AxisLetters> rotated_axes(const OpReader& op) {
+  AxisLetters letters = all_mixed(op);
+  if (op.in(0).size() != 4) return letters;
+  letters.inputs[0][kHeadAxis] = 'h';
+  set_outputs(letters, letters.inputs[0]);
+  return letters;
 }
 
 OpRule attention(ShapeRule shape, FlopsRule flops, InputSet samples) {
@@ -192,7 +243,10 @@ OpRule embedding() {
 OpRules attention_rules() {
   OpRule onnx = attention_of(onnx_heads, inputs({1, 2, 4, 5}));
   onnx.min_inputs = 3;
+  onnx.axes = attention_axes;
+  onnx.gradient = flash_gradient;
   onnx.differentiable = inputs({0, 1, 2});
+  onnx.gradient_work = kFlashGradient;
   return {
       {{"Attention"}, std::move(onnx)},
       {{"GroupQueryAttention"}, attention_of(group_query, inputs({1, 2, 3, 4}))},
@@ -202,6 +256,7 @@ OpRules attention_rules() {
       // x and tables of sines; the places of the positions carry the samples, too.
       {{"RotaryEmbedding"},
        {.min_inputs = 3,
+        .axes = rotated_axes,
         .flops = per_element(kRotation),
         .batch = samples_first(0, all_inputs),
         .gradient = gradient({x(1), x(2), x(3)})}},

@@ -873,6 +873,179 @@ def layer_norm_grad(site):
     return grad
 
 
+@ops("RMSNormalization", "SimplifiedLayerNormalization")
+def rms_norm(site):
+    first, _, epsilon = layer_shape(site)
+
+    def normalize(x, scale, *_):
+        inverse = (x.square().mean(list(range(first, x.dim())), keepdim=True) + epsilon).rsqrt()
+        return x * inverse * scale, inverse
+    return normalize
+
+
+@ops("RMSNormalizationGrad", "SimplifiedLayerNormalizationGrad")
+def rms_norm_grad(site):
+    first, _, epsilon = layer_shape(site.of_forward())
+    wanted = wanted_of(site)
+
+    def grad(dy, x, scale, *_):
+        axes = list(range(first, x.dim()))
+        inverse = (x.square().mean(axes, keepdim=True) + epsilon).rsqrt()
+        unit, slope = x * inverse, dy * scale
+        return chosen(((slope - unit * (slope * unit).mean(axes, keepdim=True)) * inverse,
+                       (dy * unit).sum_to_size(scale.shape)), wanted)
+    return grad
+
+
+# Attention of ONNX by heads that may share keys and values, and the rotation of positions.
+
+
+def by_heads(x, heads):
+    """[batch, heads, positions, size], of that or of [batch, positions, heads x size]."""
+    return x if x.dim() == 4 else x.view(*x.shape[:2], heads, -1).transpose(1, 2)
+
+
+def in_place_of(x, rank):
+    return x if rank == 4 else x.transpose(1, 2).flatten(2)
+
+
+class Heads:
+    def __init__(self, site, query, key, value, mask):
+        self.heads = site.get("q_num_heads", 1)
+        key_heads = site.get("kv_num_heads", 1)
+        self.q, k, v = by_heads(query, self.heads), by_heads(key, key_heads), by_heads(value, key_heads)
+        self.sharing = self.q.shape[1] // k.shape[1]
+        self.k, self.v = (each.repeat_interleave(self.sharing, 1) for each in (k, v))
+        self.scale = site.get("scale", 0) or 1 / math.sqrt(self.q.shape[3])
+        self.scores = self.q @ self.k.transpose(2, 3) * self.scale
+        if mask is not None:
+            self.scores = (self.scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool
+                           else self.scores + mask)
+        if site.get("is_causal", 0):
+            later = torch.ones(self.scores.shape[2:], dtype=torch.bool, device=query.device).triu(1)
+            self.scores = self.scores.masked_fill(later, -math.inf)
+
+    def shared(self, gradient):
+        """What all query heads that share keys or values add up to."""
+        return gradient.unflatten(1, (-1, self.sharing)).sum(2)
+
+
+@ops("Attention")
+def attention(site):
+    def attend(query, key, value, mask=None, *_):
+        of = Heads(site, query, key, value, mask)
+        sums = of.scores.logsumexp(-1)
+        return in_place_of((of.scores - sums.unsqueeze(-1)).exp() @ of.v, query.dim()), sums
+    return attend
+
+
+@ops("AttentionGrad")
+def attention_grad(site):
+    forward, wanted = site.of_forward(), wanted_of(site)
+
+    def grad(dy, query, key, value, y, sums, mask=None):
+        of = Heads(forward, query, key, value, mask)
+        dy, y = by_heads(dy, of.heads), by_heads(y, of.heads)
+        share = (of.scores - sums.unsqueeze(-1)).exp()
+        slope = (dy @ of.v.transpose(2, 3) - (dy * y).sum(-1, keepdim=True)) * share * of.scale
+        gradients = (slope @ of.k, of.shared(slope.transpose(2, 3) @ of.q),
+                     of.shared(share.transpose(2, 3) @ dy))
+        return chosen([in_place_of(each, query.dim()) for each in gradients], wanted)
+    return grad
+
+
+@ops("RotaryEmbedding", "RotaryEmbeddingGrad")
+def rotation(site):
+    forward = site.of_forward()
+    interleaved, sign = forward.get("interleaved", 0), -1 if site.op.forward >= 0 else 1
+
+    def turn(x, second, third, fourth=None):
+        # Of ONNX: cosines, sines, positions; of com.microsoft: positions, cosines, sines.
+        cosines, sines, positions = ((second, third, fourth) if second.is_floating_point()
+                                     else (third, fourth, second))
+        rank, heads = x.dim(), forward.get("num_heads", 0) or x.shape[-1] // (2 * cosines.shape[-1])
+        y = by_heads(x, heads).clone()
+        if positions is not None:
+            positions = positions.long()
+            if positions.dim() == 1:
+                positions = (positions + torch.arange(y.shape[2], device=x.device)).unsqueeze(0)
+            cosines, sines = cosines[positions], sines[positions]
+        cosines, sines = cosines.unsqueeze(1), sines.unsqueeze(1) * sign
+        turned = forward.get("rotary_embedding_dim", 0) or y.shape[3]
+        first, second = ((slice(0, turned, 2), slice(1, turned, 2)) if interleaved
+                         else (slice(0, turned // 2), slice(turned // 2, turned)))
+        a, b = y[..., first].clone(), y[..., second].clone()
+        y[..., first], y[..., second] = a * cosines - b * sines, b * cosines + a * sines
+        return in_place_of(y, rank)
+    return turn
+
+
+# Mixtures of experts: tokens go to the experts that are chosen for them, each to the next place
+# there, as long as there is one.
+
+
+class Rooms:
+    def __init__(self, site):
+        forward = site.of_forward()
+        if forward.op.type == "CombineTokens":
+            self.experts, self.capacity = forward.input(0).shape[1:3]
+        else:
+            self.experts, self.capacity = forward.get("experts", 1), forward.get("capacity", 1)
+        self.first, self.last = 0, self.experts
+        if site.piece.form == "slice" and site.piece.axis == 1 and len(site.output().shape) == 4:
+            self.first, self.last = site.piece.begin, site.piece.end
+
+    def places(self, chosen):
+        expert = chosen.long().flatten(1)
+        before = torch.nn.functional.one_hot(expert, self.experts).cumsum(1)
+        place = before.gather(2, expert.unsqueeze(2)).squeeze(2) - 1
+        return torch.where(place < self.capacity, expert * self.capacity + place,
+                           torch.full_like(place, self.experts * self.capacity)).unsqueeze(2)
+
+    def scattered(self, tokens, chosen, weights=1):
+        rows = (tokens.unsqueeze(2).expand(-1, -1, chosen.shape[2], -1) * weights).flatten(1, 2)
+        batch, size = rows.shape[0], rows.shape[2]
+        all_rows = torch.zeros(batch, self.experts * self.capacity + 1, size,
+                               dtype=rows.dtype, device=rows.device)
+        all_rows.scatter_add_(1, self.places(chosen).expand_as(rows), rows)
+        here = all_rows[:, self.first * self.capacity:self.last * self.capacity]
+        return here.reshape(batch, self.last - self.first, self.capacity, size)
+
+    def gathered(self, results, chosen):
+        rows = torch.nn.functional.pad(results.flatten(1, 2), (0, 0, 0, 1))
+        return (rows.gather(1, self.places(chosen).expand(-1, -1, rows.shape[2]))
+                .view(*chosen.shape, rows.shape[2]))
+
+
+@ops("DispatchTokens", "DispatchTokensGrad", "CombineTokens", "CombineTokensGradResults",
+     "CombineTokensGradWeights")
+def mixture(site):
+    rooms = Rooms(site)
+    return {
+        "DispatchTokens": rooms.scattered,
+        "DispatchTokensGrad": lambda dy, chosen: rooms.gathered(dy, chosen).sum(2),
+        "CombineTokens": lambda results, chosen, weights:
+            (rooms.gathered(results, chosen) * weights.unsqueeze(3)).sum(2),
+        "CombineTokensGradResults": lambda dy, chosen, weights:
+            rooms.scattered(dy, chosen, weights.unsqueeze(3)),
+        "CombineTokensGradWeights": lambda dy, results, chosen:
+            (rooms.gathered(results, chosen) * dy.unsqueeze(2)).sum(3)}[site.op.type]
+
+
+@ops("TopK")
+def top(site):
+    count, axis = site.setting("k", 1, 1), site.axis(-1, site.input(0).shape)
+    largest = bool(site.get("largest", 1))
+    return lambda x, *_: tuple(torch.topk(x, count, axis, largest))
+
+
+@ops("TopKGrad")
+def top_grad(site):
+    axis = site.of_forward().axis(-1, site.output().shape)
+    return lambda dy, indices: torch.zeros(
+        site.shapes[0], dtype=dy.dtype, device=dy.device).scatter(axis, indices, dy)
+
+
 @ops("Softmax", "LogSoftmax", "SoftmaxGrad", "LogSoftmaxGrad")
 def softmax(site):
     axis = site.axis(-1, site.input(0).shape)

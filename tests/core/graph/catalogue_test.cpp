@@ -68,6 +68,46 @@ TEST(Catalogue, AttentionClosedForm) {
   EXPECT_EQ(graph.tensor(graph.op(OpId(1)).outputs[0]).shape, (Shape{2, 7, 12 * 64}));
 }
 
+// Pairs of a query and a key that a causal attention looks at, counted one by one; keys of before
+// are seen by all.
+TEST(Catalogue, CausalAttentionLooksBackOnly) {
+  for (const std::int64_t past : {0, 3})
+    for (const std::int64_t queries : {1, 4, 7})
+      for (const std::int64_t keys : {1, 4, 9}) {
+        ModelKit kit(1);
+        const TensorId q = kit.input("q", {1, 2, queries, 8}), k = kit.input("k", {1, 2, keys, 8});
+        std::vector<TensorId> inputs = {q, k, k};
+        if (past > 0) {
+          const TensorId before = kit.input("past", {1, 2, past, 8});
+          inputs.insert(inputs.end(), {TensorId(), before, before});
+        }
+        kit.op("Attention", inputs, {{"is_causal", std::int64_t{1}}});
+        double pairs = 0;
+        for (std::int64_t i = 0; i < queries; ++i)
+          pairs += double(std::min(past + keys, past + i + 1));
+        EXPECT_EQ(kit.build().op(OpId(0)).work.flops, 2 * pairs * (4 * 8 + 13))
+            << past << ' ' << queries << ' ' << keys;
+      }
+}
+
+// Of the scores, [batch, heads, positions, positions], nothing is kept for the backward pass: a
+// number a row is. That is computed again, so it takes five products for the two of the forward.
+TEST(Catalogue, AttentionKeepsNoScores) {
+  ModelKit kit(2);
+  const auto w = [&](const char* name) { return kit.weight(name, {2, 4, 100, 8}); };
+  kit.op("ReduceMean", {kit.op("Attention", {w("q"), w("k"), w("v")})});
+  const Graph graph = make_training_graph(kit.build(), Optimizer::Sgd);
+  const auto op = [&](std::string_view type) {
+    return *std::ranges::find(graph.ops(), type, &Op::type);
+  };
+  const Op forward = op("Attention"), backward = op("AttentionGrad");
+  ASSERT_EQ(forward.outputs.size(), 2U);
+  EXPECT_EQ(graph.tensor(forward.outputs[1]).shape, (Shape{2, 4, 100}));
+  EXPECT_EQ(backward.work.flops, 2.5 * forward.work.flops);
+  for (const TensorId input : backward.inputs)
+    EXPECT_LE(graph.tensor(input).elements(), 2 * 4 * 100 * 8);
+}
+
 TEST(Catalogue, SignalsAndPlaces) {
   ModelKit kit(2);
   const TensorId x = kit.input("x", {2, 400, 1});

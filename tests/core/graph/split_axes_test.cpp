@@ -73,6 +73,48 @@ TEST(SplitAxes, Products) {
   EXPECT_EQ(split_axes(graph, OpId(4)), (Axes{{1, {1, -1}}}));  // one column cannot be split
 }
 
+// By heads, forward and backward: tensor parallelism of an attention. Heads that share keys and
+// values with others are not told apart.
+TEST(SplitAxes, HeadsOfAttention) {
+  ModelKit kit(4);
+  const TensorId x = kit.input("x", {4, 6, 7, 8});
+  const TensorId q = kit.op("MatMul", {x, kit.weight("wq", {6, 8, 8})});
+  const TensorId k = kit.op("MatMul", {x, kit.weight("wk", {6, 8, 8})});
+  const TensorId mask = kit.input("mask", {4, 1, 7, 7});
+  const TensorId table = kit.input("cos", {4, 7, 4});
+  const TensorId turned = kit.op("RotaryEmbedding", {q, table, table});
+  kit.op("Attention", {turned, k, k, mask});
+  const Graph graph = trained(kit);
+  EXPECT_EQ(axes_of(graph, "Attention"), (Axes{{1, {1, 1, 1, -1}}}));
+  // dy, query, key, value, y, sums, mask
+  EXPECT_EQ(axes_of(graph, "AttentionGrad"), (Axes{{1, {1, 1, 1, 1, 1, 1, -1}}}));
+  EXPECT_EQ(axes_of(graph, "RotaryEmbedding"), (Axes{{1, {1, -1, -1}}}));
+  EXPECT_EQ(axes_of(graph, "RotaryEmbeddingGrad"), (Axes{{1, {1, -1, -1}}}));
+
+  ModelKit grouped(4);
+  const TensorId shared = grouped.input("k", {4, 3, 7, 8});
+  grouped.op("Attention", {grouped.input("q", {4, 6, 7, 8}), shared, shared});
+  EXPECT_EQ(axes_of(grouped.build(), "Attention"), Axes{});
+}
+
+// Expert parallelism: what makes, reads or returns what experts have is split by them.
+TEST(SplitAxes, ExpertsOfAMixture) {
+  ModelKit kit(4);
+  const TensorId x = kit.op("MatMul", {kit.input("x", {4, 5, 8}), kit.weight("first", {8, 8})});
+  const TensorId chosen = kit.input("chosen", {4, 5, 2}, DataType::I64);
+  TensorId h = kit.op("DispatchTokens", {x, chosen},
+                      {{"capacity", std::int64_t{3}}, {"experts", std::int64_t{6}}});
+  h = kit.op("MatMul", {h, kit.weight("w", {6, 8, 7})});
+  kit.op("CombineTokens", {h, chosen, kit.op("Exp", {kit.weight("weights", {4, 5, 2})})});
+  const Graph graph = trained(kit);
+  EXPECT_EQ(axes_of(graph, "DispatchTokens"), (Axes{{1, {-1, -1}}, {3, {2, -1}}}));
+  EXPECT_EQ(axes_of(graph, "DispatchTokensGrad"), (Axes{{2, {3, -1}}}));
+  EXPECT_EQ(axes_of(graph, "CombineTokens"), (Axes{{2, {3, -1, -1}}}));
+  EXPECT_EQ(axes_of(graph, "CombineTokensGradResults"),
+            (Axes{{1, {-1, -1, -1}}, {3, {2, -1, -1}}}));
+  EXPECT_EQ(graph.tensor(graph.op(OpId(1)).outputs[0]).shape, (Shape{4, 6, 3, 8}));
+}
+
 TEST(SplitAxes, GradientsOfProducts) {
   ModelKit kit(4);
   const TensorId x =

@@ -175,7 +175,7 @@ class Pytorch : public testing::Test {
 TEST_F(Pytorch, EveryOpIsComputedAsByTheEngine) {
   Random random(1);
   for (const auto cases : {products_cases, windows_cases, elementwise_cases, normalizations_cases,
-                           movement_cases, losses_cases}) {
+                           attention_cases, expert_cases, movement_cases, losses_cases}) {
     for (const GradientCase& each : cases()) {
       SmallModel model;
       each.result(model);

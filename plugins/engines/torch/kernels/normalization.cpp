@@ -84,6 +84,33 @@ Kernel layer_norm_grad(const Site& site) {
   return kernel_of<layer_norm_slopes>(site, LayerNorm(site.of_forward()), wanted_of(site));
 }
 
+// ---- RMSNormalization (Zhang and Sennrich 2019): no mean is taken away, and nothing is added
+
+at::Tensor inverse_root(const at::Tensor& x, const LayerNorm& n) {
+  return x.square().mean(n.axes, true).add_(n.epsilon).rsqrt_();
+}
+
+Tensors rms_norm(const Tensors& in, const LayerNorm& n) {
+  const at::Tensor inverse = inverse_root(in[0], n);
+  return {in[0].mul(inverse).mul_(in[1]), inverse};
+}
+
+Tensors rms_norm_slopes(const Tensors& in, const LayerNorm& n, const Wanted& wanted) {
+  const at::Tensor &dy = in[0], &scale = in[2];
+  const at::Tensor inverse = inverse_root(in[1], n), unit = in[1].mul(inverse);
+  Tensors out;
+  if (wanted[0]) {
+    const at::Tensor slope = dy.mul(scale);
+    out.push_back(slope.sub(unit.mul(slope.mul(unit).mean(n.axes, true))).mul_(inverse));
+  }
+  if (wanted[1]) out.push_back(dy.mul(unit).sum_to_size(scale.sizes()));
+  return out;
+}
+
+Kernel rms_norm_grad(const Site& site) {
+  return kernel_of<rms_norm_slopes>(site, LayerNorm(site.of_forward()), wanted_of(site));
+}
+
 // ---- softmax
 
 int class_axis(const Site& site) { return site.axis("axis", -1, site.in(0).size()); }
@@ -192,6 +219,8 @@ KernelTable normalization_kernels() {
        gradient_with<element_count, squared_loss_slope>},
       {"NegativeLogLikelihoodLoss", with<read<ClassLoss>, negative_log_likelihood>,
        gradient_with<read<ClassLoss>, negative_log_likelihood_slope>},
+      {"RMSNormalization", with<read<LayerNorm>, rms_norm>, rms_norm_grad},
+      {"SimplifiedLayerNormalization", with<read<LayerNorm>, rms_norm>, rms_norm_grad},
       {"Softmax", with<class_axis, softmax>, with<class_axis, softmax_slope>},
       {"SoftmaxCrossEntropy", with<read<ClassLoss>, cross_entropy>, cross_entropy_grad},
       {"SoftmaxCrossEntropyLoss", with<read<ClassLoss>, cross_entropy>, cross_entropy_grad},

@@ -95,6 +95,64 @@ Graph transformer(std::int64_t batch) {
   return kit.build();
 }
 
+// As Llama has it: grouped queries, rotated positions, no mean in the norms, gated products.
+Graph llama(std::int64_t batch) {
+  NetKit kit(batch);
+  const std::int64_t steps = 3, heads = 4, key_heads = 2, each = 2, width = heads * each;
+  const TensorId ids = kit.input("ids", {batch, steps}, DataType::I64);
+  const TensorId cosines = kit.input("cosines", {batch, steps, each / 2});
+  const TensorId sines = kit.input("sines", {batch, steps, each / 2});
+  TensorId x = kit.op("Gather", {kit.w({9, width}), ids});
+  const auto norm = [&](TensorId of) { return kit.op("RMSNormalization", {of, kit.w({width})}); };
+  const auto product = [&](TensorId of, std::int64_t in, std::int64_t out) {
+    return kit.op("MatMul", {of, kit.w({in, out})});
+  };
+  const auto split = [&](TensorId from, std::int64_t count) {
+    return kit.transpose(kit.reshape(from, {batch, steps, count, each}), {0, 2, 1, 3});
+  };
+  const auto turned = [&](TensorId from) {
+    return kit.op("RotaryEmbedding", {from, cosines, sines});
+  };
+  TensorId h = norm(x);
+  const TensorId q = turned(split(product(h, width, width), heads));
+  const TensorId k = turned(split(product(h, width, key_heads * each), key_heads));
+  const TensorId v = split(product(h, width, key_heads * each), key_heads);
+  const TensorId mixed = kit.op("Attention", {q, k, v}, {{"is_causal", kOne}});
+  h = kit.reshape(kit.transpose(mixed, {0, 2, 1, 3}), {batch, steps, width});
+  x = kit.op("Add", {x, product(h, width, width)});
+  h = norm(x);
+  h = kit.op("Mul", {kit.op("Swish", {product(h, width, 6)}), product(h, width, 6)});
+  x = kit.op("Add", {x, product(h, 6, width)});
+  x = kit.op("ReduceMean", {norm(x)},
+             {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", 0 * kOne}});
+  kit.classify(product(x, width, 5));
+  return kit.build();
+}
+
+// Two of four experts a token, with room for half of all choices.
+Graph mixture(std::int64_t batch) {
+  NetKit kit(batch);
+  const std::int64_t steps = 3, width = 4, experts = 4, choices = 2;
+  const auto norm = [&](TensorId of) { return kit.op("RMSNormalization", {of, kit.w({width})}); };
+  const TensorId ids = kit.input("ids", {batch, steps}, DataType::I64);
+  const TensorId x = norm(kit.op("Gather", {kit.w({9, width}), ids}));
+  const TensorId logits = kit.op("MatMul", {x, kit.w({width, experts})});
+  const TensorId best = kit.op("TopK", {logits, kit.constant("choices", {choices})}, {}, 2);
+  const TensorId chosen(best.index() + 1);
+  kit.builder.tensor(chosen).type = DataType::I64;
+  TensorId h = kit.op("DispatchTokens", {x, chosen}, {{"capacity", kOne}, {"experts", experts}});
+  const auto expert_product = [&](std::int64_t in, std::int64_t out) {
+    return kit.op("MatMul", {h, kit.w({experts, in, out})});
+  };
+  h = kit.op("Mul", {kit.op("Swish", {expert_product(width, 5)}), expert_product(width, 5)});
+  h = expert_product(5, width);
+  h = kit.op("CombineTokens", {h, chosen, kit.op("Softmax", {best})});
+  const TensorId y = kit.op("ReduceMean", {norm(kit.op("Add", {x, h}))},
+                            {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", 0 * kOne}});
+  kit.classify(kit.linear(y, width, 5));
+  return kit.build();
+}
+
 // Time outermost, merged with the samples for the product with the inputs.
 Graph recurrent(std::int64_t batch) {
   NetKit kit(batch);
@@ -178,6 +236,8 @@ std::vector<SmallNet> small_nets(std::int64_t batch, Optimizer optimizer, DataTy
   add("convolutional", convolutional(batch));
   add("inception", inception(batch));
   add("transformer", transformer(batch));
+  add("llama", llama(batch));
+  add("mixture", mixture(batch));
   add("recurrent", recurrent(batch));
   add("embedding", embedding(batch));
   return nets;

@@ -168,31 +168,118 @@ inline std::vector<GradientCase> elementwise_cases() {
 }
 
 inline std::vector<GradientCase> normalizations_cases() {
-  return {of("BatchNormalization",
+  return {
+      of("BatchNormalization",
+         [](SmallModel& m) {
+           const Shape c = {3};
+           return m.op("BatchNormalization",
+                       {m.weight({2, 3, 2, 2}), m.weight(c), m.weight(c),
+                        m.tensor("mean", TensorRole::Constant, c),
+                        m.tensor("var", TensorRole::Constant, c)},
+                       {{"epsilon", 1e-3}});
+         }),
+      of("BatchNormalizationScaleOnly",
+         [](SmallModel& m) {
+           const Shape c = {3};
+           return m.op("BatchNormalization",
+                       {m.tensor("x", TensorRole::Input, {2, 3, 2, 2}), m.weight(c), m.weight(c),
+                        m.tensor("mean", TensorRole::Constant, c),
+                        m.tensor("var", TensorRole::Constant, c)});
+         }),
+      triple("LayerNormalization", {2, 3, 4}, {4}, {4}),
+      triple("LayerNormalization", {2, 3, 4}, {3, 4}, {3, 4}, {{"axis", std::int64_t{1}}},
+             "TwoAxes"),
+      pair("LayerNormalization", {2, 3, 4}, {4}, {}, -1, 1, "NoShift"),
+      pair("RMSNormalization", {2, 3, 4}, {4}),
+      pair("RMSNormalization", {2, 3, 4}, {3, 4}, {{"axis", std::int64_t{1}}}, -1, 1, "TwoAxes"),
+      pair("SimplifiedLayerNormalization", {2, 3, 4}, {4}, {{"epsilon", 0.1}}),
+      alone("Softmax", {2, 3, 4}),
+      alone("Softmax", {2, 3, 4}, {{"axis", std::int64_t{1}}}, -1, 1, "Middle"),
+      alone("LogSoftmax", {2, 5}),
+      alone("LogSoftmax", {2, 3, 4}, {{"axis", std::int64_t{1}}}, -1, 1, "Middle")};
+}
+
+// Queries, keys and values by [batch, heads, positions, size].
+inline GradientCase attention(Shape q, Shape k, Shape v, Attributes attributes,
+                              std::string suffix) {
+  return triple("Attention", std::move(q), std::move(k), std::move(v), std::move(attributes),
+                std::move(suffix));
+}
+
+inline std::vector<GradientCase> attention_cases() {
+  constexpr std::int64_t kYes = 1;
+  const Attributes packed = {{"kv_num_heads", std::int64_t{2}}, {"q_num_heads", std::int64_t{4}}};
+  Attributes causal = packed;
+  causal.emplace_back("is_causal", kYes);
+  // Sines and cosines of any angles: the sum of their squares matters to nobody here.
+  const auto rotated = [](std::string suffix, Shape x, Shape table, bool positions,
+                          Attributes attributes) {
+    return of("RotaryEmbedding" + suffix, [=](SmallModel& m) {
+      const auto angles = [&](const char* name) {
+        return m.tensor(name, TensorRole::Input, table);
+      };
+      std::vector<TensorId> inputs = {m.weight(x), angles("cos"), angles("sin")};
+      if (positions) inputs.push_back(m.integers({0, 2, 4, 4, 1, 0}, {2, 3}));
+      return m.op("RotaryEmbedding", inputs, attributes);
+    });
+  };
+  return {attention({2, 2, 3, 4}, {2, 2, 5, 4}, {2, 2, 5, 3}, {}, "Heads"),
+          attention({2, 2, 4, 4}, {2, 2, 4, 4}, {2, 2, 4, 4}, {{"is_causal", kYes}}, "Causal"),
+          attention({2, 4, 3, 2}, {2, 2, 3, 2}, {2, 2, 3, 2}, {{"scale", 0.7}}, "Grouped"),
+          attention({2, 3, 8}, {2, 5, 4}, {2, 5, 6}, packed, "Packed"),
+          attention({2, 4, 8}, {2, 4, 4}, {2, 4, 4}, causal, "PackedCausal"),
+          of("AttentionMasked",
              [](SmallModel& m) {
-               const Shape c = {3};
-               return m.op("BatchNormalization",
-                           {m.weight({2, 3, 2, 2}), m.weight(c), m.weight(c),
-                            m.tensor("mean", TensorRole::Constant, c),
-                            m.tensor("var", TensorRole::Constant, c)},
-                           {{"epsilon", 1e-3}});
+               const TensorId x = m.weight({2, 2, 3, 4});
+               return m.op("Attention", {x, m.weight({2, 2, 3, 4}), m.weight({2, 2, 3, 4}),
+                                         m.tensor("mask", TensorRole::Input, {3, 3})});
              }),
-          of("BatchNormalizationScaleOnly",
+          of("AttentionOfItself",
              [](SmallModel& m) {
-               const Shape c = {3};
-               return m.op("BatchNormalization",
-                           {m.tensor("x", TensorRole::Input, {2, 3, 2, 2}), m.weight(c),
-                            m.weight(c), m.tensor("mean", TensorRole::Constant, c),
-                            m.tensor("var", TensorRole::Constant, c)});
+               const TensorId x = m.weight({2, 2, 3, 4});
+               return m.op("Attention", {x, x, x});
              }),
-          triple("LayerNormalization", {2, 3, 4}, {4}, {4}),
-          triple("LayerNormalization", {2, 3, 4}, {3, 4}, {3, 4}, {{"axis", std::int64_t{1}}},
-                 "TwoAxes"),
-          pair("LayerNormalization", {2, 3, 4}, {4}, {}, -1, 1, "NoShift"),
-          alone("Softmax", {2, 3, 4}),
-          alone("Softmax", {2, 3, 4}, {{"axis", std::int64_t{1}}}, -1, 1, "Middle"),
-          alone("LogSoftmax", {2, 5}),
-          alone("LogSoftmax", {2, 3, 4}, {{"axis", std::int64_t{1}}}, -1, 1, "Middle")};
+          rotated("", {2, 2, 3, 4}, {2, 3, 2}, false, {}),
+          rotated("Interleaved", {2, 2, 3, 4}, {2, 3, 2}, false, {{"interleaved", kYes}}),
+          rotated("Positions", {2, 2, 3, 4}, {5, 2}, true, {}),
+          rotated("Packed", {2, 3, 8}, {5, 2}, true, {{"num_heads", std::int64_t{2}}}),
+          rotated("Part", {2, 2, 3, 6}, {5, 2}, true, {{"rotary_embedding_dim", std::int64_t{4}}}),
+          of("RotaryEmbeddingFromOffset", [](SmallModel& m) {
+            return m.op("RotaryEmbedding", {m.weight({2, 3, 8}), m.integers({1}),
+                                            m.tensor("cos", TensorRole::Input, {5, 2}),
+                                            m.tensor("sin", TensorRole::Input, {5, 2})});
+          })};
+}
+
+// Three positions, two choices each, of three experts with room for two: the last choice of expert
+// 1 finds none.
+inline std::vector<GradientCase> expert_cases() {
+  const Attributes rooms = {{"capacity", std::int64_t{2}}, {"experts", std::int64_t{3}}};
+  const auto chosen = [](SmallModel& m) {
+    return m.integers({1, 0, 1, 2, 0, 1, 2, 1, 0, 1, 2, 1}, {2, 3, 2});
+  };
+  return {
+      of("DispatchTokens",
+         [=](SmallModel& m) {
+           return m.op("DispatchTokens", {m.weight({2, 3, 4}), chosen(m)}, rooms);
+         }),
+      of("CombineTokens",
+         [=](SmallModel& m) {
+           return m.op("CombineTokens", {m.weight({2, 3, 2, 4}), chosen(m), m.weight({2, 3, 2})});
+         }),
+      of("MixtureOfExperts",
+         [=](SmallModel& m) {
+           const TensorId x = m.weight({2, 3, 4});
+           const auto top =
+               m.ops("TopK", {m.op("MatMul", {x, m.weight({4, 3})}), m.integers({2})}, {}, {}, 2);
+           TensorId h = m.op("DispatchTokens", {x, top[1]}, rooms);
+           h = m.op("Swish", {m.op("MatMul", {h, m.weight({3, 4, 5})})});
+           h = m.op("MatMul", {h, m.weight({3, 5, 4})});
+           return m.op("CombineTokens", {h, top[1], m.op("Softmax", {top[0]})});
+         }),
+      of("TopK", [](SmallModel& m) {
+        return m.ops("TopK", {m.weight({2, 5}), m.integers({3})}, {}, {}, 2)[0];
+      })};
 }
 
 inline std::vector<GradientCase> movement_cases() {

@@ -16,6 +16,8 @@ INSTANTIATE_TEST_SUITE_P(Products, Gradient, testing::ValuesIn(products_cases())
 INSTANTIATE_TEST_SUITE_P(Windows, Gradient, testing::ValuesIn(windows_cases()));
 INSTANTIATE_TEST_SUITE_P(Elementwise, Gradient, testing::ValuesIn(elementwise_cases()));
 INSTANTIATE_TEST_SUITE_P(Normalizations, Gradient, testing::ValuesIn(normalizations_cases()));
+INSTANTIATE_TEST_SUITE_P(Attention, Gradient, testing::ValuesIn(attention_cases()));
+INSTANTIATE_TEST_SUITE_P(Experts, Gradient, testing::ValuesIn(expert_cases()));
 INSTANTIATE_TEST_SUITE_P(Movement, Gradient, testing::ValuesIn(movement_cases()));
 INSTANTIATE_TEST_SUITE_P(Losses, Gradient, testing::ValuesIn(losses_cases()));
 
