@@ -1300,12 +1300,15 @@ class Rank:
         shapes = [shape_of(made.tensor, piece, self.graph.batch) for piece in pieces]
         longest = max(math.prod(shape) for shape in shapes)
 
-        def run():  # pieces of one length for the library
+        def run():  # pieces of one length for the library, and bytes: Gloo gathers no booleans
             own_part = F.pad(reads[0].data.reshape(-1), [0, longest - reads[0].data.numel()])
+            if own_part.dtype == torch.bool:
+                own_part = own_part.view(torch.uint8)
             parts = [torch.empty_like(own_part) for _ in pieces]
 
             def end():
-                cropped = [part[:math.prod(s)].reshape(s) for part, s in zip(parts, shapes)]
+                cropped = [part[:math.prod(s)].view(reads[0].tensor.dtype).reshape(s)
+                           for part, s in zip(parts, shapes)]
                 made.data = joined(cropped, pieces, made.tensor, made.piece, self.graph.batch).contiguous()
             return [dist.all_gather(parts, own_part, group=group, async_op=True)], end
         return run
