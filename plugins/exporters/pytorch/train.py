@@ -992,7 +992,7 @@ class Rooms:
         else:
             self.experts, self.capacity = forward.get("experts", 1), forward.get("capacity", 1)
         self.first, self.last = 0, self.experts
-        if site.piece.form == "slice" and site.piece.axis == 1 and len(site.output().shape) == 4:
+        if site.piece.form == "slice" and site.piece.axis == 1:  # positions are no axis to split
             self.first, self.last = site.piece.begin, site.piece.end
 
     def places(self, chosen):

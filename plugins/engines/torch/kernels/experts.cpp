@@ -14,9 +14,7 @@ struct Rooms {
     experts = combines ? extent(places, kExpertAxis) : forward->integer("experts", 1);
     capacity = extent(places, 2);
     last = experts;
-    if (site.part().extent == 0 || site.part().axis != kExpertAxis || site.out().size() != 4)
-      return;
-    experts = site.part().extent;
+    if (site.part().axis != kExpertAxis) return;  // positions are no axis to split
     first = site.part().begin;
     last = site.part().end;
   }

@@ -129,13 +129,21 @@ Graph llama(std::int64_t batch) {
   return kit.build();
 }
 
-// Two of four experts a token, with room for half of all choices.
+// Each head has keys of its own. Two of four experts a token, with room for half of all choices.
 Graph mixture(std::int64_t batch) {
   NetKit kit(batch);
-  const std::int64_t steps = 3, width = 4, experts = 4, choices = 2;
+  const std::int64_t steps = 3, heads = 2, width = 4, experts = 4, choices = 2;
   const auto norm = [&](TensorId of) { return kit.op("RMSNormalization", {of, kit.w({width})}); };
   const TensorId ids = kit.input("ids", {batch, steps}, DataType::I64);
-  const TensorId x = norm(kit.op("Gather", {kit.w({9, width}), ids}));
+  TensorId x = norm(kit.op("Gather", {kit.w({9, width}), ids}));
+  const TensorId angles = kit.input("angles", {batch, steps, width / heads / 2});
+  const auto by_heads = [&](TensorId from) {
+    const TensorId all = kit.op("MatMul", {from, kit.w({width, width})});
+    return kit.transpose(kit.reshape(all, {batch, steps, heads, width / heads}), {0, 2, 1, 3});
+  };
+  const TensorId q = kit.op("RotaryEmbedding", {by_heads(x), angles, angles});
+  const TensorId mixed = kit.op("Attention", {q, by_heads(x), by_heads(x)});
+  x = kit.op("Add", {x, kit.reshape(kit.transpose(mixed, {0, 2, 1, 3}), {batch, steps, width})});
   const TensorId logits = kit.op("MatMul", {x, kit.w({width, experts})});
   const TensorId best = kit.op("TopK", {logits, kit.constant("choices", {choices})}, {}, 2);
   const TensorId chosen(best.index() + 1);
