@@ -6,8 +6,9 @@ namespace strato {
 namespace {
 
 TensorTypes dispatched_shape(const OpReader& op) {
-  const auto count = [&op](std::string_view attribute) {
-    return std::max<std::int64_t>(op->integer(attribute, 1), 1);
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;
+  const auto count = [&](std::string_view attribute) {
+    return std::clamp<std::int64_t>(op->integer(attribute, 1), 1, kMost);
   };
   return typed_like_first(
       op, {extent(op.in(0), 0), count("experts"), count("capacity"), extent(op.in(0), 2)});

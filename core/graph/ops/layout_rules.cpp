@@ -275,7 +275,9 @@ TensorTypes top_shape(const OpReader& op) {
   if (!count || count->size() != 1 || axis < 0 || axis >= static_cast<int>(op.in(0).size()))
     return {};
   Shape shape = op.in(0);
-  shape[static_cast<std::size_t>(axis)] = count->front();
+  std::int64_t& kept = shape[static_cast<std::size_t>(axis)];
+  if (count->front() < 0 || count->front() > kept) return {};
+  kept = count->front();
   return {{op.input(0).type, shape}, {DataType::I64, shape}};
 }
 

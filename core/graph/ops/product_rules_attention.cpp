@@ -24,7 +24,7 @@ using HeadsRule = Heads (*)(const OpReader&);
 std::int64_t hidden_pairs(std::int64_t queries, std::int64_t keys, std::int64_t past) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   const std::int64_t longest = std::min(keys - past - 1, kMost);  // keys that the first has not
-  const std::int64_t rows = std::clamp<std::int64_t>(longest, 0, std::min(queries, kMost));
+  const std::int64_t rows = std::max<std::int64_t>(0, std::min({longest, queries, kMost}));
   return rows * longest - rows * (rows - 1) / 2;
 }
 
@@ -92,15 +92,14 @@ Heads multi_head(const OpReader& op) { return packed_heads(op, "num_heads", 6); 
 Heads group_query(const OpReader& op) { return packed_heads(op, "kv_num_heads", 3); }
 
 // The result as the query is, keys and values with what was there before, and the scores.
-TensorTypes attention_shape(const OpReader& op, const Heads& heads) {
+TensorTypes attention_shape(const OpReader& op, const Heads& h) {
   const DataType type = op.input(0).type;
-  const auto& [batch, queries, keys, count, key_count, size, value, hidden] = heads;
-  Shape result = {batch, queries, multiplied(count, value)};
-  if (op.in(0).size() == 4) result = {batch, count, queries, value};
+  Shape result = {h.batch, h.queries, multiplied(h.count, h.value)};
+  if (op.in(0).size() == 4) result = {h.batch, h.count, h.queries, h.value};
   return {{type, std::move(result)},
-          {type, {batch, key_count, keys, size}},
-          {type, {batch, key_count, keys, value}},
-          {type, {batch, count, queries, keys}}};
+          {type, {h.batch, h.key_count, h.keys, h.size}},
+          {type, {h.batch, h.key_count, h.keys, h.value}},
+          {type, {h.batch, h.count, h.queries, h.keys}}};
 }
 
 // Query, key and value in one op; the bias that com.microsoft adds to them by itself.

@@ -90,6 +90,24 @@ TEST(Catalogue, CausalAttentionLooksBackOnly) {
       }
 }
 
+// What cannot be kept has no shape; nor has what is kept of an axis that is not there.
+TEST(Catalogue, TopKKeepsWhatThereIs) {
+  const auto kept = [](std::int64_t count, std::int64_t axis) {
+    ModelKit kit(2);
+    Op op;
+    op.type = "TopK";
+    op.inputs = {kit.input("x", {2, 5, 3}), kit.constant("k", {count})};
+    op.attributes = {{"axis", axis}};
+    const auto types = infer_output_shapes(op, kit.builder.tensors());
+    return types.empty() ? Shape{} : types[0].shape;
+  };
+  EXPECT_EQ(kept(2, 1), (Shape{2, 2, 3}));
+  EXPECT_EQ(kept(0, -1), (Shape{2, 5, 0}));
+  for (const std::int64_t count : {std::int64_t{-1}, std::int64_t{6}, INT64_MAX, INT64_MIN})
+    EXPECT_EQ(kept(count, 1), Shape{}) << count;
+  EXPECT_EQ(kept(1, 3), Shape{});
+}
+
 // Of the scores, [batch, heads, positions, positions], nothing is kept for the backward pass: a
 // number a row is. That is computed again, so it takes five products for the two of the forward.
 TEST(Catalogue, AttentionKeepsNoScores) {

@@ -1,4 +1,5 @@
 // The engine as a plugin: whole steps, updates, memory, bad models.
+#include <map>
 #include <numeric>
 
 #include "core/graph/train/training_graph.h"
@@ -221,6 +222,92 @@ TEST(TorchEngine, DevicesAndLibraryHaveNames) {
   EXPECT_FALSE(devices[0].hardware.empty());
   EXPECT_GT(devices[0].memory.value, 1 << 28);
   EXPECT_NE(torch_engine().software().find("LibTorch"), std::string::npos);
+}
+
+// Parameters with values of one seed; what is asked for, then their gradients, after a step.
+std::vector<std::vector<double>> computed(SmallModel model, const std::vector<TensorId>& parameters,
+                                          std::vector<TensorId> asked) {
+  const auto graph = std::move(model).training();
+  std::map<TensorId, TensorId> gradients;  // updates are in no order
+  for (const Op& op : graph->ops())
+    if (op.phase == Phase::Update) gradients.emplace(op.inputs[0], op.inputs[1]);
+  for (const TensorId id : parameters) asked.push_back(gradients.at(id));
+  const auto execution = prepared(graph, 0.0);
+  for (const TensorId id : asked) execution->keep(id);
+  Random random(3);
+  for (const TensorId id : parameters) {
+    std::vector<double> values(static_cast<std::size_t>(graph->tensor(id).elements()));
+    for (double& value : values) value = random.uniform(-1, 1);
+    execution->write(id, bytes_of(values));
+  }
+  execution->run_step();
+  std::vector<std::vector<double>> read;
+  for (const TensorId id : asked) read.push_back(numbers(execution->read(id)));
+  return read;
+}
+
+// Beside products, a mask and a softmax: two queries' heads share one of keys and values, and none
+// looks ahead. The result, and the gradients of all three.
+TEST(TorchEngine, AttentionIsWhatItIsMadeOf) {
+  constexpr std::int64_t kOne = 1;
+  const auto with = [=](bool fused) {
+    SmallModel m;
+    const TensorId q = m.weight({2, 4, 3, 2}), k = m.weight({2, 2, 3, 2}),
+                   v = m.weight({2, 2, 3, 2});
+    TensorId y;
+    if (fused) {
+      y = m.op("Attention", {q, k, v}, {{"is_causal", kOne}});
+    } else {
+      const auto number = [&m](const char* name, double value) {
+        const TensorId id = m.tensor(name, TensorRole::Constant, {1});
+        m.builder.tensor(id).data =
+            std::make_shared<const std::string>(bytes_of(std::vector<double>{value}));
+        return id;
+      };
+      const TensorId owners = m.integers({0, 0, 1, 1});
+      const auto shared = [&](TensorId of) {
+        return m.op("Gather", {of, owners}, {{"axis", kOne}});
+      };
+      const TensorId turned = m.op("Transpose", {shared(k)}, {{"perm", Ints{0, 1, 3, 2}}});
+      const TensorId scores =
+          m.op("Mul", {m.op("MatMul", {q, turned}), number("scale", 1 / std::sqrt(2.0))});
+      const TensorId seen =
+          m.op("Cast", {m.integers({1, 0, 0, 1, 1, 0, 1, 1, 1}, {3, 3})}, {{"to", 9 * kOne}});
+      const TensorId masked = m.op("Where", {seen, scores, number("never", -1e30)});
+      y = m.op("MatMul", {m.op("Softmax", {masked}), shared(v)});
+    }
+    // With labels of its own: those that a training graph adds differ from graph to graph.
+    m.op("SoftmaxCrossEntropyLoss", {m.op("Flatten", {y}), m.integers({7, 4})});
+    return computed(std::move(m), {q, k, v}, {y});
+  };
+  const auto fused = with(true), made = with(false);
+  ASSERT_EQ(fused.size(), 4U);
+  ASSERT_EQ(made.size(), 4U);
+  for (std::size_t t = 0; t < fused.size(); ++t) {
+    ASSERT_EQ(fused[t].size(), made[t].size());
+    for (std::size_t i = 0; i < fused[t].size(); ++i)
+      EXPECT_NEAR(fused[t][i], made[t][i], 1e-12) << t << ", " << i;
+  }
+}
+
+// A quarter turn: of the two halves of a head, or of neighbours.
+TEST(TorchEngine, RotationTurnsHalvesOrNeighbours) {
+  for (const std::int64_t interleaved : {0, 1}) {
+    SmallModel m(1);
+    const auto table = [&m](const char* name, double value) {
+      const TensorId id = m.tensor(name, TensorRole::Constant, {1, 1, 2});
+      m.builder.tensor(id).data =
+          std::make_shared<const std::string>(bytes_of(std::vector<double>(2, value)));
+      return id;
+    };
+    const TensorId x = m.weight({1, 1, 1, 4});
+    const TensorId y = m.op("RotaryEmbedding", {x, table("cos", 0), table("sin", 1)},
+                            {{"interleaved", interleaved}});
+    const auto read = computed(std::move(m), {x}, {x, y});
+    const std::vector<double>& a = read[0];
+    EXPECT_EQ(read[1], interleaved != 0 ? (std::vector<double>{-a[1], a[0], -a[3], a[2]})
+                                        : (std::vector<double>{-a[2], -a[3], a[0], a[1]}));
+  }
 }
 
 }  // namespace
