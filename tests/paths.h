@@ -6,5 +6,8 @@ namespace strato {
 
 extern const char* const kSourceFolder;
 extern const char* const kBuildFolder;
+// Whether what is tested has the sanitizers' checks, and is slower. Tests themselves are compiled
+// without.
+extern const bool kSanitized;
 
 }  // namespace strato

@@ -30,10 +30,11 @@ add_link_options(-Wl,--no-undefined -Wl,--as-needed -Wl,-Bsymbolic-functions)
 
 option(STRATOSCOPE_SANITIZE "Address and undefined-behaviour sanitizers" OFF)
 if(STRATOSCOPE_SANITIZE)
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-                      -Og -g1)  # -O1 takes 1.7 times as long to compile
-  # GCC 12 sees uninitialised variants where the sanitizers have added branches.
-  add_compile_options(-Wno-maybe-uninitialized)
+  # What is tested, not the tests: those are compiled as without, and the compiler's cache has them.
+  # -O1 takes 1.7 times as long as -Og. GCC 12 sees uninitialised variants where the sanitizers have added branches.
+  set(options -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Og -g1
+              -Wno-maybe-uninitialized)
+  add_compile_options("$<$<NOT:$<BOOL:$<TARGET_PROPERTY:STRATO_TEST>>>:${options}>")
   add_link_options(-fsanitize=address,undefined)
 endif()
 
@@ -60,6 +61,14 @@ function(strato_headers kind)
   target_link_libraries(${target} PRIVATE ${ARG_LINK})
   list(TRANSFORM ARG_HEADERS REPLACE "(.+)" "<\\1>")
   target_precompile_headers(${target} PRIVATE ${ARG_HEADERS})
+endfunction()
+
+# Qt does most of what takes time on the screen; -O3 takes twice as long to compile.
+# GCC 12 sees uninitialised variants at -O1, too.
+function(strato_compile_for_the_screen)
+  if(NOT STRATOSCOPE_SANITIZE)
+    add_compile_options(-O1 -Wno-maybe-uninitialized)
+  endif()
 endfunction()
 
 # The executables find resources and samples beside themselves, in the build tree as when installed.
@@ -154,6 +163,7 @@ function(strato_test folder)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
   # What is tested is optimised; the tests themselves need not be, and compile in half of the time so.
   target_compile_options(${target} PRIVATE -O0)
+  set_target_properties(${target} PROPERTIES STRATO_TEST ON)
   target_link_libraries(${target} PRIVATE ${depends} ${ARG_PRIVATE_LINK} strato_core strato_test_paths GTest::gtest_main)
   if(ARG_NEEDS_PLUGINS)
     get_property(plugins GLOBAL PROPERTY STRATO_PLUGINS)

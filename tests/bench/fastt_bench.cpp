@@ -19,7 +19,7 @@ namespace strato {
 namespace {
 
 // The training graph of a chain of layers.
-const Problem& problem_of(std::int64_t layers) {
+const Problem& chain_problem_of(std::int64_t layers) {
   const auto make = [](std::int64_t count) {
     return make_problem(toy::chain(static_cast<int>(count), 64, 256),
                         toy::sample_cluster("fastt-8xv100"), {});
@@ -31,7 +31,7 @@ const Problem& problem_of(std::int64_t layers) {
 }
 
 void BM_Dpos(benchmark::State& state) {
-  const Problem& problem = problem_of(state.range(0));
+  const Problem& problem = chain_problem_of(state.range(0));
   const fastt::ReplicaGraph graph = fastt::replica_graph(problem, 8);
   for (auto _ : state) {
     const Dpos dpos(graph.dag, *problem.cluster, *problem.cost, {});
@@ -43,14 +43,14 @@ void BM_Dpos(benchmark::State& state) {
 BENCHMARK(BM_Dpos)->Arg(400)->Arg(2'000)->Unit(benchmark::kMillisecond);
 
 void BM_ReplicaGraph(benchmark::State& state) {
-  const Problem& problem = problem_of(state.range(0));
+  const Problem& problem = chain_problem_of(state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(fastt::replica_graph(problem, 8).nodes.size());
 }
 BENCHMARK(BM_ReplicaGraph)->Arg(2'000)->Unit(benchmark::kMillisecond);
 
 // Every replica of the op with the longest time, in two parts.
 void BM_Trial(benchmark::State& state) {
-  const Problem& problem = problem_of(state.range(0));
+  const Problem& problem = chain_problem_of(state.range(0));
   const fastt::Plan plan = fastt::make_plan(problem, 8, {});
   const std::vector<NodeIndex> path = fastt::scheduled_critical_path(*plan.dpos);
   std::size_t i = 0, placed = 0, trials = 0;

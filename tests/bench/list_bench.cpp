@@ -19,7 +19,7 @@
 namespace strato {
 namespace {
 
-const Problem& problem_of(std::int64_t ops) {
+const Problem& list_problem_of(std::int64_t ops) {
   const auto make = [](std::size_t count) {
     Problem problem;
     problem.graph = synthetic::training_graph(count);
@@ -50,7 +50,7 @@ Schedule m_etf(const Ready& ready, const Cluster& cluster) {
 
 template <class Work>
 void measure(benchmark::State& state, Work work) {
-  const Problem& problem = problem_of(state.range(0));
+  const Problem& problem = list_problem_of(state.range(0));
   Nanos makespan;
   for (auto _ : state) makespan = work(Ready(problem), *problem.cluster).makespan;
   state.counters["ops"] = static_cast<double>(problem.graph->op_count());
@@ -101,7 +101,7 @@ std::string run_python(const std::filesystem::path& edges) {
 }
 
 void BM_MEtfInPython(benchmark::State& state) {
-  const Problem& problem = problem_of(state.range(0));
+  const Problem& problem = list_problem_of(state.range(0));
   const auto file = std::filesystem::temp_directory_path() /
                     ("stratoscope-edges-" + std::to_string(getpid()) + ".txt");
   write_edges(Ready(problem), *problem.cluster, file);

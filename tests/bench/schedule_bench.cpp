@@ -11,13 +11,13 @@
 namespace strato {
 namespace {
 
-struct Setting {
+struct ScheduleSetting {
   Problem problem;
   Dag dag;
   TransferTimes transfers;
   Weights weights;
   std::vector<NodeIndex> order;
-  explicit Setting(Problem problem_)
+  explicit ScheduleSetting(Problem problem_)
       : problem(std::move(problem_)),
         dag(dag_of(problem)),
         transfers(dag, *problem.cluster, *problem.cost),
@@ -26,21 +26,21 @@ struct Setting {
 };
 
 // 36,000 or 100,000 ops on 4 GPUs.
-const Setting& setting(std::int64_t ops) {
+const ScheduleSetting& schedule_setting(std::int64_t ops) {
   const auto make = [](std::size_t count) {
     Problem problem;
     problem.graph = synthetic::training_graph(count);
     problem.cluster = toy::cluster(2, 2);
     problem.cost = make_analytic_cost_model(problem.graph, problem.cluster);
-    return Setting(std::move(problem));
+    return ScheduleSetting(std::move(problem));
   };
-  static const Setting few = make(36'000);
+  static const ScheduleSetting few = make(36'000);
   if (ops <= 36'000) return few;
-  static const Setting many = make(100'000);
+  static const ScheduleSetting many = make(100'000);
   return many;
 }
 
-void describe(benchmark::State& state, const Dag& dag) {
+void describe_dag(benchmark::State& state, const Dag& dag) {
   state.counters["ops"] = static_cast<double>(dag.size());
   state.counters["edges"] = static_cast<double>(dag.edge_count());
   state.counters["per_op"] = benchmark::Counter(
@@ -48,24 +48,24 @@ void describe(benchmark::State& state, const Dag& dag) {
       benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-// `work` on the setting, again and again.
+// `work` on the schedule_setting, again and again.
 template <class Work>
-void measure(benchmark::State& state, Work work) {
-  const Setting& s = setting(state.range(0));
+void measure_schedule(benchmark::State& state, Work work) {
+  const ScheduleSetting& s = schedule_setting(state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(work(s));
-  describe(state, s.dag);
+  describe_dag(state, s.dag);
 }
 
 void BM_DagOf(benchmark::State& state) {
-  measure(state, [](const Setting& s) { return dag_of(s.problem); });
+  measure_schedule(state, [](const ScheduleSetting& s) { return dag_of(s.problem); });
 }
 void BM_TransferTimes(benchmark::State& state) {
-  measure(state, [](const Setting& s) {
+  measure_schedule(state, [](const ScheduleSetting& s) {
     return TransferTimes(s.dag, *s.problem.cluster, *s.problem.cost);
   });
 }
 void BM_Contract(benchmark::State& state) {  // into pieces of 100 along the order of the ops
-  measure(state, [](const Setting& s) {
+  measure_schedule(state, [](const ScheduleSetting& s) {
     std::vector<std::int32_t> cluster_of(s.dag.size());
     for (std::size_t i = 0; i < cluster_of.size(); ++i)
       cluster_of[i] = static_cast<std::int32_t>(i / 100);
@@ -73,15 +73,15 @@ void BM_Contract(benchmark::State& state) {  // into pieces of 100 along the ord
   });
 }
 void BM_BLevels(benchmark::State& state) {
-  measure(state, [](const Setting& s) { return b_levels(s.dag, s.weights); });
+  measure_schedule(state, [](const ScheduleSetting& s) { return b_levels(s.dag, s.weights); });
 }
 void BM_CpdTopo(benchmark::State& state) {
-  measure(state, [](const Setting& s) { return cpd_topo(s.dag, s.weights); });
+  measure_schedule(state, [](const ScheduleSetting& s) { return cpd_topo(s.dag, s.weights); });
 }
 
 // Every node where it finishes first.
 void BM_EarliestFinish(benchmark::State& state, Scheduling::Options options) {
-  measure(state, [&](const Setting& s) {
+  measure_schedule(state, [&](const ScheduleSetting& s) {
     Scheduling scheduling(s.dag, s.transfers, *s.problem.cluster, options);
     for (const NodeIndex node : s.order) {
       DeviceId best;

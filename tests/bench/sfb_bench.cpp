@@ -28,11 +28,11 @@ Problem problem_on(const std::string& cluster_name, std::int64_t batch) {
   return make_problem(plugins.importer_for(file)->import(file, options), cluster, {});
 }
 
-const Problem& bert() {
+const Problem& split_bert() {
   static const Problem problem = problem_on("tag-2x1080ti", 4);
   return problem;
 }
-const Problem& testbed() {
+const Problem& split_testbed() {
   static const Problem problem = problem_on("tag-testbed", 16);
   return problem;
 }
@@ -42,11 +42,11 @@ SfbSolver solver_of(const Problem& problem, const SfbOptions& options) {
 }
 
 void all_gradients(benchmark::State& state, SfbMethod method) {
-  const Strategy strategy = data_parallel(bert());
+  const Strategy strategy = data_parallel(split_bert());
   SfbOptions options;
   options.method = method;
   SfbReport report;
-  for (auto _ : state) report = solver_of(bert(), options).solve(strategy);
+  for (auto _ : state) report = solver_of(split_bert(), options).solve(strategy);
   state.counters["gradients"] = static_cast<double>(report.gradients.size());
   state.counters["programs"] = report.subgraphs;
   state.counters["by_cbc"] = report.by_cbc;
@@ -64,19 +64,19 @@ void neighbours(benchmark::State& state, SfbMethod method) {
   SfbOptions options;
   options.method = method;
   options.threads = 1;
-  SfbSolver solver = solver_of(testbed(), options);
-  Strategy strategy = data_parallel(testbed());
+  SfbSolver solver = solver_of(split_testbed(), options);
+  Strategy strategy = data_parallel(split_testbed());
   solver.solve(strategy);
   Random random(1);
   double solved = 0;
   for (auto _ : state) {
-    const auto& groups = testbed().cluster->groups();
+    const auto& groups = split_testbed().cluster->groups();
     std::vector<DeviceGroupId> chosen;
     while (chosen.empty())
       for (std::size_t i = 0; i < groups.size(); ++i)
         if (random.below(2) == 0) chosen.push_back(DeviceGroupId(i));
     strategy.groups[GroupId(random.below(strategy.groups.size()))] =
-        decision_on_groups(*testbed().cluster, chosen,
+        decision_on_groups(*split_testbed().cluster, chosen,
                            random.below(2) == 0 ? Mode::ReplicateAllReduce : Mode::ReplicatePs);
     solved += solver.solve(strategy).solved;
   }

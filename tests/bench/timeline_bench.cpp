@@ -22,17 +22,17 @@ namespace strato {
 namespace {
 
 // Made once for each number of tasks; each task is in about three rows.
-struct Sample {
+struct DrawnSample {
   std::shared_ptr<const TimelineRows> rows;
   std::shared_ptr<const PathReasons> reasons;
 };
 
-const Sample& sample_of(int tasks) {
-  static std::map<int, Sample> made;
+const DrawnSample& sample_of(int tasks) {
+  static std::map<int, DrawnSample> made;
   if (const auto known = made.find(tasks); known != made.end()) return known->second;
-  Sample sample{std::make_shared<const TimelineRows>(make_rows(test::random_timeline(
-                    test::chain_graph(200), test::even_cluster(4, 4), tasks, 1))),
-                nullptr};
+  DrawnSample sample{std::make_shared<const TimelineRows>(make_rows(test::random_timeline(
+                         test::chain_graph(200), test::even_cluster(4, 4), tasks, 1))),
+                     nullptr};
   auto reasons = std::make_shared<PathReasons>();
   reasons->path = path_pieces(*sample.rows->timeline);
   for (std::vector<Gap>& own : gaps(*sample.rows->timeline))
@@ -80,7 +80,7 @@ class Frames {
 
 void paint_million_slices(benchmark::State& state) {
   need_gui_application();
-  const Sample& sample = sample_of(static_cast<int>(state.range(0)));
+  const DrawnSample& sample = sample_of(static_cast<int>(state.range(0)));
   const TimelineRows& rows = *sample.rows;
   TimelineScene scene;
   scene.rows = &rows;
@@ -118,7 +118,7 @@ struct Hand {
   Session session;
   TimelineCanvas canvas{session};
 
-  Hand(const Sample& sample, double zoom) {
+  Hand(const DrawnSample& sample, double zoom) {
     canvas.resize(1280, 800);
     canvas.set_other(true);  // no problem is open
     canvas.show();
@@ -162,7 +162,7 @@ struct Hand {
 
 void frame_of_million_slices(benchmark::State& state) {
   need_gui_application();
-  const Sample& sample = sample_of(static_cast<int>(state.range(0)));
+  const DrawnSample& sample = sample_of(static_cast<int>(state.range(0)));
   Hand hand(sample, static_cast<double>(state.range(1)));
   Frames frames;
   int frame = 0;

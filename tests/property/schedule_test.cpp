@@ -11,6 +11,7 @@
 #include "core/sim/engine/simulate.h"
 #include "core/sim/explain/critical_path.h"
 #include "core/sim/explain/dump.h"
+#include "tests/paths.h"
 #include "tests/property/random_problem.h"
 #include "tests/property/schedule_checker.h"
 
@@ -206,10 +207,12 @@ std::shared_ptr<const Program> with_random_priorities(const Program& program, Ra
   return copy;
 }
 
-TEST(Schedule, OneThousandRandomOnesHoldEveryRule) {
+TEST(Schedule, RandomOnesHoldEveryRule) {
+  const std::uint64_t count =
+      kSanitized ? 250 : 1000;  // the sanitizers need no more to see all of the code
   std::size_t tasks = 0;
-  std::map<std::string, int> kinds;
-  for (std::uint64_t seed = 0; seed < 1000 && !testing::Test::HasFailure(); ++seed) {
+  std::map<std::string, std::uint64_t> kinds;
+  for (std::uint64_t seed = 0; seed < count && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const RandomProblem problem = random_problem(random);
@@ -236,10 +239,10 @@ TEST(Schedule, OneThousandRandomOnesHoldEveryRule) {
     for (const DumpedTask& task : schedule.tasks) ++kinds[task.kind];
   }
   RecordProperty("tasks", static_cast<int>(tasks));
-  EXPECT_GT(tasks, 30'000u);
+  EXPECT_GT(tasks, 30 * count);
   for (const char* kind :
        {"Compute", "Split", "Concat", "Sum", "Transfer", "AllReduce", "AllGather", "Update"})
-    EXPECT_GT(kinds[kind], 50) << kind << " is hardly tested";
+    EXPECT_GT(kinds[kind], count / 20) << kind << " is hardly tested";
 }
 
 class Mutated : public testing::Test {

@@ -11,6 +11,7 @@
 #include "core/search/tree/search_tree.h"
 #include "tests/core/search/toy.h"
 #include "tests/message_of.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
@@ -123,7 +124,7 @@ TEST(SmallProblems, optimum_of_an_entangled_landscape_within_a_tenth_of_the_spac
 // percent or two. Their bounds tell them from most others.
 TEST(SmallProblems, optimum_of_the_simulator_within_a_tenth_of_the_space) {
   int searches = 0, found = 0;
-  for (std::uint64_t number = 1; number <= 24; ++number) {
+  for (std::uint64_t number = 1; number <= (kSanitized ? 6 : 24); ++number) {
     const bool two_machines = number % 2 == 0;
     const Problem problem = random_problem(two_machines ? 3 : 2, two_machines ? 2 : 3, number);
     const auto simulating = make_simulating_evaluator(problem, 1);

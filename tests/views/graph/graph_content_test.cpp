@@ -9,6 +9,7 @@
 #include <ctime>
 #include <set>
 
+#include "tests/paths.h"
 #include "tests/views/graph/sample_problems.h"
 #include "tests/views/models/fixture.h"
 #include "views/graph/dot_process.h"
@@ -170,11 +171,7 @@ TEST(GraphLayoutLoop, AnswersWhileAHugeLayoutRuns) {
   tick.start(2);
   dot.request(layout_request(content, FlowDirection::Down));
   EXPECT_TRUE(wait_until([&] { return done && turns > 80; }));
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  EXPECT_LT(longest, 1000);
-#else
-  EXPECT_LT(longest, 100);
-#endif
+  EXPECT_LT(longest, kSanitized ? 1000 : 100);
 }
 
 TEST(Trace, OfTheForwardPassKeepsToIt) {

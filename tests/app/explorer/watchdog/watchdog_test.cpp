@@ -14,21 +14,17 @@
 #include "app/explorer/main_window.h"
 #include "tests/app/explorer/sample.h"
 #include "tests/app/explorer/watchdog/big_models.h"
+#include "tests/paths.h"
 #include "views/graph/group_graph_view.h"
 
 namespace strato {
 namespace {
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr double kSlower = 12;
-constexpr std::size_t kManyOps = 10'000;
-#else
-constexpr double kSlower = 1;
-constexpr std::size_t kManyOps = 100'000;
-#endif
+const double kSlower = kSanitized ? 12 : 1;
+const std::size_t kManyOps = kSanitized ? 10'000 : 100'000;
 // The window is to answer within 100 ms. No event may take longer of its own; of the answers, more
 // is asserted, since other programs slow this one down even while it has a processor.
-constexpr double kMostOwn = 100 * kSlower, kMostMilliseconds = 500 * kSlower;
+const double kMostOwn = 100 * kSlower, kMostMilliseconds = 500 * kSlower;
 
 class WatchdogTest : public ::testing::Test {
  protected:
