@@ -21,12 +21,14 @@ CollectiveExchange::Collected CollectiveExchange::collective(TaskKind kind, Tens
 
 void CollectiveExchange::all_gather(TensorId tensor, std::span<const Instance> held) {
   const Layout& owners = placement_.layout(copies_.owners(tensor));
-  Collected what = collective(TaskKind::AllGather, tensor, tables_.tensors[tensor].bytes);
+  const PartId all = tasks_.all_of(tensor);
+  Collected what = collective(TaskKind::AllGather, tensor, tasks_.bytes_of(tensor, all));
+  what.task.part = all;
   if (owners.is_split()) what.task.part = tasks_.axis(owners.all_of(copies_.divided_axis(tensor)));
   for (const Instance& instance : held) emitter_.read(instance);
   for (const Shard& member : what.members)
-    copies_.add(tensor, {emitter_.write(tensor, member.device, what.task.bytes, kWhole), what.id,
-                         member.device, kWhole});
+    copies_.add(tensor, {emitter_.write(tensor, member.device, what.task.bytes, all), what.id,
+                         member.device, all});
   emitter_.commit_collective(what.task, what.members, what.cost.links);
 }
 

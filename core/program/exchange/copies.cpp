@@ -3,14 +3,16 @@
 namespace strato {
 
 void Copies::start() {
-  made_.assign(tables_.tensors.size(), Made());
+  const auto places =
+      static_cast<std::size_t>(tables_.micro_batches > 1 ? tables_.micro_batches + 1 : 1);
+  made_.assign(tables_.tensors.size() * places, Made());
   instances_.clear();
   heads_.clear();
 }
 
 std::size_t Copies::declare(TensorId tensor, LayoutId layout) {
   forget_copies(tensor);
-  Made& made = made_[tensor];
+  Made& made = this->made(tensor);
   made.first = static_cast<std::int32_t>(instances_.size());
   made.layout = layout;
   made.form = Form::Whole;
@@ -23,12 +25,12 @@ std::size_t Copies::declare(TensorId tensor, LayoutId layout) {
 }
 
 void Copies::stand_in_parts(TensorId output, int axis) {
-  made_[output].form = Form::Parts;
-  made_[output].axis = static_cast<std::int8_t>(axis);
+  made(output).form = Form::Parts;
+  made(output).axis = static_cast<std::int8_t>(axis);
 }
 
 void Copies::forget_copies(TensorId tensor) {
-  Made& made = made_[tensor];
+  Made& made = this->made(tensor);
   made.copies = -1;
   made.fetches = 0;
   made.no_collective = false;
@@ -36,7 +38,7 @@ void Copies::forget_copies(TensorId tensor) {
 }
 
 Instance Copies::add(TensorId tensor, const Instance& instance) {
-  std::int32_t& lists = made_[tensor].copies;
+  std::int32_t& lists = made(tensor).copies;
   if (lists < 0) {
     lists = static_cast<std::int32_t>(heads_.size());
     heads_.resize(heads_.size() + tables_.cluster->device_count(), -1);
@@ -49,7 +51,7 @@ Instance Copies::add(TensorId tensor, const Instance& instance) {
 }
 
 const Instance* Copies::own(TensorId tensor, DeviceId device) const {
-  const Made& made = made_[tensor];
+  const Made& made = this->made(tensor);
   if (made.layout < 0) return nullptr;
   const std::int32_t at = placement_.layout(made.layout).position[device.index()];
   return at < 0 ? nullptr : &of_shard(tensor, static_cast<std::size_t>(at));
@@ -87,18 +89,18 @@ const Instance* Copies::covering(TensorId tensor, DeviceId device, PartId sample
 
 LayoutId Copies::owners(TensorId tensor) const {
   const TensorFacts& facts = tables_.tensors[tensor];
-  return facts.source == Source::Parameter ? placement_.homes_id(facts.op) : made_[tensor].layout;
+  return facts.source == Source::Parameter ? placement_.homes_id(facts.op) : made(tensor).layout;
 }
 
 int Copies::divided_axis(TensorId tensor) const {
   const TensorFacts& facts = tables_.tensors[tensor];
-  return facts.source == Source::Parameter ? placement_.split(facts.op).axis : made_[tensor].axis;
+  return facts.source == Source::Parameter ? placement_.split(facts.op).axis : made(tensor).axis;
 }
 
 DeviceId Copies::nearest(TensorId tensor, LayoutId copies, DeviceId to) {
   if (placement_.layout(copies).has(to)) return to;
   const std::span<const DeviceId> near = placement_.layouts().nearest(copies, to);
-  return near[static_cast<std::size_t>(made_[tensor].fetches++) % near.size()];
+  return near[static_cast<std::size_t>(made(tensor).fetches++) % near.size()];
 }
 
 }  // namespace strato

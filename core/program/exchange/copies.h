@@ -30,18 +30,19 @@ class Copies {
       : tables_(tables), placement_(placement), emitter_(emitter) {}
   void start();
 
-  Made& made(TensorId tensor) { return made_[tensor]; }
-  const Made& made(TensorId tensor) const { return made_[tensor]; }
+  // What runs for each micro-batch makes a tensor each time; what runs once finds the sum of them.
+  Made& made(TensorId tensor) { return made_[place_of(tensor)]; }
+  const Made& made(TensorId tensor) const { return made_[place_of(tensor)]; }
   const Instance& instance(std::size_t at) const { return instances_[at]; }
   void set(std::size_t at, const Instance& instance) { instances_[at] = instance; }
   const Instance& of_shard(TensorId tensor, std::size_t shard) const {
     return instances_[first(tensor) + shard];
   }
-  std::size_t first(TensorId tensor) const { return static_cast<std::size_t>(made_[tensor].first); }
+  std::size_t first(TensorId tensor) const { return static_cast<std::size_t>(made(tensor).first); }
   // The instance for shard 0 where every shard of the layout has the tensor at hand, and the others
   // follow it; else -1.
   std::int32_t at_hand(TensorId tensor, LayoutId layout) const {
-    return made_[tensor].layout == layout ? made_[tensor].first : -1;
+    return made(tensor).layout == layout ? made(tensor).first : -1;
   }
 
   // Declares that an output stands in the layout. One instance a shard is to be set: the index of
@@ -68,17 +69,24 @@ class Copies {
   DeviceId nearest(TensorId tensor, LayoutId copies, DeviceId to);
 
  private:
+  std::size_t place_of(TensorId tensor) const {
+    if (tables_.micro_batches == 1) return tensor.index();
+    const OpId producer = tables_.graph->tensor(tensor).producer;
+    const bool repeated = producer.valid() && tables_.is_repeated(producer);
+    const auto micro = static_cast<std::size_t>(repeated ? placement_.now().micro + 1 : 0);
+    return micro * tables_.tensors.size() + tensor.index();
+  }
   const Instance* own(TensorId tensor, DeviceId device) const;  // what the device made of it
   // The device's copy that was made last; the others follow it. -1: none.
   std::int32_t last_copy(TensorId tensor, DeviceId device) const {
-    const std::int32_t lists = made_[tensor].copies;
+    const std::int32_t lists = made(tensor).copies;
     return lists < 0 ? -1 : heads_[static_cast<std::size_t>(lists) + device.index()];
   }
 
   const Tables& tables_;
   Placement& placement_;
   const Emitter& emitter_;
-  IdVector<TensorId, Made> made_;
+  std::vector<Made> made_;  // by place_of()
   std::vector<Instance> instances_;
   std::vector<std::int32_t> heads_;  // of lists of instances; one for each device of a tensor
 };

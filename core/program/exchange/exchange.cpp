@@ -19,7 +19,8 @@ Instance Exchange::input(OpId op, TensorId tensor, std::size_t index) {
   const Layout& layout = placement_.layout(id);
   const DeviceId device = layout.shards[index].device;
   const bool part = layout.sharded && facts.kind == BatchKind::Batched;
-  const AxisRange samples = part ? layout.range(index, kBatchAxis) : tasks_.all_samples();
+  const AxisRange samples =
+      part ? placement_.range(layout, index, kBatchAxis) : tasks_.all_samples();
   if (facts.source == Source::Parameter) return parameter(tensor, device);
   if (facts.source == Source::Resident) return resident(tensor, device, samples);
   return part ? slice(tensor, device, samples) : whole(op, tensor, device);
@@ -85,7 +86,8 @@ Instance Exchange::parameter(TensorId tensor, DeviceId device) {
 
 Instance Exchange::slice(TensorId tensor, DeviceId device, const AxisRange& samples) {
   const Form form = copies_.made(tensor).form;
-  if (form == Form::Parts && !copies_.local(tensor, device, kWhole)) gather(tensor, device);
+  if (form == Form::Parts && !copies_.local(tensor, device, tasks_.all_of(tensor)))
+    gather(tensor, device);
   const PartId part = tasks_.part(tensor, samples);
   if (const Instance* here = copies_.covering(tensor, device, part))
     return here->part == part ? *here : copies_.add(tensor, tasks_.split(tensor, *here, part));
@@ -98,20 +100,21 @@ Instance Exchange::slice(TensorId tensor, DeviceId device, const AxisRange& samp
 }
 
 Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
-  if (const Instance* here = copies_.local(tensor, device, kWhole)) return *here;
+  const PartId all = tasks_.all_of(tensor);
+  if (const Instance* here = copies_.local(tensor, device, all)) return *here;
   Copies::Made& made = copies_.made(tensor);
   CHECK(made.form != Form::Absent, "a tensor is read before it is made");
   if (made.form == Form::Whole) {
     const DeviceId source = copies_.nearest(tensor, made.layout, device);
-    return transfer(tensor, Instance(*copies_.local(tensor, source, kWhole)), device);
+    return transfer(tensor, Instance(*copies_.local(tensor, source, all)), device);
   }
   if (made.form == Form::Parts) return gather(tensor, device);
   if (made.form == Form::Partials && made.root.valid())
-    return transfer(tensor, Instance(*copies_.local(tensor, made.root, kWhole)), device);
+    return transfer(tensor, Instance(*copies_.local(tensor, made.root, all)), device);
 
-  const bool all = !made.no_collective && readers_.are_owners(tensor);
+  const bool by_owners = !made.no_collective && readers_.are_owners(tensor);
   made.no_collective =
-      !all || (made.form == Form::Partials && !readers_.reduce_at_once(tensor, reader));
+      !by_owners || (made.form == Form::Partials && !readers_.reduce_at_once(tensor, reader));
   if (made.form == Form::Slices) {
     if (made.no_collective) return slice(tensor, device, tasks_.all_samples());
     gather_on_owners(tensor);
@@ -119,24 +122,25 @@ Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
     if (made.no_collective) return sum_at(tensor, device);
     collectives_.all_reduce({&tensor, 1});
   }
-  return *copies_.local(tensor, device, kWhole);
+  return *copies_.local(tensor, device, all);
 }
 
 // All of the tensor: on the device if it can be had there without another Transfer of it, else
 // where the nearest copy is.
 Instance Exchange::whole_near(OpId reader, TensorId tensor, DeviceId device) {
   const Copies::Made& made = copies_.made(tensor);
+  const PartId all = tasks_.all_of(tensor);
   const bool is_parameter = tables_.tensors[tensor].source == Source::Parameter;
   const LayoutId from = copies_.owners(tensor);
   if (is_parameter && placement_.layout(from).has(device)) return parameter(tensor, device);
-  if (const Instance* here = copies_.local(tensor, device, kWhole)) return *here;
+  if (const Instance* here = copies_.local(tensor, device, all)) return *here;
   if (made.form == Form::Partials && made.root.valid())
-    return *copies_.local(tensor, made.root, kWhole);
+    return *copies_.local(tensor, made.root, all);
   if (placement_.layout(from).is_split())
     return is_parameter ? parameter(tensor, device) : whole(reader, tensor, device);
   if (!is_parameter && made.form != Form::Whole) return whole(reader, tensor, device);
   const DeviceId source = copies_.nearest(tensor, from, device);
-  return is_parameter ? parameter(tensor, source) : *copies_.local(tensor, source, kWhole);
+  return is_parameter ? parameter(tensor, source) : *copies_.local(tensor, source, all);
 }
 
 Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
@@ -167,7 +171,7 @@ Instance Exchange::join(TensorId tensor, DeviceId device, const AxisRange& range
   std::vector<Instance> pieces;
   pieces.reserve(owners.shards.size());
   for (std::size_t i = 0; i < owners.shards.size(); ++i) {
-    AxisRange overlap = owners.range(i, range.axis);
+    AxisRange overlap = placement_.range(owners, i, range.axis);
     overlap.begin = std::max(overlap.begin, range.begin);
     overlap.end = std::min(overlap.end, range.end);
     if (overlap.begin < overlap.end) pieces.push_back(piece(tensor, i, device, overlap));

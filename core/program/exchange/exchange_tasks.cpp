@@ -126,6 +126,16 @@ Instance ExchangeTasks::sum(TensorId tensor, DeviceId device, std::span<const In
   return make(task, device, kWhole, bytes);
 }
 
+TaskId ExchangeTasks::add(TensorId tensor, const Instance& sum, const Instance& term) {
+  Task task = communication(TaskKind::Sum, tensor);
+  task.device = sum.device;
+  task.bytes = task.bytes * 3;
+  task.duration = move_time(sum.device, task.bytes);
+  emitter_.read(sum);
+  emitter_.read(term);
+  return emitter_.commit_compute(task);
+}
+
 Instance ExchangeTasks::send(TensorId tensor, const Instance& from, DeviceId to) {
   Task task = communication(TaskKind::Transfer, tensor);
   task.part = from.part;

@@ -39,7 +39,13 @@ class ExchangeTasks {
     const Part& part = emitter_.program().parts[instance.part];
     return part.is_whole() || part.is_slice() ? all_samples() : part.first();
   }
-  AxisRange all_samples() const { return {kBatchAxis, 0, tables_.batch}; }
+  // Of the micro-batch that is lowered.
+  AxisRange all_samples() const { return placement_.now().range; }
+  // All of a tensor, as far as it is of these samples.
+  PartId all_of(TensorId tensor) {
+    const AxisRange all = all_samples();
+    return samples(tensor, all.begin, all.end);
+  }
   // At least 1.
   Bytes bytes_of(TensorId tensor, PartId part) const;
 
@@ -49,6 +55,8 @@ class ExchangeTasks {
   Instance concat(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
                   const AxisRange& range);
   Instance sum(TensorId tensor, DeviceId device, std::span<const Instance> terms);
+  // Adds a term to the sum that stands on its device, in place.
+  TaskId add(TensorId tensor, const Instance& sum, const Instance& term);
   // What stands there.
   Instance send(TensorId tensor, const Instance& from, DeviceId to);
   // A parameter's new value, in place, from where it was updated.

@@ -6,7 +6,8 @@ void Residents::start() {
   slices_.clear();
   parts_.clear();
   carried_.clear();
-  samples_.assign(tables_.slots.size() * tables_.cluster->device_count(), SampleRange());
+  const auto blocks = static_cast<std::size_t>(tables_.micro_batches);
+  samples_.assign(blocks * tables_.slots.size() * tables_.cluster->device_count(), SampleRange());
   for (OpId update : tables_.updates)
     for (TensorId input : tables_.inputs(update))
       if (tables_.updates_here(update, input)) add_homes(input);
@@ -24,9 +25,10 @@ void Residents::add_slice(TensorId tensor, DeviceId device, const AxisRange& ran
 
 void Residents::add_reader(OpId op, TensorId tensor) {
   const Layout& layout = placement_.layout(op);
-  const bool part = layout.sharded && tables_.tensors[tensor].kind == BatchKind::Batched;
-  for (const Shard& shard : layout.shards)
-    add(tensor, shard.device, part ? shard.begin : 0, part ? shard.end : tables_.batch);
+  for (std::size_t i = 0; i < layout.shards.size(); ++i) {
+    const AxisRange samples = placement_.range(layout, i, kBatchAxis);
+    add(tensor, layout.shards[i].device, samples.begin, samples.end);
+  }
 }
 
 // Each part of a parameter whose update is split is where it is updated.
@@ -45,13 +47,17 @@ void Residents::forget(TensorId tensor) {
     samples_[cell(tensor, DeviceId(d))] = SampleRange();
 }
 
-void Residents::list_samples(PartIndex& ids, Place place, std::vector<Resident>& residents) const {
+void Residents::find_samples(Place place, std::vector<SampleRange>& samples) const {
   const auto& [device, tensor] = place;
-  const SampleRange has = samples_[cell(tensor, device)];
-  const bool some =
-      tables_.tensors[tensor].kind == BatchKind::Batched && has.end - has.begin < tables_.batch;
-  residents.push_back(
-      {tensor, device, bytes(tensor, device), some ? ids.samples(has.begin, has.end) : kWhole});
+  samples.clear();
+  for (std::int32_t micro = 0; micro < tables_.micro_batches; ++micro) {
+    const SampleRange& has = samples_[cell(tensor, device, micro)];
+    if (has.begin == has.end) continue;
+    if (!samples.empty() && samples.back().end == has.begin)
+      samples.back().end = has.end;
+    else
+      samples.push_back(has);
+  }
 }
 
 // Parts that are all of it together are one, and there is nothing else of it.
@@ -80,12 +86,17 @@ void Residents::list_parts(PartIndex& ids, Place place, std::vector<Resident>& r
 void Residents::list(PartIndex& ids, std::vector<Resident>& residents) const {
   residents.clear();
   const bool has_parts = !slices_.empty() || !parts_.empty();
+  std::vector<SampleRange> samples;
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
     for (const TensorId tensor : tables_.slots) {
       const Place place(DeviceId(d), tensor);
-      const SampleRange& samples = samples_[cell(tensor, place.first)];
-      if (samples.begin < samples.end) list_samples(ids, place, residents);
-      const bool has_all = samples.end - samples.begin == tables_.batch;
+      find_samples(place, samples);
+      bool has_all = false;
+      for (const SampleRange& has : samples) {
+        has_all = has.end - has.begin == tables_.batch;
+        residents.push_back({tensor, place.first, bytes(tensor, has),
+                             has_all ? kWhole : ids.samples(has.begin, has.end)});
+      }
       if (has_parts && !has_all) list_parts(ids, place, residents);
     }
   if (carried_.empty()) return;

@@ -20,10 +20,15 @@ class Residents {
   // From here on the device has these samples of the tensor, all of it, or this slice. The samples
   // that a device has of one tensor are kept as one range, and so are slices along one axis; where
   // it has slices along several axes, it has all of it.
+  // Samples are kept so for each micro-batch.
   void add(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
-    samples_[cell(tensor, device)].add(begin, end);
+    if (tables_.tensors[tensor].kind != BatchKind::Batched) return add_all(tensor, device);
+    const std::int32_t micro = std::max(placement_.now().micro, 0);
+    samples_[cell(tensor, device, micro)].add(begin, end);
   }
-  void add_all(TensorId tensor, DeviceId device) { add(tensor, device, 0, tables_.batch); }
+  void add_all(TensorId tensor, DeviceId device) {
+    samples_[cell(tensor, device)].add(0, tables_.batch);
+  }
   void add_slice(TensorId tensor, DeviceId device, const AxisRange& range);
   // A part that has nothing in common with those that were added so.
   void add_part(TensorId tensor, DeviceId device, const Part& part) {
@@ -35,11 +40,9 @@ class Residents {
   void add_reader(OpId op, TensorId tensor);
   void add_homes(TensorId parameter);
 
-  // Samples and whole tensors alone.
+  // Samples and whole tensors alone, of a step in one micro-batch.
   Bytes bytes(TensorId tensor, DeviceId device) const {
-    const SampleRange has = samples_[cell(tensor, device)];
-    if (has.end <= has.begin) return Bytes(0);
-    return slice_bytes(tables_.tensors[tensor], has.begin, has.end, tables_.batch);
+    return bytes(tensor, samples_[cell(tensor, device)]);
   }
   void forget(TensorId tensor);
 
@@ -49,16 +52,22 @@ class Residents {
  private:
   using Place = std::pair<DeviceId, TensorId>;
 
-  std::size_t cell(TensorId tensor, DeviceId device) const {
+  std::size_t cell(TensorId tensor, DeviceId device, std::int32_t micro = 0) const {
     const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
-    return device.index() * tables_.slots.size() + slot;
+    const auto block = static_cast<std::size_t>(micro) * tables_.cluster->device_count();
+    return (block + device.index()) * tables_.slots.size() + slot;
   }
-  void list_samples(PartIndex& ids, Place place, std::vector<Resident>& residents) const;
+  Bytes bytes(TensorId tensor, const SampleRange& has) const {
+    if (has.end <= has.begin) return Bytes(0);
+    return slice_bytes(tables_.tensors[tensor], has.begin, has.end, tables_.batch);
+  }
+  // Of all micro-batches, ascending; ranges that follow each other are one.
+  void find_samples(Place place, std::vector<SampleRange>& samples) const;
   void list_parts(PartIndex& ids, Place place, std::vector<Resident>& residents) const;
 
   const Tables& tables_;
   const Placement& placement_;
-  std::vector<SampleRange> samples_;  // device x slot
+  std::vector<SampleRange> samples_;  // micro-batch x device x slot
   std::map<Place, Part> slices_;
   std::map<Place, std::vector<Part>> parts_;
   std::vector<Resident> carried_;

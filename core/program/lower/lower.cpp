@@ -1,24 +1,51 @@
 #include "core/program/lower/lower.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <string_view>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/program/lower/op_lowering.h"
 #include "core/program/lower/verify.h"
 #include "core/program/place/symmetry.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {
+namespace {
+
+// A part of an op that is split has the whole batch.
+void check_splits(const Strategy& strategy, const Tables& tables) {
+  for (const OpSplit& split : strategy.splits)
+    if (tables.is_repeated(split.op))
+      throw InputError(
+          "", fmt::format("op \"{}\"", tables.graph->op(split.op).name),
+          "is split along another axis than the batch, and each part needs all of the batch",
+          "use a single micro-batch, or do not split it");
+}
+
+}  // namespace
+
+struct Lowering::Parts {
+  Parts(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
+        std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost,
+        std::int32_t micro_batches)
+      : ops(std::move(graph), std::move(grouping), std::move(cluster), std::move(cost),
+            micro_batches),
+        symmetry(ops.tables(), ops.placement()) {}
+  OpLowering ops;
+  Symmetry symmetry;
+};
+
 Lowering::Lowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
                    std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost)
-    : ops_(std::make_unique<OpLowering>(std::move(graph), std::move(grouping), std::move(cluster),
-                                        std::move(cost))),
-      symmetry_(std::make_unique<Symmetry>(ops_->tables(), ops_->placement())) {}
+    : single_(std::make_unique<Parts>(std::move(graph), std::move(grouping), std::move(cluster),
+                                      std::move(cost), 1)) {}
 Lowering::~Lowering() = default;
 
 Program Lowering::lower(const Strategy& strategy, const LowerOptions& options) {
-  return lower(CompleteStrategy(strategy, *ops_->tables().cluster), options);
+  return lower(CompleteStrategy(strategy, *single_->ops.tables().cluster), options);
 }
 
 Program Lowering::lower(const CompleteStrategy& strategy, const LowerOptions& options) {
@@ -27,12 +54,25 @@ Program Lowering::lower(const CompleteStrategy& strategy, const LowerOptions& op
   return program;
 }
 
+Lowering::Parts& Lowering::parts_for(std::int32_t micro_batches) {
+  if (micro_batches <= 1) return *single_;
+  if (several_ == nullptr || several_->ops.tables().micro_batches != micro_batches) {
+    const Tables& tables = single_->ops.tables();
+    several_ = std::make_unique<Parts>(tables.graph, tables.grouping, tables.cluster, tables.cost,
+                                       micro_batches);
+  }
+  return *several_;
+}
+
 void Lowering::lower(const CompleteStrategy& complete, Program& into, const LowerOptions& options) {
   const Strategy& strategy = *complete;
+  auto& [ops, symmetry] = parts_for(strategy.micro_batches.count);
+  const bool several = strategy.micro_batches.count > 1;
+  if (several) check_splits(strategy, ops.tables());
   // The same as validate() has: strategies come from files and from hands. A group that is left
   // open takes a decision that a sequence was not made for.
   if (!strategy.variables.empty()) {
-    const Tables& tables = ops_->tables();
+    const Tables& tables = ops.tables();
     validate_variables(strategy, *tables.grouping, *tables.cluster);
     validate_variables(strategy, *tables.graph);
   }
@@ -45,31 +85,32 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   };
   const auto check_program = [&] {
     if (options.fold && options.fold->left_out > 0) return;  // collectives lack members
-    ops_->list_residents(into);
+    ops.list_residents(into);
     verify(into);
   };
-  const auto lower_all = [&](const std::vector<OpId>& ops) {
-    for (const OpId op : ops) ops_->lower(op);
+  const auto lower_all = [&](const std::vector<OpId>& list) {
+    for (const OpId op : list) ops.lower(op);
   };
   const auto find_twins = [&] {
-    symmetry_->find(*options.fold);
-    if (options.fold->left_out > 0) ops_->placement().fold(*options.fold);
+    symmetry.find(*options.fold);
+    if (options.fold->left_out > 0) ops.placement().fold(*options.fold);
   };
   const auto compute = [&] {
-    ops_->start(into, strategy.priorities);
-    lower_all(ops_->tables().early);
+    ops.start(into, strategy.priorities);
+    several ? ops.lower_micro_batches(strategy.micro_batches.schedule)
+            : lower_all(ops.tables().early);
   };
   pass(
-      "place", [&] { ops_->placement().place(strategy); }, [&] { ops_->placement().check(); });
+      "place", [&] { ops.placement().place(strategy); }, [&] { ops.placement().check(); });
   if (options.fold) pass("fold", find_twins, [] {});
   pass("compute", compute, check_program);
   if (strategy.bucket > Bytes(0))
     pass(
-        "fuse", [&] { ops_->fuse_gradients(strategy.bucket); }, check_program);
+        "fuse", [&] { ops.fuse_gradients(strategy.bucket); }, check_program);
   pass(
-      "synchronise", [&] { lower_all(ops_->tables().late); }, check_program);
+      "synchronise", [&] { lower_all(ops.tables().late); }, check_program);
   pass(
-      "finish", [&] { ops_->list_residents(into); }, check_program);
+      "finish", [&] { ops.list_residents(into); }, check_program);
 }
 
 }  // namespace strato

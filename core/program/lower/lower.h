@@ -13,9 +13,7 @@
 
 namespace strato {
 
-struct Fold;       // symmetry.h
-class Symmetry;    // symmetry.h
-class OpLowering;  // op_lowering.h
+struct Fold;  // symmetry.h
 
 struct LowerOptions {
   bool verify =
@@ -35,7 +33,8 @@ class Lowering {
            std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
   ~Lowering();
   // Throws InputError when single variables cannot be synchronised as the strategy says
-  // (core/strategy/value/variable_check.h).
+  // (core/strategy/value/variable_check.h), or micro-batches not follow each other so (Tables,
+  // Pipeline, ops that are split).
   Program lower(const CompleteStrategy& strategy, const LowerOptions& options = {});
   // For those who have one strategy to lower: it is completed here.
   Program lower(const Strategy& strategy, const LowerOptions& options = {});
@@ -44,8 +43,11 @@ class Lowering {
   void lower(const CompleteStrategy& strategy, Program& into, const LowerOptions& options = {});
 
  private:
-  std::unique_ptr<OpLowering> ops_;
-  std::unique_ptr<Symmetry> symmetry_;
+  struct Parts;
+  Parts& parts_for(std::int32_t micro_batches);
+
+  std::unique_ptr<Parts> single_,
+      several_;  // micro-batches: one, and as many as were asked for last
 };
 
 }  // namespace strato

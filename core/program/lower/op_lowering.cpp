@@ -7,8 +7,9 @@ namespace strato {
 
 OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
                        std::shared_ptr<const Cluster> cluster,
-                       std::shared_ptr<const CostModel> cost)
-    : tables_(std::move(graph), std::move(grouping), std::move(cluster), std::move(cost)),
+                       std::shared_ptr<const CostModel> cost, std::int32_t micro_batches)
+    : tables_(std::move(graph), std::move(grouping), std::move(cluster), std::move(cost),
+              micro_batches),
       placement_(tables_),
       emitter_(tables_),
       copies_(tables_, placement_, emitter_),
@@ -23,18 +24,26 @@ OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const
 void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) {
   into.graph = tables_.graph;
   into.cluster = tables_.cluster;
+  into.micro_batches = tables_.micro_batches;
   into.tasks.clear();
   into.dependencies.clear();
   into.resources.clear();
   into.writes.clear();
   into.reads.clear();
   into.buffers.clear();
+  enter(-1);
+  order_.start();
   emitter_.start(into);
   copies_.start();
   residents_.start();
   tasks_.start();
   tasks_.set_priorities(priorities);
   variables_.start();
+}
+
+void OpLowering::enter(std::int32_t micro) {
+  placement_.enter(micro);
+  emitter_.set_micro(micro);
 }
 
 // What all shards share is looked up once.
@@ -84,33 +93,45 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
     // What the task says is written well before it is copied: fields that have just been stored one
     // by one stall the copy, which loads several at once.
     task.device = shard.device;
-    task.duration = tables_.op_time(shard.costs, op);
-    if (layout.sharded) task.part = emitter_.parts().samples(shard.begin, shard.end);
+    task.duration = time_of(op, shard);
+    const AxisRange samples = placement_.range(layout, s, kBatchAxis);
+    if (samples.size() < tables_.batch)
+      task.part = emitter_.parts().samples(samples.begin, samples.end);
     if (observer_) observer_->compute(s);
     for (const std::size_t first : inputs_.at_hand) emitter_.read(copies_.instance(first + s));
     for (const Instance& instance : inputs_.brought) emitter_.read(instance);
     for (const std::int32_t slot : inputs_.at_home) emitter_.read_parameter(slot, shard.device);
     if (task.kind == TaskKind::Update) overwrite_parameters(op, shard.device);
     last = emitter_.next_task();
-    write_outputs(op, shard, s, last, task.part);
+    write_outputs(op, samples, s, last, task.part);
+    if (in_order_) order_.add(emitter_, shard.device);
     emitter_.commit_compute(task);
   }
   return last;
 }
 
+// What runs once a step does all micro-batches' work at once.
+Nanos OpLowering::time_of(OpId op, const Shard& shard) {
+  if (tables_.micro_batches == 1 || tables_.is_repeated(op))
+    return tables_.op_time(shard.costs, op);
+  const GpuTypeId gpu = tables_.cluster->device(shard.device).type;
+  return tables_.op_time(tables_.column(gpu, tables_.batch), op);
+}
+
 // An update writes in place. `samples`: the shard's, which a batched output is of, too.
-void OpLowering::write_outputs(OpId op, const Shard& at, std::size_t shard, TaskId task,
+void OpLowering::write_outputs(OpId op, const AxisRange& at, std::size_t shard, TaskId task,
                                PartId samples) {
   const bool in_place = tables_.ops[op].kind == TaskKind::Update;
   for (const TensorId output : tables_.outputs(op)) {
     const TensorFacts& facts = tables_.tensors[output];
     const PartId part =
         facts.kind == BatchKind::Batched ? samples : tasks_.samples(output, at.begin, at.end);
-    Instance made{{}, task, at.device, part};
+    const DeviceId device = placement_.layout(op).shards[shard].device;
+    Instance made{{}, task, device, part};
     made.exclusive = true;
     if (!in_place)
-      made.buffer = emitter_.write(output, at.device,
-                                   slice_bytes(facts, at.begin, at.end, tables_.batch), part);
+      made.buffer =
+          emitter_.write(output, device, slice_bytes(facts, at.begin, at.end, tables_.batch), part);
     copies_.set(copies_.first(output) + shard, made);
   }
 }
@@ -146,7 +167,8 @@ void OpLowering::lower_alias(OpId op) {
     instance.exclusive = instance.exclusive && alone;
     instance.next = -1;
     for (const TensorId output : tables_.outputs(op)) {
-      instance.part = tasks_.samples(output, layout.shards[s].begin, layout.shards[s].end);
+      const AxisRange samples = placement_.range(layout, s, kBatchAxis);
+      instance.part = tasks_.samples(output, samples.begin, samples.end);
       copies_.set(copies_.first(output) + s, instance);
     }
   }
@@ -210,6 +232,58 @@ void OpLowering::lower_split(OpId op) {
       brought.push_back(exchange_.part_input(op, inputs[i], part, split.inputs[i]));
     compute_part(op, part, brought);
   }
+}
+
+// ---- micro-batches
+
+// What the op has summed up over the micro-batch is added, in place, to what it made of the first
+// one, which stands for all of them from then on.
+void OpLowering::accumulate(OpId op, std::int32_t micro) {
+  const Layout& layout = placement_.layout(op);
+  for (const TensorId output : tables_.outputs(op)) {
+    if (tables_.tensors[output].kind != BatchKind::Partial) continue;
+    std::vector<Instance> made;
+    for (std::size_t s = 0; s < layout.shards.size(); ++s)
+      made.push_back(copies_.of_shard(output, s));
+    placement_.enter(-1);  // where what runs once finds it
+    const bool first = copies_.made(output).form == Copies::Form::Absent;
+    if (first) copies_.declare(output, placement_.layout_id(op));
+    for (std::size_t s = 0; s < layout.shards.size(); ++s) {
+      const Shard& shard = layout.shards[s];
+      Instance sum = made[s];
+      if (!first) {
+        sum = copies_.of_shard(output, s);
+        sum.task = tasks_.add(output, sum, made[s]);
+      }
+      sum.part = kWhole;
+      if (shard.end - shard.begin < tables_.micro_batch)
+        sum.part = emitter_.parts().find(Part::partial_sum(shard.begin, shard.end)
+                                             .repeated(tables_.micro_batch, tables_.micro_batches));
+      copies_.set(copies_.first(output) + s, sum);
+    }
+    placement_.enter(micro);
+  }
+}
+
+void OpLowering::lower_micro_batches(PipelineSchedule schedule) {
+  const Pipeline pipeline(tables_, placement_);
+  lower_once(pipeline.before());
+  in_order_ = schedule != PipelineSchedule::AsReady;
+  for (const PipelineCell& cell : pipeline.cells(schedule)) {
+    enter(cell.micro);
+    order_.begin_cell();
+    for (const OpId op : pipeline.ops(cell)) {
+      lower(op);
+      accumulate(op, cell.micro);
+    }
+  }
+  in_order_ = false;
+  enter(-1);
+  lower_once(pipeline.after());
+}
+
+void OpLowering::lower_once(std::span<const OpId> ops) {
+  for (const OpId op : ops) lower(op);
 }
 
 void OpLowering::lower(OpId op, bool outputs_stay) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/program/exchange/exchange.h"
+#include "core/program/lower/pipeline.h"
 #include "core/program/place/emitter.h"
 #include "core/program/place/placement.h"
 #include "core/program/value/tables.h"
@@ -27,13 +28,17 @@ class BlockObserver {
 class OpLowering {
  public:
   OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
-             std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
+             std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost,
+             std::int32_t micro_batches = 1);
   void set_observer(BlockObserver* observer) { observer_ = observer; }
 
   // Empties the program, for the strategy that is placed. Priorities: by op; empty: none.
   void start(Program& into, std::span<const std::int32_t> priorities);
   // `outputs_stay`: they are declared already, with the same layout.
   void lower(OpId op, bool outputs_stay = false);
+  // All ops but the late ones (Tables::late), where there are several micro-batches. Throws
+  // InputError as Pipeline does.
+  void lower_micro_batches(PipelineSchedule schedule);
   // Of the program that was lowered: its own, or those of a copy that shares its parts.
   void list_residents(Program& program) { residents_.list(emitter_.parts(), program.residents); }
   // See CollectiveExchange::fuse.
@@ -53,11 +58,15 @@ class OpLowering {
     std::vector<std::size_t> to_bring;  // all others
     std::vector<Instance> brought;      // those, for one shard
   };
+  void enter(std::int32_t micro);
+  void lower_once(std::span<const OpId> ops);
+  void accumulate(OpId op, std::int32_t micro);
   void declare_outputs(OpId op);
   void sort_inputs(OpId op);
   Instance bring(OpId op, std::size_t shard, std::size_t input);
   TaskId compute(OpId op, std::size_t first_shard, std::size_t end_shard);
-  void write_outputs(OpId op, const Shard& at, std::size_t shard, TaskId task, PartId samples);
+  Nanos time_of(OpId op, const Shard& shard);
+  void write_outputs(OpId op, const AxisRange& at, std::size_t shard, TaskId task, PartId samples);
   void overwrite_parameters(OpId update, DeviceId device);
   void return_parameters(OpId update, TaskId updated);
   void lower_alias(OpId op);
@@ -76,6 +85,8 @@ class OpLowering {
   CollectiveExchange collectives_;
   Exchange exchange_;
   VariableExchange variables_;
+  CellOrder order_;
+  bool in_order_ = false;
   BlockObserver* observer_ = nullptr;
   Inputs inputs_;  // of the op being lowered: memory that is used again
 };

@@ -197,6 +197,7 @@ class PartVerifier {
     const Task& task = at.task();
     if (task.kind == TaskKind::Sum && task.encoding != Encoding::None && at.reads().size() == 1)
       return check_decoded(at);
+    if (task.kind == TaskKind::Sum && at.writes().empty()) return check_added(at);
     if (task.kind == TaskKind::Sum) return check_sum(at, at.reads());
     const std::vector<DeviceId> members = members_of(program_, at.id);
     const MemberBuffers read(program_, at.reads());
@@ -213,17 +214,35 @@ class PartVerifier {
     }
     if (task.kind == TaskKind::ReduceScatter) check_scattered(at);
   }
+  // A term of the micro-batch that follows those of the sum.
+  void check_added(const ProgramTask& at) {
+    const TensorId tensor = at.task().tensor;
+    at.expect(at.reads().size() == 2, tensor, "what is added to is no sum and a term");
+    Part& sum = holds_[at.reads()[0]];
+    const Part& term = holds_[at.reads()[1]];
+    at.expect(program_.buffers[at.reads()[0]].tensor == tensor &&
+                  program_.buffers[at.reads()[1]].tensor == tensor,
+              tensor, "another tensor is added");
+    sum = sum_with_next(at, sum, term);
+  }
   void check_sum(const ProgramTask& at, std::span<const BufferId> terms) const {
     const TensorId tensor = at.task().tensor;
     std::vector<AxisRange> samples;
     const Part& first = holds_[terms.front()];
     for (const BufferId term : terms) {
-      at.expect(holds_[term].is_partial_sum() && holds_[term].total() == first.total(), tensor,
-                "its terms are no partial sums, or of several slices");
+      at.expect(holds_[term].is_partial_sum() && holds_[term].total() == first.total() &&
+                    holds_[term].period() == first.period() &&
+                    holds_[term].times() == first.times(),
+                tensor, "its terms are no partial sums, or of several slices");
       samples.push_back(holds_[term].first());
     }
     const bool some = written(at) && written(at)->is_partial_sum();  // at a station
-    const AxisRange all = range_along(graph_, tensor, some ? *written(at) : Part(), kBatchAxis);
+    AxisRange all = range_along(graph_, tensor, some ? *written(at) : Part(), kBatchAxis);
+    if (!some && first.times() > 1) {  // of each micro-batch, and of all of them
+      all.end = first.period();
+      at.expect(first.period() * first.times() == graph_.batch(), tensor,
+                "it sums up before all micro-batches are there");
+    }
     at.expect(make_up(samples, all), tensor, "its terms leave a gap, or one is there twice");
     if (at.task().kind == TaskKind::ReduceScatter) return;
     for (const BufferId buffer : at.writes())

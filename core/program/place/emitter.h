@@ -114,6 +114,10 @@ class Emitter {
     program_->writes.push(id);
     return id;
   }
+  // What the next task waits for, as far as it is known.
+  std::span<const TaskId> dependencies() const { return dependencies_; }
+  // Of the tasks that follow.
+  void set_micro(std::int32_t micro) { micro_ = micro; }
   TaskId next_task() const { return replaced_.valid() ? replaced_ : program_->tasks.next_id(); }
 
   TaskId commit_compute(const Task& task) {
@@ -137,6 +141,7 @@ class Emitter {
   TaskId commit(const Task& task) {
     const TaskId row = program_->tasks.next_id();
     program_->tasks.push_back(task);
+    if (micro_ > 0) program_->tasks.back().micro = micro_;
     program_->writes.end_row();
     push_sorted_unique(dependencies_, program_->dependencies);
     push_sorted_unique(reads_, program_->reads);
@@ -183,6 +188,7 @@ class Emitter {
   std::vector<std::int32_t> reader_of_cell_;  // heads of lists in readers_
   std::vector<Reader> readers_;
   std::vector<std::vector<ResourceId>> links_;  // from device x to device; empty: not asked yet
+  std::int32_t micro_ = 0;
   Store* store_ = nullptr;
   TaskId replaced_;
   std::size_t replaced_row_ = 0, replaced_writes_ = 0;

@@ -74,8 +74,8 @@ void Layouts::forget() {
   tables_.forget();
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
     const Device& device = tables_.cluster->device(DeviceId(d));
-    const Tables::Column costs = tables_.column(device.type, tables_.batch);
-    add({{false, {{DeviceId(d), 0, tables_.batch, costs}}, {}, {}}, {}, -1});
+    const Tables::Column costs = tables_.column(device.type, tables_.micro_batch);
+    add({{false, {{DeviceId(d), 0, tables_.micro_batch, costs}}, {}, {}}, {}, -1});
   }
 }
 
@@ -85,7 +85,7 @@ LayoutId Layouts::of_samples(bool sharded, std::span<const DeviceShare> devices,
   std::int32_t begin = 0;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (samples[i] == 0) continue;
-    const auto count = sharded ? static_cast<std::int32_t>(samples[i]) : tables_.batch;
+    const auto count = sharded ? static_cast<std::int32_t>(samples[i]) : tables_.micro_batch;
     const GpuTypeId gpu = tables_.cluster->device(devices[i].device).type;
     scratch_.push_back({devices[i].device, begin, begin + count, tables_.column(gpu, count)});
     if (sharded) begin += count;
@@ -103,7 +103,7 @@ LayoutId Layouts::of_parts(const OpSplit& split, std::int64_t extent) {
     if (sizes[i] == 0) continue;
     const DeviceId device = split.parts[i].device;
     const GpuTypeId gpu = tables_.cluster->device(device).type;
-    scratch_.push_back({device, 0, tables_.batch, tables_.column(gpu, tables_.batch)});
+    scratch_.push_back({device, 0, tables_.micro_batch, tables_.column(gpu, tables_.micro_batch)});
     cuts.push_back(cuts.back() + static_cast<std::int32_t>(sizes[i]));
   }
   CHECK(!scratch_.empty(), "a split op without parts");

@@ -17,7 +17,7 @@ struct Fold;  // symmetry.h
 
 struct Shard {
   DeviceId device;
-  std::int32_t begin = 0, end = 0;  // samples
+  std::int32_t begin = 0, end = 0;  // samples, of a micro-batch
   Tables::Column costs = 0;
 };
 

@@ -6,6 +6,7 @@
 
 namespace strato {
 Placement::Placement(Tables& tables) : tables_(tables), layouts_(tables) {
+  enter(-1);
   layout_of_.resize(tables.graph->op_count());
   homes_.resize(tables.graph->op_count());
   duplicated_.resize(tables.graph->op_count());
@@ -20,8 +21,8 @@ void Placement::place_group(GroupId group, const Decision& decision) {
   if (decision.mode == Mode::ModelParallel) return place_parts(group, decision);
   const bool replicate = decision.mode != Mode::Duplicate;
   const std::vector<std::int64_t> samples =
-      replicate ? apportion(tables_.batch, decision.devices)
-                : std::vector<std::int64_t>(decision.devices.size(), tables_.batch);
+      replicate ? apportion(tables_.micro_batch, decision.devices)
+                : std::vector<std::int64_t>(decision.devices.size(), tables_.micro_batch);
   GroupLayouts& layouts = of_group_[group];
   layouts.whole = layouts_.of_samples(false, decision.devices, samples);
   layouts.sharded = -1;
@@ -43,6 +44,7 @@ void Placement::place_parts(GroupId group, const Decision& decision) {
 
 bool Placement::may_shard(OpId op, LayoutId layout) const {
   if (layout < 0 || !tables_.ops[op].splittable || duplicated_[op]) return false;
+  if (tables_.micro_batches > 1 && !tables_.is_repeated(op)) return false;
   for (TensorId input : tables_.inputs(op)) {
     const TensorFacts& tensor = tables_.tensors[input];
     if (tensor.kind == BatchKind::Partial && tensor.source == Source::Produced &&
@@ -134,7 +136,7 @@ void Placement::check() const {
       CHECK(at.shards[i].begin < at.shards[i].end, "empty shard");
       next = at.shards[i].end;
     }
-    CHECK(next == tables_.batch, "shards do not cover the batch");
+    CHECK(next == tables_.micro_batch, "shards do not cover the batch");
   }
 }
 

@@ -14,6 +14,8 @@
 //   their own: a part on each of their devices, of the whole batch. What their groups say does not
 //   hold for them; a split update's parameter and state are kept in parts, too.
 //
+// - With micro-batches the samples are those of one of them. An op that runs once a step is then
+//   whole wherever it runs.
 // - A variable of a replicated group that has an entry of its own is updated where its replicas
 //   are, or as the entry says (variable_exchange.h). Where it sends sufficient factors the products
 //   that its gradient is made of are duplicated, and so is its update: then all that travels is
@@ -88,6 +90,12 @@ struct PlacedSplit {
   LayoutId displaced = -1;  // what the op's group says
 };
 
+// What is lowered: all of a step, or one micro-batch.
+struct Samples {
+  std::int32_t micro = -1;  // -1: what runs once a step
+  AxisRange range;          // of the batch
+};
+
 class Placement {
  public:
   explicit Placement(Tables& tables);
@@ -102,6 +110,21 @@ class Placement {
   const Layout& homes(OpId update) const { return layout(homes_[update]); }
 
   bool has_splits() const { return !splits_.empty(); }
+
+  // Layouts are of any micro-batch; from here on their samples are those of this one.
+  void enter(std::int32_t micro) {
+    const std::int32_t begin = micro * tables_.micro_batch;
+    now_ = micro < 0 ? Samples{-1, {kBatchAxis, 0, tables_.batch}}
+                     : Samples{micro, {kBatchAxis, begin, begin + tables_.micro_batch}};
+  }
+  const Samples& now() const { return now_; }
+  // The shard's samples; of a split op its part along an axis like its own.
+  AxisRange range(const Layout& layout, std::size_t shard, int axis) const {
+    if (axis != kBatchAxis) return layout.range(shard, axis);
+    if (!layout.sharded) return now_.range;
+    const Shard& of = layout.shards[shard];
+    return {kBatchAxis, now_.range.begin + of.begin, now_.range.begin + of.end};
+  }
 
   const SyncedVariables& variables() const { return variables_; }
   const PlacedSplit& split(OpId op) const;  // of an op whose layout is_split()
@@ -132,6 +155,7 @@ class Placement {
   bool may_shard(OpId op, LayoutId layout) const;
 
   Tables& tables_;
+  Samples now_;
   Layouts layouts_;
   IdVector<GroupId, Decision> placed_;  // of the last strategy; no devices: none
   IdVector<OpId, LayoutId> layout_of_, homes_;

@@ -150,7 +150,8 @@ void Symmetry::count_residents(Fold& fold) {
     const auto bytes = [&](DeviceId device) {
       const SampleRange range = ranges[device];
       return range.begin == range.end ? Bytes(0)
-                                      : slice_bytes(facts, range.begin, range.end, tables_.batch);
+                                      : slice_bytes(facts, range.begin, range.end, tables_.batch) *
+                                            std::int64_t{tables_.micro_batches};
     };
     for (std::size_t d = 0; d < class_of_.size(); ++d)
       if (!fold.keeps(DeviceId(d)))

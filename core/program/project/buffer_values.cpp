@@ -17,11 +17,11 @@ BufferValues::BufferValues(const Program& program, RankDrafts& drafts)
       drafts_(drafts),
       value_(program.buffers.size()),
       encoding_(program.buffers.size()),
-      reduced_(program.buffers.size()) {}
+      changed_(program.buffers.size(), -1) {}
 
 Part BufferValues::part_of(BufferId buffer) const {
-  const Part& written = program_.part_of(buffer);
-  return reduced_[buffer] ? written.total() : written;
+  const std::int32_t changed = changed_[buffer];
+  return changed < 0 ? program_.part_of(buffer) : parts_[static_cast<std::size_t>(changed)];
 }
 
 Part BufferValues::partial_sum_of(const ProgramTask& at, BufferId buffer) const {
@@ -54,8 +54,12 @@ ValueId BufferValues::bind(const ProgramTask& at, BufferId buffer, Encoding enco
   return value_[buffer] = drafts_.of(to.device).make(value);
 }
 
-void BufferValues::reduce_in_place(BufferId buffer) {
-  reduced_[buffer] = true;
+void BufferValues::change_in_place(BufferId buffer, const Part& part) {
+  if (changed_[buffer] < 0) {
+    changed_[buffer] = static_cast<std::int32_t>(parts_.size());
+    parts_.push_back(part);
+  }
+  parts_[static_cast<std::size_t>(changed_[buffer])] = part;
   const DeviceId device = program_.buffers[buffer].device;
   if (drafts_.wanted(device)) drafts_.of(device).forget_views(value_[buffer]);
 }

@@ -1,5 +1,6 @@
 // The values that stand for a program's buffers and residents on their ranks. A buffer's part is
-// the program's word; only an AllReduce in place changes it, into the total of a partial sum.
+// the program's word; only an AllReduce in place changes it, into the total of a partial sum, and a
+// Sum in place, into one of more micro-batches.
 //
 // Values are looked up by what a task needs: in the buffers that it reads, in what is resident on
 // the device, or through ops that make no task (views).
@@ -28,8 +29,8 @@ class BufferValues {
 
   // A value for a buffer that the task writes.
   ValueId bind(const ProgramTask& at, BufferId buffer, Encoding encoding = Encoding::None);
-  // From now on the buffer holds the total of its partial sums.
-  void reduce_in_place(BufferId buffer);
+  // From now on the buffer holds this: the total of its partial sums, or one of more samples.
+  void change_in_place(BufferId buffer, const Part& part);
 
   struct Wanted {
     TensorId tensor;
@@ -60,7 +61,8 @@ class BufferValues {
   RankDrafts& drafts_;
   IdVector<BufferId, ValueId> value_;
   IdVector<BufferId, Encoding> encoding_;
-  IdVector<BufferId, char> reduced_;  // in place
+  IdVector<BufferId, std::int32_t> changed_;  // in parts_; -1: it holds what was written
+  std::vector<Part> parts_;
 };
 
 }  // namespace strato

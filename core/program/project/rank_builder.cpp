@@ -175,7 +175,18 @@ void RankBuilder::decode(const ProgramTask& at) {
   emit(at, at.task().device, instruction(at, kind, values_.part_of(from)), {&read, 1}, {&to, 1});
 }
 
+void RankBuilder::add_in_place(const ProgramTask& at) {
+  const auto& [tensor, device] = std::pair(at.task().tensor, at.task().device);
+  at.expect(at.reads().size() == 2, tensor, "what is added to is no sum and a term");
+  const BufferId sum = at.reads()[0], term = at.reads()[1];
+  const Part part = sum_with_next(at, values_.part_of(sum), values_.part_of(term));
+  const std::array<ValueId, 2> reads{values_.value_of(sum), values_.value_of(term)};
+  values_.change_in_place(sum, part);
+  emit(at, device, instruction(at, Kind::Sum, part), reads, {});
+}
+
 void RankBuilder::sum(const ProgramTask& at) {
+  if (at.writes().empty()) return add_in_place(at);
   if (at.task().encoding != Encoding::None && at.reads().size() == 1) return decode(at);
   const auto& [tensor, device] = std::pair(at.task().tensor, at.task().device);
   const Part sum = program_.part_of(at.writes().front());
@@ -189,7 +200,9 @@ void RankBuilder::sum(const ProgramTask& at) {
     ranges.push_back(term.first());
     reads.push_back(values_.get(at, {tensor, term, device}));
   }
-  expect_all(at, ranges, range_along(*program_.graph, tensor, sum, kBatchAxis));
+  AxisRange all = range_along(*program_.graph, tensor, sum, kBatchAxis);
+  if (!sum.is_partial_sum()) all = samples_summed(at, terms.front());
+  expect_all(at, ranges, all);
   const ValueId to = values_.bind(at, at.writes().front());
   emit(at, device, instruction(at, Kind::Sum, sum), reads, {&to, 1});
 }

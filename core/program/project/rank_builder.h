@@ -44,6 +44,13 @@ class RankBuilder {
     at.expect(make_up(ranges, whole), at.task().tensor,
               "its pieces overlap, leave a gap, or are not all of it");
   }
+  // The samples that terms like this one add up over: of several micro-batches those of each.
+  AxisRange samples_summed(const ProgramTask& at, const Part& term) const {
+    AxisRange all = all_of(at, kBatchAxis);
+    if (term.times() > 1) all.end = term.period();
+    return all;
+  }
+  AxisRange gathered_range(const ProgramTask& at, int axis) const;
   AxisRange all_of(const ProgramTask& at, int axis) const {
     return range_along(*program_.graph, at.task().tensor, {}, axis);
   }
@@ -55,6 +62,7 @@ class RankBuilder {
   std::vector<Part> concat_parts(const ProgramTask& at, const Part& made) const;
   void decode(const ProgramTask& at);
   void sum(const ProgramTask& at);
+  void add_in_place(const ProgramTask& at);
 
   // rank_builder_communication.cpp
   void transfer(const ProgramTask& at);

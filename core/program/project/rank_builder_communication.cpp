@@ -40,11 +40,14 @@ void RankBuilder::all_reduce(const ProgramTask& at) {
   const std::vector<DeviceId> members = members_of(program_, at.id);
   const MemberBuffers terms(program_, at.reads()), sums(program_, at.writes());
   std::vector<std::vector<AxisRange>> ranges;  // by gradient
+  AxisRange all;
   for (const DeviceId member : members) {
     std::vector<ValueId> reads, writes;
     ranges.resize(terms.of(member).size());
     for (const BufferId buffer : terms.of(member)) {
-      ranges[reads.size()].push_back(values_.partial_sum_of(at, buffer).first());
+      const Part term = values_.partial_sum_of(at, buffer);
+      ranges[reads.size()].push_back(term.first());
+      all = samples_summed(at, term);
       reads.push_back(values_.value_of(buffer));
     }
     for (const BufferId buffer : sums.of(member)) writes.push_back(values_.bind(at, buffer));
@@ -53,10 +56,11 @@ void RankBuilder::all_reduce(const ProgramTask& at) {
     emit(at, member, instruction(at, Kind::AllReduce, program_.part_of(at.task())), reads, writes,
          members);
     if (writes.empty())
-      for (const BufferId buffer : terms.of(member)) values_.reduce_in_place(buffer);
+      for (const BufferId buffer : terms.of(member))
+        values_.change_in_place(buffer, values_.part_of(buffer).total());
   }
   if (folded_) return;  // others have what is missing
-  for (const std::vector<AxisRange>& of : ranges) expect_all(at, of, all_of(at, kBatchAxis));
+  for (const std::vector<AxisRange>& of : ranges) expect_all(at, of, all);
 }
 
 // By member. Input samples that are resident can be had anywhere: equal parts of them.
@@ -64,8 +68,11 @@ std::vector<Part> RankBuilder::gathered_parts(const ProgramTask& at,
                                               std::span<const DeviceId> members) const {
   const TensorId tensor = at.task().tensor;
   const MemberBuffers read(program_, at.reads());
-  const std::int64_t batch = program_.graph->batch(), count = std::ssize(members);
-  const auto cut = [&](std::int64_t i) { return static_cast<std::int32_t>(i * batch / count); };
+  const AxisRange samples = gathered_range(at, kBatchAxis);
+  const std::int64_t count = std::ssize(members);
+  const auto cut = [&](std::int64_t i) {
+    return samples.begin + static_cast<std::int32_t>(i * samples.size() / count);
+  };
   std::vector<Part> parts;
   for (std::int64_t i = 0; i < count; ++i) {
     const DeviceId member = members[static_cast<std::size_t>(i)];
@@ -79,6 +86,12 @@ std::vector<Part> RankBuilder::gathered_parts(const ProgramTask& at,
   return parts;
 }
 
+// What is put together, along an axis.
+AxisRange RankBuilder::gathered_range(const ProgramTask& at, int axis) const {
+  return range_along(*program_.graph, at.task().tensor, program_.part_of(at.writes().front()),
+                     axis);
+}
+
 void RankBuilder::all_gather(const ProgramTask& at) {
   if (at.task().encoding != Encoding::None) return gather_records(at);
   const TensorId tensor = at.task().tensor;
@@ -86,7 +99,9 @@ void RankBuilder::all_gather(const ProgramTask& at) {
   const std::vector<DeviceId> members = members_of(program_, at.id);
   const MemberBuffers written(program_, at.writes());
   const std::vector<Part> parts = gathered_parts(at, members);
-  std::vector<std::int32_t> cuts = {0};
+  const AxisRange all = gathered_range(at, axis);
+  const Part& made = program_.part_of(at.writes().front());
+  std::vector<std::int32_t> cuts = {all.begin};
   for (const Part& part : parts) {
     const AxisRange* range = part.along(axis);
     at.expect(
@@ -94,12 +109,13 @@ void RankBuilder::all_gather(const ProgramTask& at) {
         tensor, "a member's piece of it is of another kind or out of order");
     cuts.push_back(range->end);
   }
-  at.expect(cuts.back() == all_of(at, axis).end, tensor, "its pieces are not all of it");
+  at.expect(cuts.back() == all.end, tensor, "its pieces are not all of it");
   for (std::size_t i = 0; i < members.size(); ++i) {
     const ValueId from = values_.get(at, {tensor, parts[i], members[i]});
     const ValueId to =
         values_.bind(at, written.one_of(at, members[i], "what is gathered has no place"));
-    emit(at, members[i], instruction(at, Kind::AllGather, {}), {&from, 1}, {&to, 1}, members, cuts);
+    emit(at, members[i], instruction(at, Kind::AllGather, made), {&from, 1}, {&to, 1}, members,
+         cuts);
   }
 }
 
@@ -111,13 +127,16 @@ void RankBuilder::gather_records(const ProgramTask& at) {
   constexpr const char* kNotOne = "a member has not one term, encoded as it is said";
   std::vector<std::int32_t> cuts = {0};
   std::vector<AxisRange> terms;
+  AxisRange all;
   for (const DeviceId member : members) {
     const BufferId from = read.one_of(at, member, kNotOne);
     at.expect(values_.encoding_of(from) == at.task().encoding, tensor, kNotOne);
-    terms.push_back(values_.partial_sum_of(at, from).first());
+    const Part term = values_.partial_sum_of(at, from);
+    terms.push_back(term.first());
+    all = samples_summed(at, term);
     cuts.push_back(cuts.back() + values_.record_count(from));
   }
-  expect_all(at, terms, all_of(at, kBatchAxis));
+  expect_all(at, terms, all);
   for (const DeviceId member : members) {
     const BufferId from = read.of(member).front();
     const ValueId value = values_.value_of(from);
@@ -136,17 +155,20 @@ void RankBuilder::reduce_scatter(const ProgramTask& at) {
   constexpr const char* kNotOne = "a member has not one term and part";
   at.expect(axis >= 0, tensor, "it is not said along which axis it is scattered");
   std::vector<AxisRange> terms;
+  AxisRange all;
   std::vector<std::int32_t> cuts = {0};
   std::vector<Part> parts;
   for (const DeviceId member : members) {
-    terms.push_back(values_.partial_sum_of(at, read.one_of(at, member, kNotOne)).first());
+    const Part term = values_.partial_sum_of(at, read.one_of(at, member, kNotOne));
+    terms.push_back(term.first());
+    all = samples_summed(at, term);
     const BufferId to = written.one_of(at, member, kNotOne);
     parts.push_back(program_.part_of(to));
     const AxisRange* range = parts.back().along(axis);
     at.expect(range && range->begin == cuts.back(), tensor, "its parts are out of order");
     cuts.push_back(range->end);
   }
-  expect_all(at, terms, all_of(at, kBatchAxis));
+  expect_all(at, terms, all);
   at.expect(cuts.back() == all_of(at, axis).end, tensor, "its parts are not all of it");
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Part term = values_.part_of(read.of(members[i]).front());

@@ -17,9 +17,16 @@ constexpr std::string_view kMagic = "STRATORP";
 constexpr ByteReader::Words kWords{"the rank's program", "stage the job again"};
 
 // How a part is laid out: its form, the first axis that is cut, the first range, the range of that
-// axis where the first is of samples; then the ranges along further axes.
+// axis where the first is of samples; then the ranges along further axes. Of a partial sum whose
+// samples repeat, its period and times follow the form.
 struct PartLayout {
-  enum class Form : std::uint8_t { Whole, Samples, PartialSum, Slice } form = Form::Whole;
+  enum class Form : std::uint8_t {
+    Whole,
+    Samples,
+    PartialSum,
+    Slice,
+    RepeatedSum
+  } form = Form::Whole;
   std::int8_t axis = kBatchAxis;
   std::array<std::int32_t, 4> bounds{};
   friend bool operator==(const PartLayout&, const PartLayout&) = default;
@@ -31,6 +38,7 @@ PartLayout layout_of(const Part& part) {
   const AxisRange after = part.is_slice() ? AxisRange() : cut;
   const Form form = part.is_whole()         ? Form::Whole
                     : part.is_slice()       ? Form::Slice
+                    : part.times() > 1      ? Form::RepeatedSum
                     : part.is_partial_sum() ? Form::PartialSum
                                             : Form::Samples;
   return {form, cut.axis, {first.begin, first.end, after.begin, after.end}};
@@ -39,6 +47,7 @@ PartLayout layout_of(const Part& part) {
 void write_part(ByteWriter& out, const Part& part) {
   const PartLayout layout = layout_of(part);
   out.number(layout.form).number(layout.axis);
+  if (layout.form == Form::RepeatedSum) out.number(part.period()).number(part.times());
   for (const std::int32_t bound : layout.bounds) out.number(bound);
   const auto more = part.cuts().empty() ? part.cuts() : part.cuts().subspan(1);
   out.number(static_cast<std::uint8_t>(more.size()));
@@ -85,14 +94,22 @@ class RankReader {
   }
 
   Part part() {
-    PartLayout layout{in_.enumerated(Form::Slice), in_.number<std::int8_t>(), {}};
+    PartLayout layout{in_.enumerated(Form::RepeatedSum), in_.number<std::int8_t>(), {}};
+    const bool repeats = layout.form == Form::RepeatedSum;
+    const auto period = repeats ? in_.number<std::int32_t>() : 0;
+    const auto times = repeats ? in_.number<std::int32_t>() : 1;
     for (std::int32_t& bound : layout.bounds) bound = in_.number<std::int32_t>();
     const auto [begin, end, from, until] = layout.bounds;
     Part result;
     if (layout.form == Form::Samples) result = Part::samples(begin, end);
     if (layout.form == Form::PartialSum) result = Part::partial_sum(begin, end);
     if (layout.form == Form::Slice) result = Part::slice(layout.axis, begin, end);
-    if (layout.form == Form::PartialSum && layout.axis >= 0)
+    if (repeats) {
+      if (begin < 0 || end <= begin || end - begin > period || times < 2)
+        in_.damaged("the samples of a part overlap where they repeat");
+      result = Part::partial_sum(begin, end).repeated(period, times);
+    }
+    if ((repeats || layout.form == Form::PartialSum) && layout.axis >= 0)
       result = result.cut({layout.axis, from, until});
     if (layout_of(result) != layout) in_.damaged("a part is of no form");
     const auto more = in_.number<std::uint8_t>();

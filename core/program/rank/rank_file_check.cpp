@@ -136,7 +136,8 @@ class RankCheck {
     } else {
       const bool many = what().kind == Kind::Concat || what().kind == Kind::Sum;
       const std::size_t from = what().kind == Kind::Receive ? 0 : 1;
-      const std::size_t to = what().kind == Kind::Send ? 0 : 1;
+      const bool adds = what().kind == Kind::Sum && writes().empty();
+      const std::size_t to = what().kind == Kind::Send || adds ? 0 : 1;
       expect((many ? !reads().empty() : reads().size() == from) && writes().size() == to,
              "its values do not fit");
     }
@@ -171,8 +172,9 @@ class RankCheck {
       return expect(!moves_slice(what(), moved) || (moved.resident && is_in(moved.tensor)),
                     "it moves a slice that its value does not have");
     }
-    if (is_op(kind) || writes().empty()) return;
-    const ValueId write = writes().front();
+    const bool adds = kind == Kind::Sum && writes().empty();
+    if (is_op(kind) || (writes().empty() && !adds)) return;
+    const ValueId write = adds ? reads().front() : writes().front();
     const auto encoded = [&](ValueId id) { return value(id).encoding != Encoding::None; };
     if (encoded(write) || std::ranges::any_of(reads(), encoded)) return check_encoded(write);
     constexpr const char* kOtherSize = "it makes another size than it reads";
@@ -224,7 +226,8 @@ class RankCheck {
     for (const ValueId id : reads()) {
       const Part& part = value(id).part;
       if (what().kind == Kind::Split) {
-        expect(is_cut_from(made, part), "a part is not one of the whole");
+        expect(is_cut_from(made, part) || (part.is_partial_sum() && is_cut_from_sum(made, part)),
+               "a part is not one of the whole");
         continue;
       }
       expect(is_cut_from(part, made), "a part is not one of the whole");
@@ -238,13 +241,19 @@ class RankCheck {
     }
   }
 
+  // What partial sums are changed to in place: sums over more micro-batches, or the total.
+  static bool is_cut_from_sum(const Part& made, const Part& sum) {
+    if (!made.is_partial_sum()) return is_cut_from(made, sum.total());
+    return made.times() > 1 && is_cut_from(made.repeated(made.period(), 1), sum);
+  }
+
   void check_cuts() const {
     const bool gathers = what().kind == Kind::AllGather;
     if (!gathers && what().kind != Kind::ReduceScatter)
       return expect(program_.cuts[at_].empty(), "it has cuts");
     const Value& whole = value((gathers ? writes() : reads()).front());
     if (is_gathered(whole.encoding)) {
-      const AxisRange records = own_cut(whole.record_count);
+      const AxisRange records = own_cut({kBatchAxis, 0, whole.record_count});
       return expect(value(reads().front()).record_count == records.size(),
                     "its cuts are not its part's");
     }
@@ -252,19 +261,23 @@ class RankCheck {
     expect((part.is_slice() || part.is_samples()) && part.cuts().size() <= 1,
            "its part is all of it, or cut along several axes");
     const Shape& shape = graph_.tensor(whole.tensor).shape;
-    const AxisRange own = own_cut(
-        part.is_slice() ? shape[static_cast<std::size_t>(part.first().axis)] : graph_.batch());
+    AxisRange all{kBatchAxis, 0, static_cast<std::int32_t>(graph_.batch())};
+    if (part.is_slice())
+      all.end = static_cast<std::int32_t>(shape[static_cast<std::size_t>(part.first().axis)]);
+    if (whole.part.is_samples()) all = whole.part.first();
+    const AxisRange own = own_cut(all);
     expect(part.first().begin == own.begin && part.first().end == own.end,
            "its cuts are not its part's");
-    expect(gathers ? whole.part.is_whole() : whole.part.is_partial_sum(), "its whole is none");
+    expect(gathers ? whole.part.is_whole() || whole.part.is_samples() : whole.part.is_partial_sum(),
+           "its whole is none");
   }
 
   // Of this device among the members, which may stand in a ring's order.
-  AxisRange own_cut(std::int64_t extent) const {
+  AxisRange own_cut(const AxisRange& all) const {
     const auto cuts = program_.cuts[at_];
     const auto members = program_.members[at_];
-    expect(cuts.size() == members.size() + 1 && is_ascending(cuts) && cuts.front() == 0 &&
-               cuts.back() == extent,
+    expect(cuts.size() == members.size() + 1 && is_ascending(cuts) && cuts.front() == all.begin &&
+               cuts.back() == all.end,
            "its cuts are not of the whole");
     const auto own =
         static_cast<std::size_t>(std::ranges::find(members, program_.device) - members.begin());

@@ -55,7 +55,8 @@ enum class InstructionKind : std::uint8_t {
   Split,   // writes[0] is the instruction's part of reads[0], encoded as it is; a resident value is
            // overwritten in place
   Concat,  // writes[0] is made of all reads, in the order of their begins; of one: decoded
-  Sum,     // writes[0] is the sum of the reads, which are decoded; one read of records: of these
+  Sum,     // writes[0] is the sum of the reads, which are decoded; one read of records: of these;
+           // when there are no writes, all other reads are added to reads[0], in place
   // Of a resident parameter that is whole there perhaps just a slice, the instruction's part.
   Send,       // reads[0] to `peer`; perhaps under the name of the tensor that it is a view of
   Receive,    // writes[0] from `peer`; a resident value is overwritten in place

@@ -33,6 +33,7 @@ using ResourceId = Id<struct ResourceTag>;
 using PartId = Id<struct PartTag>;
 constexpr PartId kWhole{0};  // of every program: all of a tensor
 
+// A Sum that writes no buffer adds the second buffer that it reads to the first, in place.
 enum class TaskKind : std::uint8_t {
   Compute,
   Split,
@@ -70,6 +71,7 @@ struct Task {
   Nanos duration;             // from the cost model that it was lowered with
   Nanos latency;              // of communication: the part of the duration that needs no bandwidth
   std::int32_t priority = 0;  // smaller runs first
+  std::int32_t micro = 0;     // of which micro-batch, or the first that needs it
 };
 
 struct Buffer {
@@ -128,6 +130,7 @@ bool is_ascending(std::span<const T> row) {  // strictly
 struct Program {
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<const Cluster> cluster;
+  std::int32_t micro_batches = 1;
 
   IdVector<TaskId, Task> tasks;
   Rows<TaskId> dependencies;   // row = task; ascending, unique, all smaller than the task

@@ -72,6 +72,7 @@ Part stated_part(const ProgramTask& at, TensorId tensor) {
   Part part;
   if (const AxisRange* samples = said.along(kBatchAxis))
     part = samples_part(*at.program.graph, tensor, samples->begin, samples->end);
+  if (said.times() > 1 && !part.is_whole()) part = part.repeated(said.period(), said.times());
   for (const AxisRange& range : said.cuts()) cut_part(at, tensor, range, part);
   return part;
 }
@@ -90,6 +91,22 @@ std::vector<Part> input_parts(const ProgramTask& at) {
     }
   }
   return parts;
+}
+
+Part sum_with_next(const ProgramTask& at, const Part& sum, const Part& term) {
+  const TensorId tensor = at.task().tensor;
+  at.expect(sum.is_partial_sum() && term.is_partial_sum() && term.times() == 1 &&
+                sum.total() == term.total(),
+            tensor, "its terms are no partial sums, or of several slices");
+  const auto batch = static_cast<std::int32_t>(at.program.graph->batch());
+  const std::int32_t period = batch / at.program.micro_batches, times = sum.times();
+  AxisRange next = sum.first();
+  next.begin += times * period;
+  next.end += times * period;
+  at.expect(term.first() == next && times < at.program.micro_batches, tensor,
+            "it adds the samples of another micro-batch");
+  const bool all = times + 1 == at.program.micro_batches && sum.first().size() == period;
+  return all ? sum.total() : sum.repeated(period, times + 1);
 }
 
 bool make_up(std::vector<AxisRange> ranges, const AxisRange& whole) {

@@ -69,6 +69,10 @@ Part stated_part(const ProgramTask& at, TensorId tensor);
 // as a whole.
 std::vector<Part> input_parts(const ProgramTask& at);
 
+// What a sum over some micro-batches is when the same samples of the one that follows are added to
+// it; of all of them it is the total. Throws InvariantError where the term is of others.
+Part sum_with_next(const ProgramTask& at, const Part& sum, const Part& term);
+
 // Do the ranges, in some order, follow each other from end to end?
 bool make_up(std::vector<AxisRange> ranges, const AxisRange& whole);
 

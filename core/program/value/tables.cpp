@@ -1,5 +1,7 @@
 #include "core/program/value/tables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -35,16 +37,26 @@ TensorId root_of(const Graph& graph, TensorId tensor) {
 }
 
 Tables::Tables(std::shared_ptr<const Graph> graph_, std::shared_ptr<const Grouping> grouping_,
-               std::shared_ptr<const Cluster> cluster_, std::shared_ptr<const CostModel> cost_)
+               std::shared_ptr<const Cluster> cluster_, std::shared_ptr<const CostModel> cost_,
+               std::int32_t micro_batches_)
     : graph(std::move(graph_)),
       grouping(std::move(grouping_)),
       cluster(std::move(cluster_)),
       cost(std::move(cost_)),
-      batch(static_cast<std::int32_t>(graph->batch())) {
+      micro_batches(micro_batches_),
+      batch(static_cast<std::int32_t>(graph->batch())),
+      micro_batch(batch / micro_batches) {
   CHECK(graph->batch() >= 1 && graph->batch() < (std::int64_t{1} << 31), "batch out of range");
+  if (batch % micro_batches != 0)
+    throw InputError(
+        "", "micro-batches",
+        fmt::format("are {}, which do not divide the batch of {}", micro_batches, batch),
+        "choose a number that divides it");
   describe_tensors();
   describe_ops();
   order_ops();
+  is_repeated_.resize(graph->op_count());
+  if (micro_batches > 1) find_repeated();
 }
 
 void Tables::describe_tensors() {
@@ -97,6 +109,38 @@ void Tables::order_ops() {
       if (const OpId producer = graph->tensor(input).producer; producer.valid())
         is_late = is_late || is_late_[producer];
     (is_late ? late : early).push_back(OpId(i));
+  }
+}
+
+// What works on the batch does; what follows from a sum over it comes when all of them are done.
+void Tables::find_repeated() {
+  const auto refuse = [&](OpId op, const char* problem) {
+    throw InputError("", fmt::format("op \"{}\"", graph->op(op).name), problem,
+                     "use a single micro-batch");
+  };
+  IdVector<OpId, char> follows_sum(graph->op_count());
+  for (const OpId op : early) {
+    bool reads_sum = false;
+    const auto is_batched = [&](TensorId tensor) {
+      return tensors[tensor].kind == BatchKind::Batched;
+    };
+    char& repeated = is_repeated_[op];
+    repeated = std::ranges::any_of(outputs(op), is_batched);
+    for (const TensorId input : inputs(op)) {
+      const OpId producer = graph->tensor(input).producer;
+      const bool sum = producer.valid() &&
+                       (follows_sum[producer] ||
+                        (is_repeated_[producer] && tensors[input].kind == BatchKind::Partial));
+      reads_sum = reads_sum || sum;
+      if (is_batched(input) || (producer.valid() && is_repeated_[producer] && !sum))
+        repeated = true;
+    }
+    if (repeated && reads_sum)
+      refuse(op,
+             "reads a sum over the batch, which micro-batches add up to only when all are done");
+    if (repeated && !ops[op].splittable && !ops[op].alias)
+      refuse(op, "needs all samples of the batch at once, and micro-batches come one by one");
+    follows_sum[op] = reads_sum;
   }
 }
 

@@ -67,19 +67,25 @@ TensorId root_of(const Graph& graph, TensorId tensor);
 
 class Tables {
  public:
+  // Throws InputError where the graph cannot be computed in so many micro-batches: they do not
+  // divide the batch, an op needs all samples at once, or reads a sum over them.
   Tables(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
-         std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
+         std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost,
+         std::int32_t micro_batches = 1);
 
   const std::shared_ptr<const Graph> graph;
   const std::shared_ptr<const Grouping> grouping;
   const std::shared_ptr<const Cluster> cluster;
   const std::shared_ptr<const CostModel> cost;
-  std::int32_t batch = 1;
+  const std::int32_t micro_batches;
+  const std::int32_t batch, micro_batch;  // samples, in all and of a micro-batch
 
   // Emission order, together all ops. Updates (and what follows from them) come last: an update
   // overwrites its parameter, so it waits for every reader of the old value.
   std::vector<OpId> early, late;
   bool is_late(OpId op) const { return is_late_[op]; }
+  // Does the op run once for each micro-batch? Others run once a step. Of a single micro-batch: no.
+  bool is_repeated(OpId op) const { return is_repeated_[op]; }
   std::vector<OpId> updates;  // ascending by parameter
   IdVector<OpId, OpFacts> ops;
   IdVector<TensorId, TensorFacts> tensors;
@@ -123,8 +129,9 @@ class Tables {
   void describe_tensors();
   void describe_ops();
   void order_ops();
+  void find_repeated();
 
-  IdVector<OpId, char> is_late_;
+  IdVector<OpId, char> is_late_, is_repeated_;
   std::vector<std::uint32_t> input_begin_;
   std::vector<TensorId> inputs_;
   std::vector<CostColumn> columns_;

@@ -22,8 +22,9 @@ SyncedPart SyncTasks::part_of(const VariableSync& variable, std::size_t index) c
 }
 
 PartId SyncTasks::part(const SyncedPart& part, const AxisRange& samples) {
-  if (samples.size() == tables_.batch) return emitter_.parts().find(part.box);
-  Part term = Part::partial_sum(samples.begin, samples.end);
+  const std::int32_t all = tables_.micro_batch;  // a term is of some samples of every micro-batch
+  if (samples.size() >= all) return emitter_.parts().find(part.box);
+  Part term = Part::partial_sum(samples.begin, samples.end).repeated(all, tables_.micro_batches);
   for (const AxisRange& range : part.box.cuts()) term = term.cut(range);
   return emitter_.parts().find(term);
 }
@@ -78,10 +79,12 @@ GradientTerm SyncTasks::encode(const SyncedPart& part, const GradientTerm& sum) 
 GradientTerm SyncTasks::split(const SyncedPart& what, const Instance& from, Encoding encoding) {
   constexpr std::int64_t kProducts = 4;  // of a low rank, each of all of it
   const AxisRange samples = tasks_.samples_of(from);
-  const Bytes made = encoding == Encoding::None
-                         ? what.bytes
-                         : encoded_bytes(*tables_.graph, what.update, what.sync->encoding, what.box,
-                                         samples.size());
+  const std::int64_t looked_up =
+      std::min<std::int64_t>(tables_.batch, std::int64_t{samples.size()} * tables_.micro_batches);
+  const Bytes made =
+      encoding == Encoding::None
+          ? what.bytes
+          : encoded_bytes(*tables_.graph, what.update, what.sync->encoding, what.box, looked_up);
   Task task = task_of(TaskKind::Split, what, from.device);
   task.part = part(what, samples);
   task.encoding = encoding;

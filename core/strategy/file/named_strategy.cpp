@@ -84,6 +84,7 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
     }
   }
   named.bucket = strategy.bucket;
+  named.micro_batches = strategy.micro_batches;
   named.duplicated = names_of(std::span(strategy.duplicated), graph.ops());
   for (const OpSplit& split : strategy.splits)
     named.splits.push_back(

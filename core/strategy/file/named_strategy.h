@@ -9,13 +9,13 @@
 //    "variables": [{"variable": "embed.w", "axis": 0, "parts": [
 //      {"sync": "ps", "server": "v100:0", "stations": ["v100:1", "p100:0"], "encoding": "half"},
 //      {"sync": "allreduce", "merge_group": 3, "sequence": ["v100:1", "v100:0", "p100:0"]}]}, ...],
-//    "order": ["embed", ...]}
+//    "order": ["embed", ...], "micro_batches": 8, "schedule": "1f1b"}
 //
 // All parts of a group but its name may be missing: without mode and devices it is undecided,
 // without ops it means the op group of that name. With "renamed": true its ops are called so from
 // then on; else groups get names from their ops. A device group's name ("v100") stands for all its
-// devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "splits", "variables" and "order"
-// may be missing.
+// devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "splits", "variables", "order",
+// "micro_batches" (1) and their "schedule" ("as-ready", "gpipe", "1f1b") may be missing.
 // "duplicated" lists ops of replicated groups that every device of their group computes on the
 // whole batch (sufficient factor broadcasting). "splits" are ops that several devices compute
 // together, each a slice along the axis (counted from 0; of an update: the parameter's) in
@@ -86,6 +86,7 @@ struct NamedStrategy {
   std::vector<NamedSplit> splits;        // each op once
   std::vector<NamedVariable> variables;  // each parameter once
   std::optional<NamedOrder> order;       // nothing: first in, first out
+  MicroBatches micro_batches;
   bool names_ops() const;  // at least one group lists ops: a grouping can be restored from it
   friend bool operator==(const NamedStrategy&, const NamedStrategy&) = default;
 };

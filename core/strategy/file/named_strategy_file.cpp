@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kMaxWeight = 1'000'000;
 constexpr std::int64_t kMaxAxis = 63;
+constexpr std::int64_t kMostMicroBatches = 1 << 20;
 
 // The value that the word names, one of those up to `last`.
 template <class Value>
@@ -247,6 +248,9 @@ void add_strategy(Json& root, const NamedStrategy& strategy) {
   if (!strategy.splits.empty()) root["splits"] = strategy.splits;
   if (!strategy.variables.empty()) root["variables"] = strategy.variables;
   if (strategy.order) root["order"] = order_to_json(*strategy.order);
+  if (strategy.micro_batches.count == 1) return;
+  root["micro_batches"] = strategy.micro_batches.count;
+  root["schedule"] = name_of(strategy.micro_batches.schedule);
 }
 
 NamedStrategy strategy_from_json(const JsonView& root) {
@@ -258,6 +262,12 @@ NamedStrategy strategy_from_json(const JsonView& root) {
   if (const auto splits = root.find("splits")) strategy.splits = read_splits(*splits);
   if (const auto list = root.find("variables")) strategy.variables = read_variables(*list);
   if (const auto order = root.find("order")) strategy.order = read_order(*order);
+  if (const auto count = root.find("micro_batches"))
+    strategy.micro_batches.count = static_cast<std::int32_t>(count->integer(1, kMostMicroBatches));
+  if (const auto schedule = root.find("schedule"))
+    strategy.micro_batches.schedule =
+        read_word(*schedule, PipelineSchedule::OneFOneB, "is no schedule of micro-batches",
+                  "schedules: as-ready, gpipe, 1f1b");
   return strategy;
 }
 
@@ -271,7 +281,7 @@ NamedStrategy parse_strategy(std::string_view json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format("stratoscope-strategy", 1);
   root.allow_only({"format", "version", "note", "bucket_bytes", "groups", "duplicated", "splits",
-                   "variables", "order"});
+                   "variables", "order", "micro_batches", "schedule"});
   return strategy_from_json(root);
 }
 

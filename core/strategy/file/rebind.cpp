@@ -249,6 +249,7 @@ Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grou
   CHECK(op_times.empty() || op_times.size() == graph.op_count(), "one time for each op");
   Rebound result = Binder(named, graph, grouping, cluster, op_times).bind();
   result.strategy.bucket = named.bucket;
+  result.strategy.micro_batches = named.micro_batches;
   bind_ops("duplicated", named.duplicated, std::identity(), graph, result.unmatched,
            [&](const std::string&, OpId op) { result.strategy.duplicated.push_back(op); });
   std::ranges::sort(result.strategy.duplicated);

@@ -36,6 +36,15 @@ Part Part::cut(const AxisRange& range) const {
   return part;
 }
 
+Part Part::repeated(std::int32_t period, std::int32_t times) const {
+  CHECK(count_ > 0 && ranges_[0].axis == kBatchAxis && ranges_[0].size() <= period && times > 0,
+        "samples that overlap where they repeat");
+  Part part = *this;
+  part.period_ = times > 1 ? period : 0;
+  part.times_ = times;
+  return part;
+}
+
 Part Part::without(int axis) const {
   Part part = *this;
   const auto end = part.ranges_.begin() + part.count_;
@@ -43,7 +52,11 @@ Part Part::without(int axis) const {
   if (at == end) return part;
   std::move(at + 1, end, at);
   part.ranges_[--part.count_] = AxisRange();
-  if (axis == kBatchAxis) part.partial_sum_ = false;
+  if (axis == kBatchAxis) {
+    part.partial_sum_ = false;
+    part.period_ = 0;
+    part.times_ = 1;
+  }
   return part;
 }
 
@@ -64,6 +77,7 @@ std::size_t PartHash::operator()(const Part& part) const {
     hash ^= hash >> 29;
   };
   for (const AxisRange& range : part.ranges()) mix(range.axis), mix(range.begin), mix(range.end);
+  if (part.times() > 1) mix(part.period()), mix(part.times());
   return hash;
 }
 
@@ -76,7 +90,8 @@ bool overlap(const Part& a, const Part& b) {
 }
 
 bool contains(const Part& outer, const Part& inner) {
-  if (outer.is_partial_sum() || inner.is_partial_sum()) return outer == inner;
+  if (outer.is_partial_sum() || inner.is_partial_sum() || outer.times() > 1 || inner.times() > 1)
+    return outer == inner;
   return std::ranges::all_of(outer.ranges(), [&](const AxisRange& range) {
     const AxisRange* other = inner.along(range.axis);
     return other && range.contains(*other);
@@ -85,7 +100,8 @@ bool contains(const Part& outer, const Part& inner) {
 
 bool is_cut_from(const Part& part, const Part& whole) {
   if (!whole.is_partial_sum() || !part.is_partial_sum()) return contains(whole, part);
-  return part.first() == whole.first() && contains(whole.total(), part.total());
+  return part.first() == whole.first() && part.period() == whole.period() &&
+         part.times() == whole.times() && contains(whole.total(), part.total());
 }
 
 bool is_part_of(const Part& part, const Tensor& tensor, std::int64_t batch) {
@@ -93,7 +109,8 @@ bool is_part_of(const Part& part, const Tensor& tensor, std::int64_t batch) {
     const auto axis = static_cast<std::size_t>(range.axis);
     const bool samples = range.axis == kBatchAxis;
     return (samples || (range.axis >= 0 && axis < tensor.shape.size())) && range.begin >= 0 &&
-           range.begin < range.end && range.end <= (samples ? batch : tensor.shape[axis]);
+           range.begin < range.end &&
+           range.end <= (samples ? batch - part.period() * (part.times() - 1) : tensor.shape[axis]);
   });
 }
 
@@ -135,6 +152,7 @@ std::string describe(const Part& part) {
   if (const AxisRange* samples = part.along(kBatchAxis))
     text = fmt::format("{}samples [{},{})", part.is_partial_sum() ? "the sum over " : "",
                        samples->begin, samples->end);
+  if (part.times() > 1) text += fmt::format(" of every {}", part.period());
   if (part.cuts().empty()) return text;
   return text + (text.empty() ? "" : " of ") + describe(part.cuts());
 }

@@ -1,6 +1,7 @@
 // A part of a tensor, or of an op's index space: a box. It is given by a range for each axis that
 // it does not have all of; the batch is an axis like any other, counted in samples. A partial sum
-// is a sum over just its samples of the batch; such parts add up to the total.
+// is a sum over just its samples of the batch; such parts add up to the total. The samples may
+// repeat: those of a device that computes a part of each micro-batch.
 //
 // A part does not know how long axes are: whoever makes one leaves out ranges that are all of
 // their axis, so that equal parts are equal values. Immutable in use; free to copy between threads.
@@ -38,6 +39,9 @@ class Part {
   static Part slice(int axis, std::int32_t begin, std::int32_t end);
   // The part of this one that has just this range of an axis, in place of what it has of it.
   Part cut(const AxisRange& range) const;
+  // The part with the samples of this one, and those that follow them by `period` samples, by twice
+  // that, ...: `times` in all.
+  Part repeated(std::int32_t period, std::int32_t times) const;
   // The part with all of an axis.
   Part without(int axis) const;
   // The sum that partial sums like this one, of all samples, add up to.
@@ -51,6 +55,8 @@ class Part {
   // The samples, where it has not all of them; else the range of the first axis that is cut. Of
   // the whole: of the batch, and empty.
   AxisRange first() const { return ranges_[0]; }
+  std::int32_t period() const { return period_; }  // 0: its samples do not repeat
+  std::int32_t times() const { return times_; }
   // Ascending by axis, the batch first.
   std::span<const AxisRange> ranges() const { return {ranges_.data(), count_}; }
   // The same without the batch.
@@ -63,6 +69,7 @@ class Part {
   std::array<AxisRange, 1 + kMostCutAxes> ranges_{};  // those beyond count_ are as they were made
   std::uint8_t count_ = 0;
   bool partial_sum_ = false;
+  std::int32_t period_ = 0, times_ = 1;
 };
 
 struct PartHash {

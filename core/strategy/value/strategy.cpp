@@ -20,6 +20,8 @@ constexpr std::array<ModeNames, 4> kModes = {{{"replicate-allreduce", "AllReduce
                                               {"duplicate", "Duplicate"},
                                               {"model-parallel", "Model parallel"}}};
 
+constexpr std::array<std::string_view, 3> kSchedules = {"as-ready", "gpipe", "1f1b"};
+
 constexpr auto kIsDecided = [](const std::optional<Decision>& group) { return group.has_value(); };
 
 Decision data_parallel(const Cluster& cluster) {
@@ -118,6 +120,16 @@ std::optional<Mode> mode_from(std::string_view name) {
 
 bool Strategy::is_complete() const { return std::ranges::all_of(groups, kIsDecided); }
 
+std::string_view name_of(PipelineSchedule schedule) {
+  return kSchedules[static_cast<std::size_t>(schedule)];
+}
+
+std::optional<PipelineSchedule> pipeline_schedule_from(std::string_view name) {
+  const auto at = std::ranges::find(kSchedules, name);
+  if (at == kSchedules.end()) return std::nullopt;
+  return static_cast<PipelineSchedule>(at - kSchedules.begin());
+}
+
 Digest Strategy::digest() const {
   Hasher hasher;
   hasher.text("strategy 1").number(groups.size());
@@ -142,6 +154,8 @@ Digest Strategy::digest() const {
   if (!variables.empty()) hasher.text("variables").number(variables.size());
   for (const VariableSync& variable : variables) add_to(hasher, variable);
   if (!priorities.empty()) hasher.text("priorities").numbers(std::span(priorities));
+  if (micro_batches.count > 1)
+    hasher.text("micro-batches").number(micro_batches.count).number(micro_batches.schedule);
   for (std::size_t g = 0; grouping && g < grouping->size(); ++g)
     if (grouping->is_renamed(GroupId(g)))
       hasher.text("named").number(g).text(grouping->group(GroupId(g)).name);
@@ -153,7 +167,7 @@ bool operator==(const Strategy& a, const Strategy& b) {
       a.grouping && b.grouping ? *a.grouping == *b.grouping : a.grouping == b.grouping;
   return a.groups == b.groups && a.bucket == b.bucket && a.duplicated == b.duplicated &&
          a.splits == b.splits && a.variables == b.variables && a.priorities == b.priorities &&
-         alike;
+         a.micro_batches == b.micro_batches && alike;
 }
 
 Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupId> groups,
@@ -244,6 +258,8 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
   if (priorities != 0 && priorities != grouping.op_count())
     refuse("execution order", "give one for each op, or none",
            "has {} priorities, the model has {} ops", priorities, grouping.op_count());
+  if (strategy.micro_batches.count < 1)
+    refuse("micro-batches", "give at least 1", "are {}", strategy.micro_batches.count);
   validate_ops(strategy.duplicated, {"duplicated ops"}, grouping);
   validate_splits(strategy, grouping, cluster);
   validate_variables(strategy, grouping, cluster);

@@ -58,6 +58,27 @@ struct OpSplit {
   friend bool operator==(const OpSplit&, const OpSplit&) = default;
 };
 
+// What the devices of a pipeline stage do next: the forward pass of the following micro-batch, or
+// the backward pass of an earlier one.
+enum class PipelineSchedule : std::uint8_t {
+  AsReady,   // what is ready first
+  Gpipe,     // all forward passes, then all backward passes (Huang et al. 2019, GPipe)
+  OneFOneB,  // one of each in turn: stage s of p has p - s micro-batches under way (Narayanan et
+             // al. 2019, PipeDream; without its weight versions, as PipeDream-Flush, 2021)
+};
+// "as-ready", "gpipe", "1f1b"
+std::string_view name_of(PipelineSchedule schedule);
+std::optional<PipelineSchedule> pipeline_schedule_from(std::string_view name);
+
+// The step's batch in equal parts that follow each other. Gradients accumulate where they are made,
+// and are synchronised once, so that a program still computes what its graph says. Groups on
+// different devices thereby are stages of a pipeline.
+struct MicroBatches {
+  std::int32_t count = 1;                                  // divides the batch
+  PipelineSchedule schedule = PipelineSchedule::OneFOneB;  // of one micro-batch it means nothing
+  friend bool operator==(const MicroBatches&, const MicroBatches&) = default;
+};
+
 struct Strategy {
   IdVector<GroupId, std::optional<Decision>> groups;  // one entry per op group
   // Gradients that the same devices all-reduce are fused, in the order in which they are made, into
@@ -77,6 +98,7 @@ struct Strategy {
   // Execution order (FastT 5): by op, smaller runs first; its transfers and collectives have it,
   // too. Empty: first in, first out.
   std::vector<std::int32_t> priorities;
+  MicroBatches micro_batches;
   // The grouping that these groups belong to; null: the problem's. A planner that decides op by op
   // makes its own groups, of the ops that it decides alike (core/schedule/list/placement.h).
   std::shared_ptr<const Grouping> grouping;

@@ -246,6 +246,10 @@ class TorchRankExecution final : public RankExecution {
 
   void sum(std::size_t i) {
     const std::span<const ValueId> terms = program_->reads[i];
+    if (program_->writes[i].empty()) {  // in place
+      values_.at(terms[0]).add_(plain(terms[1], terms[0]));
+      return;
+    }
     const ValueId to = program_->writes[i][0];
     at::Tensor total = plain(terms[0], to);
     if (program_->values[terms[0]].encoding == Encoding::None) total = total.clone();
@@ -256,8 +260,9 @@ class TorchRankExecution final : public RankExecution {
   [[noreturn]] void refuse_instruction(std::size_t i, const std::string& reason) const {
     const Instruction& instruction = program_->instructions[i];
     if (runs_op(instruction.kind)) refuse(graph_->op(instruction.op), reason);
-    refuse(fmt::format("{} of \"{}\"", name_of(instruction.kind),
-                       values_.tensor(program_->writes[i][0]).name),
+    const std::span<const ValueId> writes = program_->writes[i];
+    const ValueId made = writes.empty() ? program_->reads[i][0] : writes[0];
+    refuse(fmt::format("{} of \"{}\"", name_of(instruction.kind), values_.tensor(made).name),
            reason);
   }
 

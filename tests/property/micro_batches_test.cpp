@@ -1,0 +1,172 @@
+// Random models in several micro-batches under random strategies: programs compute what their
+// graphs say, keep to their schedules, are folded without a difference, and run to their end.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/program/lower/lower.h"
+#include "core/program/lower/pipeline.h"
+#include "core/program/place/symmetry.h"
+#include "core/program/project/rank_programs.h"
+#include "core/program/rank/rank_file.h"
+#include "core/sim/engine/simulate.h"
+#include "core/sim/explain/dump.h"
+#include "core/sim/timeline/feedback.h"
+#include "core/sim/timeline/timeline.h"
+#include "tests/core/strategy/random_variables.h"
+#include "tests/paths.h"
+#include "tests/property/random_model.h"
+#include "tests/property/rank_checker.h"
+#include "tests/property/schedule_checker.h"
+
+namespace strato {
+namespace {
+
+// A number that divides the batch; nothing: there is none but 1.
+std::optional<MicroBatches> random_micro_batches(const Graph& graph, Random& random) {
+  std::vector<std::int32_t> counts;
+  for (std::int32_t count = 2; count <= graph.batch(); ++count)
+    if (graph.batch() % count == 0) counts.push_back(count);
+  if (counts.empty()) return std::nullopt;
+  return MicroBatches{counts[random.below(counts.size())],
+                      static_cast<PipelineSchedule>(random.below(3))};
+}
+
+struct BlockedCase {
+  RandomProblem problem;
+  Strategy strategy;
+};
+
+// Nothing: the model or the strategy does not go with micro-batches.
+std::optional<BlockedCase> random_blocked(std::uint64_t seed, Random& random) {
+  BlockedCase made;
+  made.problem = seed % 2 != 0 ? random_model_problem(random) : random_problem(random);
+  made.strategy = seed % 3 != 0 ? random_strategy(made.problem, random)
+                                : random_data_parallel(made.problem, random);
+  if (seed % 4 == 1) {  // of ops that the catalogue knows
+    std::mt19937_64 numbers(seed);
+    made.strategy = complete(made.strategy, *made.problem.cluster);
+    made.strategy.variables = RandomVariables{*made.problem.graph, *made.problem.grouping,
+                                              *made.problem.cluster, numbers, true}
+                                  .variables(made.strategy);
+  }
+  const auto micro_batches = random_micro_batches(*made.problem.graph, random);
+  if (!micro_batches) return std::nullopt;
+  made.strategy.micro_batches = *micro_batches;
+  try {
+    Tables(made.problem.graph, made.problem.grouping, made.problem.cluster, made.problem.cost,
+           micro_batches->count);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+  return made;
+}
+
+std::shared_ptr<const Program> lowered(const BlockedCase& made, Lowering& lowering, Fold* fold) {
+  LowerOptions options;
+  options.verify = true;
+  options.fold = fold;
+  return std::make_shared<const Program>(lowering.lower(made.strategy, options));
+}
+
+Lowering lowering_of(const RandomProblem& problem) {
+  return Lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+}
+
+// What a device does of micro-batches one after the other, as the schedule has it.
+void expect_schedule(const BlockedCase& made, const Timeline& timeline) {
+  const Program& program = *timeline.program;
+  Tables tables(made.problem.graph, made.problem.grouping, made.problem.cluster, made.problem.cost,
+                made.strategy.micro_batches.count);
+  Placement placement(tables);
+  placement.place(complete(made.strategy, *made.problem.cluster));
+  const Pipeline pipeline(tables, placement);
+  using Pass = std::pair<bool, std::int32_t>;
+  std::map<std::int32_t, std::vector<Pass>> expected;
+  for (const PipelineCell& cell : pipeline.cells(made.strategy.micro_batches.schedule))
+    if (!pipeline.ops(cell).empty()) expected[cell.stage].emplace_back(cell.backward, cell.micro);
+  std::map<DeviceId, std::vector<Pass>> seen;
+  for (const TaskId id : execution_order(timeline)) {
+    const Task& task = program.tasks[id];
+    if (task.kind != TaskKind::Compute || !tables.is_repeated(task.op)) continue;
+    const Pass pass(program.graph->op(task.op).phase == Phase::Backward, task.micro);
+    std::vector<Pass>& of = seen[task.device];
+    if (of.empty() || of.back() != pass) of.push_back(pass);
+  }
+  for (const auto& [device, passes] : seen) {
+    // A device of a stage may have no part in some pass: then that one is not seen.
+    std::vector<Pass> all = expected.at(pipeline.stage_of(device));
+    std::erase_if(
+        all, [&](const Pass& pass) { return std::ranges::find(passes, pass) == passes.end(); });
+    EXPECT_EQ(passes, all) << program.cluster->device(device).name;
+  }
+}
+
+TEST(MicroBatches, ProgramsAreRightAndKeepToTheirSchedules) {
+  const std::uint64_t count = kSanitized ? 150 : 800;
+  std::uint64_t blocked = 0, sums = 0, sent_sums = 0, stages = 0;
+  for (std::uint64_t seed = 0; seed < count && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const auto made = random_blocked(seed, random);
+    if (!made) continue;
+    ++blocked;
+    Lowering lowering = lowering_of(made->problem);
+    const auto program = lowered(*made, lowering, nullptr);
+    SimulateOptions how;
+    how.fair_links = seed % 5 == 0;
+    Simulator simulator;
+    const Timeline timeline = simulator.simulate(program, how);
+    const ScheduleReport report = check_schedule(parse_schedule(dump_tasks(timeline)));
+    for (const std::string& problem : report.problems) ADD_FAILURE() << problem;
+    if (made->strategy.micro_batches.schedule != PipelineSchedule::AsReady)
+      expect_schedule(*made, timeline);
+    for (std::size_t i = 0; i < program->tasks.size(); ++i) {
+      const Task& task = program->tasks[TaskId(i)];
+      sums += task.kind == TaskKind::Sum && program->writes[i].empty();
+      sent_sums += task.kind == TaskKind::Transfer && program->part_of(task).times() > 1;
+      stages = std::max(stages, static_cast<std::uint64_t>(task.micro));
+    }
+
+    const RankPrograms ranks = rank_programs(*program, execution_order(timeline));
+    EXPECT_NO_THROW(check_termination(ranks, "job"));
+    EXPECT_TRUE(ends_when_blocking(ranks));
+    for (std::size_t r = 0; r < ranks.ranks.size(); ++r) {
+      EXPECT_EQ(problem_of(ranks, r), "");
+      const std::string stored = write_rank_program(ranks.ranks[r]);
+      EXPECT_EQ(write_rank_program(read_rank_program(stored, *ranks.graph, "rank")), stored);
+    }
+  }
+  EXPECT_GT(blocked, count / 8);
+  EXPECT_GT(sums, 10 * blocked);
+  EXPECT_GT(sent_sums, blocked / 8);
+}
+
+TEST(MicroBatches, FoldedTimelinesAreTheFullOnes) {
+  std::size_t left_out = 0;
+  for (std::uint64_t seed = 0; seed < 1000 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const auto made = random_blocked(2 * seed, random);
+    if (!made) continue;
+    Lowering lowering = lowering_of(made->problem);
+    Fold fold;
+    Simulator simulator;
+    const Timeline folded = simulator.simulate(lowered(*made, lowering, &fold));
+    if (fold.left_out == 0) continue;
+    left_out += fold.left_out;
+    const Timeline full = simulator.simulate(lowered(*made, lowering, nullptr));
+    EXPECT_EQ(folded.step_time, full.step_time);
+    for (const DeviceId device : fold.representative.ids()) {
+      const DeviceUse& use = folded.devices[fold.representative[device]];
+      EXPECT_EQ(use.peak + fold.more_resident[device], full.devices[device].peak);
+      EXPECT_EQ(use.compute_busy, full.devices[device].compute_busy);
+    }
+  }
+  EXPECT_GT(left_out, 100u);
+}
+
+}  // namespace
+}  // namespace strato
