@@ -31,7 +31,7 @@ namespace {
 
 constexpr double kLimit = 1e-5;
 constexpr int kShort = 10;  // strategies
-constexpr std::int64_t kBatch = 7;
+constexpr std::int64_t kBatch = 7, kBatchOfMany = 8;
 
 int strategy_count() {
   const char* text = std::getenv("STRATOSCOPE_STRATEGIES");
@@ -234,6 +234,28 @@ TEST_F(Equivalence, WorkersTrainAsOneProcessUnderAnyStrategy) {
       count, processes,
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
       worst.parameters, worst.states);
+}
+
+// Gradients add up over micro-batches, whatever the stages that a strategy makes.
+TEST_F(Equivalence, InMicroBatches) {
+  Random random(15);
+  const int count = (strategy_count() + 1) / 2;
+  std::size_t net = 0;
+  for (int i = 0; i < count; ++i) {
+    const auto optimizer = static_cast<Optimizer>(i % 3);
+    const auto type = optimizer == Optimizer::Adam ? DataType::F64 : DataType::F32;
+    const auto nets = small_nets(kBatchOfMany, optimizer, type);
+    do net = (net + 1) % nets.size();
+    while (has_batch_norm(*nets[net].graph));
+    SCOPED_TRACE(nets[net].name + ", strategy " + std::to_string(i));
+    run_and_compare(Reference(nets[net].graph), random,
+                    [](const RandomProblem& problem, Random& any) {
+                      return in_micro_batches(problem, any_strategy(problem, any), any);
+                    });
+    if (testing::Test::HasFailure()) return;
+  }
+  std::printf("%d strategies in micro-batches on %d processes: parameters differ by %.2g at most\n",
+              count, processes, worst.parameters);
 }
 
 // ---- a run that was interrupted goes on from its checkpoint as if nothing had been

@@ -72,8 +72,9 @@ class RaceFinder {
       if (!id.valid()) continue;
       const TensorRole role = tensor(id.index()).role;
       const bool kept = role == TensorRole::Parameter || role == TensorRole::OptimizerState;
-      const bool changes =
-          (at(i).kind == Kind::AllReduce && writes.empty()) || (at(i).kind == Kind::Update && kept);
+      const bool adds = at(i).kind == Kind::Sum && writes.empty() && id == reads.front();
+      const bool changes = adds || (at(i).kind == Kind::AllReduce && writes.empty()) ||
+                           (at(i).kind == Kind::Update && kept);
       uses_[root_[id.index()]].all.push_back({i, changes});
       if (at(i).kind == Kind::Update && kept) uses_[root_[id.index()]].updated = true;
     }

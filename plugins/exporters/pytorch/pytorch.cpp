@@ -97,13 +97,13 @@ class Folder {
     return losses;
   }
 
-  // The value of the loss that this rank computes, and its share of it: ranks that compute the same
-  // samples count once together.
+  // The values of the loss that this rank computes, of several micro-batches each, and its share of
+  // them: ranks that compute the same samples count once together.
   Json loss_of(const RankProgram& rank) const {
-    const std::vector<Loss> losses = losses_of(rank);
-    if (losses.empty()) return Json{-1, 0};
-    const auto& [samples, value] = losses.back();
-    return Json{value.value(), 1.0 / computed_.at(samples)};
+    Json losses = Json::array();
+    for (const auto& [samples, value] : losses_of(rank))
+      losses.push_back({value.value(), 1.0 / computed_.at(samples)});
+    return losses;
   }
 
   // Says where a parameter is after a step: with who updates it; frozen, with who has it. Each

@@ -60,7 +60,8 @@ void expect_trained_alike(InProcessRun& run, const Reference& reference, double 
   }
 }
 
-// Losses of shards add up; a rank that has the whole batch has all of it.
+// Losses of shards add up. A rank that has the whole batch, all of it or every micro-batch's, has
+// all of it.
 void expect_same_loss(InProcessRun& run, const Reference& reference) {
   if (!reference.loss_tensor.valid()) return;
   const double tolerance = 1e-9 * std::max(1.0, std::abs(reference.loss));
@@ -69,8 +70,11 @@ void expect_same_loss(InProcessRun& run, const Reference& reference) {
   for (std::size_t r = 0; r < run.programs().ranks.size(); ++r) {
     const auto loss = run.rank(r).loss();
     if (!loss) continue;
-    for (const Instruction& each : run.programs().ranks[r].instructions) {
-      if (each.op != op || each.part.is_samples()) continue;
+    std::int64_t samples = 0;
+    for (const Instruction& each : run.programs().ranks[r].instructions)
+      if (each.op == op)
+        samples += each.part.is_samples() ? each.part.first().size() : reference.graph->batch();
+    if (samples == reference.graph->batch()) {
       EXPECT_NEAR(*loss, reference.loss, tolerance);
       return;
     }
@@ -126,6 +130,30 @@ TEST_P(Synchronised, VariablesAreTrainedAsOnOneDevice) {
   }
   EXPECT_GT(boxes, 100u);
 }
+
+class InMicroBatches : public testing::TestWithParam<int> {};
+
+// Stages of any strategy, and pipelines: the groups one behind the other.
+TEST_P(InMicroBatches, GradientsAddUpToThoseOfTheBatch) {
+  Random random(static_cast<std::uint64_t>(GetParam()) + 400);
+  std::size_t nets = 0;
+  for (const SmallNet& net : small_nets(12, static_cast<Optimizer>(GetParam() % 3))) {
+    if (has_batch_norm(*net.graph)) continue;
+    ++nets;
+    const Reference reference(net.graph);
+    for (int i = 0; i < 6; ++i) {
+      SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
+      const RandomProblem problem = problem_of(net.graph, random);
+      const Strategy strategy =
+          i % 3 == 0 ? any_synchronisation(problem, random) : any_strategy(problem, random);
+      run_and_compare(problem, in_micro_batches(problem, strategy, random), reference, random);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GE(nets, 4u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, InMicroBatches, testing::Range(0, 6));
 
 // Adam makes steps of any size from the rounding of small gradients: not for halves.
 TEST_P(Synchronised, ByHalvesNearlySo) {

@@ -294,10 +294,12 @@ void InProcessRun::all_gather(const std::vector<Place>& members) {
   const bool records = value.encoding != Encoding::None;
   for (const Place& to : members) {
     const auto whole = write_memory(to);
-    const Layout layout = records ? Layout(cuts.back(), whole.size())
-                                  : Layout(tensor, part, cuts.back(), whole.size());
+    const std::int32_t first_cut = cuts.front(), count = cuts.back() - first_cut;
+    const Layout layout =
+        records ? Layout(count, whole.size()) : Layout(tensor, part, count, whole.size());
     for (std::size_t m = 0; m < members.size(); ++m) {
-      layout.copy(whole, read_memory(members[m]), cuts[m], cuts[m + 1], true);
+      layout.copy(whole, read_memory(members[m]), cuts[m] - first_cut, cuts[m + 1] - first_cut,
+                  true);
     }
   }
 }

@@ -68,6 +68,23 @@ Strategy any_strategy(const RandomProblem& problem, Random& random) {
   return strategy;
 }
 
+bool has_batch_norm(const Graph& graph) {
+  return std::ranges::any_of(
+      graph.ops(), [](const Op& op) { return op.type.starts_with("BatchNormalization"); });
+}
+
+Strategy in_micro_batches(const RandomProblem& problem, Strategy strategy, Random& random) {
+  const Graph& graph = *problem.graph;
+  std::vector<std::int32_t> counts;
+  for (std::int32_t count = 2; count <= graph.batch(); ++count)
+    if (graph.batch() % count == 0) counts.push_back(count);
+  strategy.micro_batches = {counts[random.below(counts.size())],
+                            static_cast<PipelineSchedule>(random.below(3))};
+  std::erase_if(strategy.splits,
+                [&](const OpSplit& split) { return graph.op(split.op).phase != Phase::Update; });
+  return strategy;
+}
+
 namespace {
 
 void keep_halves_only(Strategy& strategy) {

@@ -42,6 +42,10 @@ enum class Messages {
     // stale
 Strategy any_synchronisation(const RandomProblem& problem, Random& random,
                              Messages messages = Messages::Exact);
+// The same in two or more micro-batches, of which a schedule makes an order. Ops other than updates
+// are not split then. The model has none whose result depends on what samples are at hand.
+Strategy in_micro_batches(const RandomProblem& problem, Strategy strategy, Random& random);
+bool has_batch_norm(const Graph& graph);
 // Each task after its dependencies.
 std::vector<TaskId> random_order(const Program& program, Random& random);
 
