@@ -196,6 +196,15 @@ void PlannerChoice::declare(CLI::App& command, bool with_planner) {
   command.add_option("--threads", threads, "0: one for each core; does not change the result")
       ->check(CLI::Range(0, 4096));
   command.add_option("--set", set, "A planner's own option: key=value");
+  command
+      .add_option("--micro-batches", micro_batches,
+                  "Equal parts of the batch that follow each other; groups on other devices are "
+                  "stages of a pipeline then")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  command.add_option("--schedule", schedule, "What a stage does next of its micro-batches")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"as-ready", "gpipe", "1f1b"}));
   constraints.declare(command);
 }
 
@@ -207,6 +216,7 @@ PlannerOptions PlannerChoice::options() const {
   options.threads = threads;
   for (const std::string& text : set) options.set.insert(key_and_value(text, "--set"));
   options.constraints = constraints.read();
+  options.micro_batches = {micro_batches, *pipeline_schedule_from(schedule)};
   return options;
 }
 

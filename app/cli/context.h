@@ -54,6 +54,8 @@ struct PlannerChoice {
   std::uint64_t seed = 1;
   int threads = 0;
   std::vector<std::string> set;  // key=value
+  std::int32_t micro_batches = 1;
+  std::string schedule = "1f1b";
   ConstraintOptions constraints;
 
   void declare(CLI::App& command, bool with_planner);

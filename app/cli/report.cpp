@@ -128,6 +128,7 @@ Verdict make_verdict(const Problem& problem, const Strategy& strategy,
                      const SimulateOptions& options) {
   Verdict verdict;
   verdict.problem = std::make_shared<const Problem>(problem_for(problem, strategy));
+  verdict.micro_batches = strategy.micro_batches;
   verdict.outcome = simulate_strategy(problem, strategy, true, options);
   verdict.baseline = simulate_strategy(problem, data_parallel(problem), true, options);
   verdict.lower_bound = lower_bound(problem);
@@ -181,6 +182,7 @@ Json result_json(const Verdict& verdict) {
   if (verdict.evaluations_to_beat_data_parallel) {
     json["evaluations_to_beat_data_parallel"] = *verdict.evaluations_to_beat_data_parallel;
   }
+  if (verdict.micro_batches.count > 1) json["micro_batches"] = describe(verdict.micro_batches);
   for (const auto& [name, value] : verdict.facts) json["facts"][name] = value;
   return json;
 }
@@ -215,6 +217,8 @@ std::string verdict_text(const Verdict& verdict, double wall_seconds) {
   text += fmt::format("  data parallel  {}{}\n", time_text(baseline.step_time), misfit(baseline));
   text += fmt::format("  speed-up       {}\n", factor_text(verdict.speedup()));
   text += fmt::format("  lower bound    {}\n", time_text(verdict.lower_bound));
+  if (verdict.micro_batches.count > 1)
+    text += fmt::format("  micro-batches  {}\n", describe(verdict.micro_batches));
   text += fmt::format("  tasks          {}\n", verdict.outcome.program->tasks.size());
   text += fmt::format("  evaluations    {}{}\n", verdict.evaluations, beaten_text(verdict));
   text += fmt::format("  took           {}\n", time_text(nanos_from_seconds(wall_seconds)));

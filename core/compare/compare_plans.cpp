@@ -54,6 +54,9 @@ std::vector<std::string> other_changes(const PlanToCompare& from, const PlanToCo
   const Strategy &a = from.strategy, &b = to.strategy;
   if (a.bucket != b.bucket)
     lines.push_back(fmt::format("gradient buckets: {} -> {}", bucket(a.bucket), bucket(b.bucket)));
+  if (a.micro_batches != b.micro_batches)
+    lines.push_back(fmt::format("micro-batches: {} -> {}", describe(a.micro_batches),
+                                describe(b.micro_batches)));
   if (!same_order(a, b, match))
     lines.push_back(a.priorities.empty() || b.priorities.empty()
                         ? fmt::format("execution order: {} -> {}", order(a), order(b))

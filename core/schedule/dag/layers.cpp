@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/at.h"
+#include "core/base/error.h"
 #include "core/search/evaluate/baselines.h"
 
 namespace strato {
@@ -121,30 +122,40 @@ std::size_t best_cut(const Sequence& sequence, std::size_t first, std::size_t la
   return best;
 }
 
-// The device of each layer, in blocks.
-std::vector<DeviceId> in_blocks(const Problem& problem, const Layers& layers) {
-  constexpr double kSlack = 0.2;  // of a device's share: how far a person moves a cut to save bytes
+// The block of each layer.
+std::vector<std::int32_t> in_blocks(const Problem& problem, const Layers& layers,
+                                    std::span<const double> speeds) {
+  constexpr double kSlack = 0.2;  // of a block's share: how far a person moves a cut to save bytes
   const std::size_t count = at(layers.count);
-  const auto times = graph_times(problem);
-  const std::vector<DeviceId> devices = devices_for(*problem.cluster, times, count);
-  std::vector<double> speed;
-  for (const DeviceId device : devices)
-    speed.push_back(1 / std::max(1e-9, to_seconds(times[problem.cluster->device(device).type])));
-  const double all = std::accumulate(speed.begin(), speed.end(), 0.0);
+  CHECK(!speeds.empty() && speeds.size() <= count, "blocks without a layer");
+  const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
   const Sequence sequence = sequence_of(problem, layers);
-  std::vector<DeviceId> device_of(count);
+  std::vector<std::int32_t> block_of(count);
   std::size_t from = 0;
   double target = 0;
-  for (std::size_t d = 0; d < devices.size(); ++d) {
-    const double share = sequence.work_before.back() * speed[d] / all;
+  for (std::size_t block = 0; block < speeds.size(); ++block) {
+    const double share = sequence.work_before.back() * speeds[block] / all;
     target += share;
-    const std::size_t others = devices.size() - d - 1;  // each gets a layer
+    const std::size_t others = speeds.size() - block - 1;  // each gets a layer
     const std::size_t to =
         others == 0 ? count : best_cut(sequence, from + 1, count - others, target, kSlack * share);
-    std::fill(device_of.begin() + static_cast<std::ptrdiff_t>(from),
-              device_of.begin() + static_cast<std::ptrdiff_t>(to), devices[d]);
+    std::fill(block_of.begin() + static_cast<std::ptrdiff_t>(from),
+              block_of.begin() + static_cast<std::ptrdiff_t>(to), static_cast<std::int32_t>(block));
     from = to;
   }
+  return block_of;
+}
+
+// The device of each layer, a block each.
+std::vector<DeviceId> blocks_on_devices(const Problem& problem, const Layers& layers) {
+  const auto times = graph_times(problem);
+  const std::vector<DeviceId> devices = devices_for(*problem.cluster, times, at(layers.count));
+  std::vector<double> speeds;
+  for (const DeviceId device : devices)
+    speeds.push_back(1 / std::max(1e-9, to_seconds(times[problem.cluster->device(device).type])));
+  std::vector<DeviceId> device_of;
+  for (const std::int32_t block : in_blocks(problem, layers, speeds))
+    device_of.push_back(devices[at(block)]);
   return device_of;
 }
 
@@ -235,10 +246,18 @@ std::vector<DeviceId> devices_for(const Cluster& cluster, const IdVector<GpuType
   return devices;
 }
 
+std::vector<std::int32_t> layer_blocks(const Problem& problem, std::span<const double> speeds) {
+  const Layers layers = layers_of(*problem.graph);
+  const std::vector<std::int32_t> of_layer = in_blocks(problem, layers, speeds);
+  std::vector<std::int32_t> result;
+  for (const std::int32_t layer : layers.of_op) result.push_back(of_layer[at(layer)]);
+  return result;
+}
+
 std::vector<DeviceId> expert_devices(const Problem& problem) {
   const Layers layers = layers_of(*problem.graph);
   const std::vector<DeviceId> of_layer =
-      is_recurrent(problem) ? round_robin(problem, layers) : in_blocks(problem, layers);
+      is_recurrent(problem) ? round_robin(problem, layers) : blocks_on_devices(problem, layers);
   std::vector<DeviceId> result;
   for (const std::int32_t layer : layers.of_op) result.push_back(of_layer[at(layer)]);
   return result;

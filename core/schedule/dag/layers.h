@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/search/api/problem.h"
@@ -24,6 +25,10 @@ bool is_recurrent(const Problem& problem);
 // fastest, by graph_times(); ascending.
 std::vector<DeviceId> devices_for(const Cluster& cluster, const IdVector<GpuTypeId, Nanos>& times,
                                   std::size_t parts);
+
+// The block of each op: consecutive layers, as much work as the block's speed says, cut where few
+// bytes cross. Every block gets a layer; there are at least as many layers as speeds.
+std::vector<std::int32_t> layer_blocks(const Problem& problem, std::span<const double> speeds);
 
 // The device of each op. Recurrent models: layer after layer goes to the next device, round robin;
 // embeddings are layers of their own, and so are attention and softmax behind a stack of layers.

@@ -39,6 +39,9 @@ struct PlannerOptions {
   std::shared_ptr<const Constraints> constraints;
   // False: the planner's own result, even where a simple baseline is better (studies of papers).
   bool floor = true;
+  // The strategies that are looked at have so many micro-batches, but those that say so themselves
+  // and those with ops split along another axis than the batch.
+  MicroBatches micro_batches = {};
   bool record_steps = false;  // fill PlanResult::steps where the planner can; costs time and memory
 };
 

@@ -68,6 +68,36 @@ class HouseObserver final : public Observer {
   std::optional<Score> floor_;
 };
 
+// The strategy with the micro-batches, where it has none of its own and no op that each device has
+// a slice of.
+Strategy in_micro_batches(Strategy strategy, const MicroBatches& micro_batches,
+                          const Graph& graph) {
+  const auto updates = [&](const OpSplit& split) {
+    return graph.op(split.op).phase == Phase::Update;
+  };
+  if (strategy.micro_batches.count == 1 && std::ranges::all_of(strategy.splits, updates))
+    strategy.micro_batches = micro_batches;
+  return strategy;
+}
+
+// Tells of strategies as they are looked at.
+class MicroBatchObserver final : public Observer {
+ public:
+  MicroBatchObserver(Observer& inner, const MicroBatches& micro_batches, const Graph& graph)
+      : inner_(inner), micro_batches_(micro_batches), graph_(graph) {}
+  void on_progress(const Progress& progress) override { inner_.on_progress(progress); }
+  void on_improvement(const Strategy& strategy, const Score& score,
+                      const Progress& progress) override {
+    inner_.on_improvement(in_micro_batches(strategy, micro_batches_, graph_), score, progress);
+  }
+  void on_tree(std::shared_ptr<const SearchTree> tree) override { inner_.on_tree(std::move(tree)); }
+
+ private:
+  Observer& inner_;
+  const MicroBatches micro_batches_;
+  const Graph& graph_;
+};
+
 // "12.3 ms", for notes.
 std::string outcome_words(const Score& score) {
   const std::int64_t tenths = (score.step_time.value + 50'000) / 100'000;
@@ -190,7 +220,7 @@ PlanResult plan_within(const BoundConstraints* constraints, Planner& planner,
 }
 
 PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOptions& given,
-                       Observer& observer, std::stop_token stop,
+                       Observer& told, std::stop_token stop,
                        std::shared_ptr<const SearchTree> resume) {
   refuse_unknown_options(planner, given);
   PlannerOptions options = given;
@@ -207,25 +237,34 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
       make_simulating_evaluator(problem, options.threads, planner.wants_feedback());
   CountingEvaluator counting(*simulating);
   const auto caching = make_caching_evaluator(counting);
-  const auto plan = [&](Evaluator& evaluator, Observer& told) {
-    return plan_within(constraints.get(), planner,
-                       {problem, evaluator, options, told, stop, resume});
+  const MicroBatches& micro_batches = options.micro_batches;
+  ChangingEvaluator in_parts(*caching, [&](const CompleteStrategy& strategy) {
+    return CompleteStrategy(in_micro_batches(*strategy, micro_batches, *problem.graph),
+                            *problem.cluster);
+  });
+  Evaluator& evaluator = micro_batches.count > 1 ? in_parts : *caching;
+  MicroBatchObserver tells(told, micro_batches, *problem.graph);
+  Observer& observer = micro_batches.count > 1 ? tells : told;
+  const auto plan = [&](Evaluator& asked, Observer& of) {
+    return plan_within(constraints.get(), planner, {problem, asked, options, of, stop, resume});
   };
   PlanResult result;
   if (planner.is_baseline() || !options.floor) {
-    result = plan(*caching, observer);
+    result = plan(evaluator, observer);
   } else {
     const std::optional<Floor> floor =
-        best_baseline(allowed_baselines(problem, resume.get(), constraints.get()), *caching);
+        best_baseline(allowed_baselines(problem, resume.get(), constraints.get()), evaluator);
     if (floor)
       observer.on_improvement(floor->baseline.strategy, floor->score,
                               {0, counting.count(), 0, floor->score});
     HouseObserver raised(observer, nullptr, floor ? std::optional(floor->score) : std::nullopt);
-    RaceEvaluator race(*caching, caching->evaluate(data_parallel(problem)));
+    RaceEvaluator race(evaluator, evaluator.evaluate(data_parallel(problem)));
     result = plan(race, raised);
     if (floor) apply_floor(result, planner, *floor);
     result.evaluations_to_beat_data_parallel = race.won;
   }
+  if (micro_batches.count > 1)
+    result.strategy = in_micro_batches(std::move(result.strategy), micro_batches, *problem.graph);
   result.evaluations = counting.count();
   if (left_out > 0)
     result.facts.push_back(

@@ -265,6 +265,11 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
   validate_variables(strategy, grouping, cluster);
 }
 
+std::string describe(const MicroBatches& micro_batches) {
+  if (micro_batches.count == 1) return "1";
+  return fmt::format("{} by {}", micro_batches.count, name_of(micro_batches.schedule));
+}
+
 std::string describe(const Decision& decision, const Cluster& cluster) {
   const std::string devices = describe_devices(decision, cluster);
   if (decision.devices.size() == 1) return "on " + devices;  // every mode is the same there

@@ -156,5 +156,6 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
 // "AllReduce on v100, 1080ti-0:1"; "AllReduce on all 16 devices"; unequal shares as "v100:0 x3". A
 // device group that is there as a whole goes by its name.
 std::string describe(const Decision& decision, const Cluster& cluster);
+std::string describe(const MicroBatches& micro_batches);  // "1", "8 by 1f1b"
 
 }  // namespace strato

@@ -6,7 +6,8 @@
 //   single-device              everything on the fastest device that holds it (TAG 5, GDP 4)
 //   expert                     a human expert's placement by layer blocks (GDP 4.1, Baechi 5):
 //                              every layer, with its gradients and updates, is whole on one device
-//   metis, horovod, sharded-dp, heft  see below, and heft.h
+//   metis, horovod, sharded-dp  see below
+//   heft, pipeline              see heft.h, pipeline.h
 #include "core/search/evaluate/baselines.h"
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
 #include "plugins/planners/baselines/heft.h"
+#include "plugins/planners/baselines/pipeline.h"
 
 namespace strato {
 namespace {
@@ -199,6 +201,7 @@ std::unique_ptr<Planner> make(std::string_view name) {
   if (name == "horovod") return make_planner(name, horovod, true);
   if (name == "sharded-dp") return make_planner(name, sharded_dp, true);
   if (name == "heft") return make_planner(name, heft::plan, true);
+  if (name == "pipeline") return make_planner(name, pipeline::plan, true);
   return nullptr;
 }
 

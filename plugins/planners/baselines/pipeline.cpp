@@ -1,0 +1,114 @@
+#include "plugins/planners/baselines/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/plugin/api/planner_function.h"
+#include "core/schedule/dag/layers.h"
+#include "core/schedule/list/placement.h"
+#include "core/search/evaluate/baselines.h"
+
+namespace strato::pipeline {
+namespace {
+
+// Devices in their order, as many for each stage.
+std::vector<std::vector<DeviceId>> devices_of_stages(const Cluster& cluster, std::size_t stages) {
+  std::vector<std::vector<DeviceId>> result(stages);
+  for (std::size_t d = 0; d < cluster.device_count(); ++d)
+    result[d * stages / cluster.device_count()].emplace_back(d);
+  return result;
+}
+
+// In a single micro-batch.
+Strategy staged(const Problem& problem, std::size_t stages, Bytes bucket) {
+  const auto times = graph_times(problem);
+  std::vector<double> speeds;
+  std::vector<Decision> decisions;
+  for (const std::vector<DeviceId>& devices : devices_of_stages(*problem.cluster, stages)) {
+    double& speed = speeds.emplace_back(0);
+    for (const DeviceId device : devices)
+      speed += 1 / std::max(1e-9, to_seconds(times[problem.cluster->device(device).type]));
+    decisions.push_back(
+        {Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices)});
+  }
+  Strategy strategy = strategy_by_ops(problem, layer_blocks(problem, speeds), decisions);
+  if (stages < problem.cluster->device_count()) strategy.bucket = bucket;
+  return strategy;
+}
+
+std::vector<std::size_t> stage_counts(const Problem& problem, std::int32_t wanted) {
+  const std::size_t devices = problem.cluster->device_count();
+  const auto layers = static_cast<std::size_t>(layers_of(*problem.graph).count);
+  if (wanted > 0) {
+    const auto stages = static_cast<std::size_t>(wanted);
+    if (devices % stages != 0)
+      refuse_option("stages", std::to_string(wanted),
+                    fmt::format("does not divide the {} devices", devices),
+                    "give a number that divides them");
+    if (stages > layers)
+      refuse_option("stages", std::to_string(wanted),
+                    fmt::format("is more than there are layers ({})", layers), "give fewer");
+    return {stages};
+  }
+  std::vector<std::size_t> counts;
+  for (std::size_t stages = 1; stages <= std::min(devices, layers); ++stages)
+    if (devices % stages == 0) counts.push_back(stages);
+  return counts;
+}
+
+// Those that divide the batch, from one to four for each stage.
+std::vector<std::int32_t> micro_batch_counts(std::int64_t batch, std::size_t stages,
+                                             std::int32_t wanted) {
+  constexpr std::int64_t kMostForEach = 4;
+  if (wanted > 0) return {wanted};
+  std::vector<std::int32_t> counts;
+  const auto least = static_cast<std::int64_t>(stages);
+  for (std::int64_t count = least; count <= std::min(batch, kMostForEach * least); ++count)
+    if (batch % count == 0) counts.push_back(static_cast<std::int32_t>(count));
+  if (counts.empty()) counts.push_back(static_cast<std::int32_t>(batch));  // fewer than stages
+  return counts;
+}
+
+}  // namespace
+
+OptionTable Settings::option_table() {
+  return {{"stages", stages, {0, 1e6}, "stages, which divide the devices; 0: each number is tried"},
+          {"micro_batches",
+           micro_batches,
+           {0, 1e6},
+           "micro-batches, which divide the batch; 0: one to four for each stage are tried"},
+          {"schedule",
+           schedule,
+           {"as-ready", "gpipe", "1f1b"},
+           "what a stage does next: as-ready, all forward passes first, or one of each in turn"},
+          {"bucket",
+           bucket,
+           OptionUnit::MB,
+           {0, 1e6},
+           "largest fusion bucket in MB (2^20 bytes) of a stage's gradients; 0: one by one"}};
+}
+
+PlanResult plan(const PlanRequest& request, const Settings& settings) {
+  std::vector<Strategy> strategies;
+  for (const std::size_t stages : stage_counts(request.problem, settings.stages)) {
+    Strategy strategy = staged(request.problem, stages, settings.bucket);
+    for (const std::int32_t count :
+         micro_batch_counts(request.problem.graph->batch(), stages, settings.micro_batches)) {
+      strategy.micro_batches = {count, settings.schedule};
+      strategies.push_back(strategy);
+    }
+  }
+  PlanResult result = best_of(request, strategies);
+  const auto chosen =
+      static_cast<std::size_t>(std::ranges::find(strategies, result.strategy) - strategies.begin());
+  CHECK(chosen < strategies.size(), "the best strategy is one of those");
+  std::size_t stages = 1;
+  for (const auto& decision : result.strategy.groups)
+    stages = std::max(stages, request.problem.cluster->device_count() / decision->devices.size());
+  result.facts.push_back({"stages", std::to_string(stages)});
+  return result;
+}
+
+}  // namespace strato::pipeline

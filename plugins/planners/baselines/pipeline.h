@@ -1,0 +1,28 @@
+// The planner "pipeline": blocks of consecutive layers as stages, micro-batches one behind the
+// other, data parallelism within a stage.
+//
+// Stages as GPipe (Huang et al. 2019, section 2) and PipeDream-Flush (Narayanan et al. 2021,
+// section 2.2) have them; which counts of stages and micro-batches are tried is Megatron-LM's habit
+// (Narayanan et al. 2021, "Efficient large-scale language model training on GPU clusters using
+// Megatron-LM", section 2): equal numbers of devices in neighbouring places for each stage, one to
+// four micro-batches for each stage.
+#pragma once
+
+#include "core/search/api/option_table.h"
+#include "core/search/api/planner.h"
+
+namespace strato::pipeline {
+
+struct Settings {
+  std::int32_t stages = 0, micro_batches = 0;  // 0: several are tried
+  PipelineSchedule schedule = PipelineSchedule::OneFOneB;
+  Bytes bucket{std::int64_t{64} << 20};
+
+  OptionTable option_table();
+};
+
+// Throws InputError where the model cannot be computed in micro-batches, and for a number of stages
+// that does not divide the devices or is more than there are layers.
+PlanResult plan(const PlanRequest& request, const Settings& settings);
+
+}  // namespace strato::pipeline
