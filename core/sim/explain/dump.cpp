@@ -61,17 +61,19 @@ Json task_line(const Timeline& timeline, TaskId id) {
     resources.push_back(program.resource_name(resource));
   for (TaskId dependency : program.dependencies[id.index()])
     dependencies.push_back(dependency.value());
-  return Json{{"id", id.value()},
-              {"name", program.task_name(id)},
-              {"kind", name_of(task.kind)},
-              {"op", task.op.valid() ? Json(program.graph->op(task.op).name) : Json()},
-              {"resources", std::move(resources)},
-              {"duration_ns", (times.end - times.start).value},  // of fair links: what it took
-              {"priority", timeline.options.priorities ? task.priority : 0},
-              {"deps", std::move(dependencies)},
-              {"ready_ns", times.ready.value},
-              {"start_ns", times.start.value},
-              {"end_ns", times.end.value}};
+  Json line{{"id", id.value()},
+            {"name", program.task_name(id)},
+            {"kind", name_of(task.kind)},
+            {"op", task.op.valid() ? Json(program.graph->op(task.op).name) : Json()},
+            {"resources", std::move(resources)},
+            {"duration_ns", (times.end - times.start).value},  // of fair links: what it took
+            {"priority", timeline.options.priorities ? task.priority : 0},
+            {"deps", std::move(dependencies)},
+            {"ready_ns", times.ready.value},
+            {"start_ns", times.start.value},
+            {"end_ns", times.end.value}};
+  if (program.micro_batches > 1) line["micro"] = task.micro;
+  return line;
 }
 
 }  // namespace

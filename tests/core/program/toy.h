@@ -47,7 +47,7 @@ class Costs : public CostModel {
   }
   const Digest& digest() const override { return digest_; }
 
- private:
+ protected:
   std::shared_ptr<const Graph> graph_;
   std::shared_ptr<const Cluster> cluster_;
   Digest digest_;
