@@ -80,6 +80,9 @@ TEST(StrategyFile, BucketDuplicatedOpsAndOrderRoundTripExactly) {
       strategy.priorities.push_back(form == 1   ? static_cast<std::int32_t>(i * 5 % ops)
                                     : form == 2 ? 0
                                                 : *rc::gen::inRange(-3, 4));
+    strategy.micro_batches.count = *rc::gen::inRange(1, 5);
+    if (strategy.micro_batches.count > 1)
+      strategy.micro_batches.schedule = static_cast<PipelineSchedule>(*rc::gen::inRange(0, 3));
     const NamedStrategy file = named(p, strategy);
     const NamedStrategy read = parse_strategy(strategy_json(file), "s");
     RC_ASSERT(read == file);
@@ -268,6 +271,11 @@ TEST(BadStrategyFile, BucketsDuplicatedOpsAndOrders) {
   starts(R"("order": ["a", 1])", "s.json: order[1]: is not a text");
   starts(R"("order": {"a": 0.5})", "s.json: order.a: is not a whole number");
   starts(R"("order": {"a": 3000000000})", "s.json: order.a: is 3000000000");
+  starts(R"("micro_batches": 8, "schedule": "1f1b")", "no error");
+  starts(R"("micro_batches": 0)", "s.json: micro_batches: is 0; give a whole number from 1");
+  starts(R"("micro_batches": 1e9)", "s.json: micro_batches: is");
+  starts(R"("schedule": "fast")",
+         "s.json: schedule: \"fast\" is no schedule of micro-batches; schedules: as-ready, gpipe");
 }
 
 TEST(BadStrategyFile, OtherFormatsAndNewerVersions) {

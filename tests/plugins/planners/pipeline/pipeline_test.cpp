@@ -1,0 +1,121 @@
+// Pipelines of micro-batches: the stages of the planner of that name, and any search in
+// micro-batches.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/run/run_record.h"
+#include "tests/message_of.h"
+#include "tests/plugins/shipped.h"
+
+namespace strato {
+namespace {
+
+PlanResult planned(const std::string& planner, const Problem& problem,
+                   std::map<std::string, std::string> set = {}, MicroBatches micro_batches = {},
+                   Observer* observer = nullptr) {
+  PlannerOptions options;
+  options.set = std::move(set);
+  options.micro_batches = micro_batches;
+  options.iterations = 60;
+  Observer quiet;
+  return run_planner(*registry().planner(planner), problem, options, observer ? *observer : quiet,
+                     {});
+}
+
+Bytes most(const Timeline& timeline) {
+  Bytes peak;
+  for (const DeviceUse& device : timeline.devices) peak = std::max(peak, device.peak);
+  return peak;
+}
+
+TEST(PipelinePlanner, StagesAreBlocksOfWholeLayersOnNeighbouringDevices) {
+  const Problem problem = sample("bert_3l", 16, "tag-testbed");
+  const PlanResult result = planned("pipeline", problem, {{"stages", "4"}, {"micro_batches", "4"}});
+  EXPECT_EQ(result.strategy.micro_batches, (MicroBatches{4, PipelineSchedule::OneFOneB}));
+  const Problem own = problem_for(problem, result.strategy);
+  const auto first_device = [&](OpId op) {
+    return result.strategy.groups[own.grouping->group_of(op)]->devices.front().device;
+  };
+  std::set<DeviceId> stages;
+  for (const OpId op : problem.graph->ops().ids()) {
+    const Decision& decision = *result.strategy.groups[own.grouping->group_of(op)];
+    EXPECT_EQ(decision.devices.size(), 4u);
+    EXPECT_EQ(decision.devices.back().device.index(), decision.devices.front().device.index() + 3);
+    stages.insert(first_device(op));
+    const OpId forward = problem.graph->op(op).forward;
+    EXPECT_EQ(first_device(op), first_device(forward.valid() ? forward : op));
+  }
+  EXPECT_EQ(stages.size(), 4u);
+}
+
+TEST(PipelinePlanner, TriesWhatIsNotGivenAndTakesTheFastest) {
+  const Problem problem = sample("bert_3l", 16, "celeritas");
+  const PlanResult best = planned("pipeline", problem);
+  int given = 0;
+  for (const char* stages : {"1", "2", "4"})
+    for (const char* micro_batches : {"1", "2", "4", "8", "16"}) {
+      const PlanResult one =
+          planned("pipeline", problem, {{"stages", stages}, {"micro_batches", micro_batches}});
+      const int each = std::stoi(micro_batches) / std::stoi(stages);
+      if (each < 1 || each > 4) continue;
+      ++given;
+      EXPECT_FALSE(one.score.better_than(best.score)) << stages << " " << micro_batches;
+    }
+  EXPECT_EQ(best.evaluations, given);
+}
+
+TEST(PipelinePlanner, RefusesWhatCannotBe) {
+  const Problem problem = sample("lenet", 16, "celeritas");
+  const auto refusal = [&](const char* name, const char* value) {
+    return message_of([&] { planned("pipeline", problem, {{name, value}}); });
+  };
+  EXPECT_NE(refusal("stages", "3").find("does not divide the 4 devices"), std::string::npos);
+  EXPECT_NE(refusal("micro_batches", "5").find("do not divide the batch of 16"), std::string::npos);
+  EXPECT_NE(refusal("schedule", "fast").find("gpipe"), std::string::npos);
+}
+
+// Of all strategies that are looked at, and told of.
+TEST(InMicroBatches, AnySearchLooksForStrategiesSo) {
+  struct Told : Observer {
+    void on_improvement(const Strategy& strategy, const Score&, const Progress&) override {
+      counts.insert(strategy.micro_batches.count);
+    }
+    std::set<std::int32_t> counts;
+  } told;
+  const MicroBatches four{4, PipelineSchedule::Gpipe};
+  const Problem problem = sample("bert_3l", 128, "celeritas");  // more activations than gradients
+  const PlanResult whole = planned("dp-allreduce", problem);
+  const PlanResult parts = planned("dp-allreduce", problem, {}, four);
+  EXPECT_EQ(parts.strategy.micro_batches, four);
+  EXPECT_LT(most(*simulate_strategy(problem, parts.strategy).timeline),
+            most(*simulate_strategy(problem, whole.strategy).timeline));
+  for (const char* planner : {"mcts", "fastt", "mcmc"}) {
+    const PlanResult found = planned(planner, problem, {}, four, &told);
+    EXPECT_EQ(found.score.step_time, simulate_strategy(problem, found.strategy).timeline->step_time)
+        << planner;
+    EXPECT_FALSE(parts.score.better_than(found.score)) << planner;
+    EXPECT_EQ(found.strategy.micro_batches.count, found.strategy.splits.empty() ? 4 : 1);
+  }
+  EXPECT_TRUE(told.counts.contains(4));
+}
+
+TEST(InMicroBatches, RunsAreContinuedSo) {
+  RunOptions options;
+  options.planner.micro_batches = {6, PipelineSchedule::Gpipe};
+  EXPECT_EQ(parse_run_options(run_options_text(options), "run 1").planner.micro_batches,
+            options.planner.micro_batches);
+  EXPECT_EQ(parse_run_options(run_options_text({}), "run 1").planner.micro_batches, MicroBatches());
+  EXPECT_NE(message_of([] {
+              parse_run_options(R"({"micro_batches":{"count":2,"schedule":"best"}})", "run 1");
+            }).find("no schedule of micro-batches"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace strato
