@@ -73,7 +73,8 @@ class Copies {
     if (tables_.micro_batches == 1) return tensor.index();
     const OpId producer = tables_.graph->tensor(tensor).producer;
     const bool repeated = producer.valid() && tables_.is_repeated(producer);
-    const auto micro = static_cast<std::size_t>(repeated ? placement_.now().micro + 1 : 0);
+    const auto micro =
+        static_cast<std::size_t>(repeated ? placement_.layouts().now().micro + 1 : 0);
     return micro * tables_.tensors.size() + tensor.index();
   }
   const Instance* own(TensorId tensor, DeviceId device) const;  // what the device made of it

@@ -20,7 +20,7 @@ Instance Exchange::input(OpId op, TensorId tensor, std::size_t index) {
   const DeviceId device = layout.shards[index].device;
   const bool part = layout.sharded && facts.kind == BatchKind::Batched;
   const AxisRange samples =
-      part ? placement_.range(layout, index, kBatchAxis) : tasks_.all_samples();
+      part ? placement_.layouts().range(layout, index, kBatchAxis) : tasks_.all_samples();
   if (facts.source == Source::Parameter) return parameter(tensor, device);
   if (facts.source == Source::Resident) return resident(tensor, device, samples);
   return part ? slice(tensor, device, samples) : whole(op, tensor, device);
@@ -171,7 +171,7 @@ Instance Exchange::join(TensorId tensor, DeviceId device, const AxisRange& range
   std::vector<Instance> pieces;
   pieces.reserve(owners.shards.size());
   for (std::size_t i = 0; i < owners.shards.size(); ++i) {
-    AxisRange overlap = placement_.range(owners, i, range.axis);
+    AxisRange overlap = placement_.layouts().range(owners, i, range.axis);
     overlap.begin = std::max(overlap.begin, range.begin);
     overlap.end = std::min(overlap.end, range.end);
     if (overlap.begin < overlap.end) pieces.push_back(piece(tensor, i, device, overlap));

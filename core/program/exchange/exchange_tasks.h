@@ -40,7 +40,7 @@ class ExchangeTasks {
     return part.is_whole() || part.is_slice() ? all_samples() : part.first();
   }
   // Of the micro-batch that is lowered.
-  AxisRange all_samples() const { return placement_.now().range; }
+  AxisRange all_samples() const { return placement_.layouts().now().range; }
   // All of a tensor, as far as it is of these samples.
   PartId all_of(TensorId tensor) {
     const AxisRange all = all_samples();

@@ -26,7 +26,7 @@ void Residents::add_slice(TensorId tensor, DeviceId device, const AxisRange& ran
 void Residents::add_reader(OpId op, TensorId tensor) {
   const Layout& layout = placement_.layout(op);
   for (std::size_t i = 0; i < layout.shards.size(); ++i) {
-    const AxisRange samples = placement_.range(layout, i, kBatchAxis);
+    const AxisRange samples = placement_.layouts().range(layout, i, kBatchAxis);
     add(tensor, layout.shards[i].device, samples.begin, samples.end);
   }
 }

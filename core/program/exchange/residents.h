@@ -23,7 +23,7 @@ class Residents {
   // Samples are kept so for each micro-batch.
   void add(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
     if (tables_.tensors[tensor].kind != BatchKind::Batched) return add_all(tensor, device);
-    const std::int32_t micro = std::max(placement_.now().micro, 0);
+    const std::int32_t micro = std::max(placement_.layouts().now().micro, 0);
     samples_[cell(tensor, device, micro)].add(begin, end);
   }
   void add_all(TensorId tensor, DeviceId device) {

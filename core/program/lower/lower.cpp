@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/program/lower/micro_batches.h"
 #include "core/program/lower/op_lowering.h"
 #include "core/program/lower/verify.h"
 #include "core/program/place/symmetry.h"
@@ -97,7 +98,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   };
   const auto compute = [&] {
     ops.start(into, strategy.priorities);
-    several ? ops.lower_micro_batches(strategy.micro_batches.schedule)
+    several ? MicroBatchLowering(ops).lower(strategy.micro_batches.schedule)
             : lower_all(ops.tables().early);
   };
   pass(

@@ -31,19 +31,15 @@ void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) 
   into.writes.clear();
   into.reads.clear();
   into.buffers.clear();
-  enter(-1);
-  order_.start();
+  placement_.layouts().enter(-1);
+  emitter_.set_micro(-1);
+  order_ = nullptr;
   emitter_.start(into);
   copies_.start();
   residents_.start();
   tasks_.start();
   tasks_.set_priorities(priorities);
   variables_.start();
-}
-
-void OpLowering::enter(std::int32_t micro) {
-  placement_.enter(micro);
-  emitter_.set_micro(micro);
 }
 
 // What all shards share is looked up once.
@@ -94,7 +90,7 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
     // by one stall the copy, which loads several at once.
     task.device = shard.device;
     task.duration = time_of(op, shard);
-    const AxisRange samples = placement_.range(layout, s, kBatchAxis);
+    const AxisRange samples = placement_.layouts().range(layout, s, kBatchAxis);
     if (samples.size() < tables_.batch)
       task.part = emitter_.parts().samples(samples.begin, samples.end);
     if (observer_) observer_->compute(s);
@@ -104,7 +100,7 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
     if (task.kind == TaskKind::Update) overwrite_parameters(op, shard.device);
     last = emitter_.next_task();
     write_outputs(op, samples, s, last, task.part);
-    if (in_order_) order_.add(emitter_, shard.device);
+    if (order_) order_->add(emitter_, shard.device);
     emitter_.commit_compute(task);
   }
   return last;
@@ -167,7 +163,7 @@ void OpLowering::lower_alias(OpId op) {
     instance.exclusive = instance.exclusive && alone;
     instance.next = -1;
     for (const TensorId output : tables_.outputs(op)) {
-      const AxisRange samples = placement_.range(layout, s, kBatchAxis);
+      const AxisRange samples = placement_.layouts().range(layout, s, kBatchAxis);
       instance.part = tasks_.samples(output, samples.begin, samples.end);
       copies_.set(copies_.first(output) + s, instance);
     }
@@ -232,58 +228,6 @@ void OpLowering::lower_split(OpId op) {
       brought.push_back(exchange_.part_input(op, inputs[i], part, split.inputs[i]));
     compute_part(op, part, brought);
   }
-}
-
-// ---- micro-batches
-
-// What the op has summed up over the micro-batch is added, in place, to what it made of the first
-// one, which stands for all of them from then on.
-void OpLowering::accumulate(OpId op, std::int32_t micro) {
-  const Layout& layout = placement_.layout(op);
-  for (const TensorId output : tables_.outputs(op)) {
-    if (tables_.tensors[output].kind != BatchKind::Partial) continue;
-    std::vector<Instance> made;
-    for (std::size_t s = 0; s < layout.shards.size(); ++s)
-      made.push_back(copies_.of_shard(output, s));
-    placement_.enter(-1);  // where what runs once finds it
-    const bool first = copies_.made(output).form == Copies::Form::Absent;
-    if (first) copies_.declare(output, placement_.layout_id(op));
-    for (std::size_t s = 0; s < layout.shards.size(); ++s) {
-      const Shard& shard = layout.shards[s];
-      Instance sum = made[s];
-      if (!first) {
-        sum = copies_.of_shard(output, s);
-        sum.task = tasks_.add(output, sum, made[s]);
-      }
-      sum.part = kWhole;
-      if (shard.end - shard.begin < tables_.micro_batch)
-        sum.part = emitter_.parts().find(Part::partial_sum(shard.begin, shard.end)
-                                             .repeated(tables_.micro_batch, tables_.micro_batches));
-      copies_.set(copies_.first(output) + s, sum);
-    }
-    placement_.enter(micro);
-  }
-}
-
-void OpLowering::lower_micro_batches(PipelineSchedule schedule) {
-  const Pipeline pipeline(tables_, placement_);
-  lower_once(pipeline.before());
-  in_order_ = schedule != PipelineSchedule::AsReady;
-  for (const PipelineCell& cell : pipeline.cells(schedule)) {
-    enter(cell.micro);
-    order_.begin_cell();
-    for (const OpId op : pipeline.ops(cell)) {
-      lower(op);
-      accumulate(op, cell.micro);
-    }
-  }
-  in_order_ = false;
-  enter(-1);
-  lower_once(pipeline.after());
-}
-
-void OpLowering::lower_once(std::span<const OpId> ops) {
-  for (const OpId op : ops) lower(op);
 }
 
 void OpLowering::lower(OpId op, bool outputs_stay) {

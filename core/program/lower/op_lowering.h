@@ -36,9 +36,8 @@ class OpLowering {
   void start(Program& into, std::span<const std::int32_t> priorities);
   // `outputs_stay`: they are declared already, with the same layout.
   void lower(OpId op, bool outputs_stay = false);
-  // All ops but the late ones (Tables::late), where there are several micro-batches. Throws
-  // InputError as Pipeline does.
-  void lower_micro_batches(PipelineSchedule schedule);
+  // What ops compute waits for each other as it says; null: as their inputs have it.
+  void set_order(CellOrder* order) { order_ = order; }
   // Of the program that was lowered: its own, or those of a copy that shares its parts.
   void list_residents(Program& program) { residents_.list(emitter_.parts(), program.residents); }
   // See CollectiveExchange::fuse.
@@ -49,6 +48,7 @@ class OpLowering {
   Emitter& emitter() { return emitter_; }
   Copies& copies() { return copies_; }
   Residents& residents() { return residents_; }
+  ExchangeTasks& tasks() { return tasks_; }
 
  private:
   // The inputs of an op, but for those that are resident wherever they are read.
@@ -58,9 +58,6 @@ class OpLowering {
     std::vector<std::size_t> to_bring;  // all others
     std::vector<Instance> brought;      // those, for one shard
   };
-  void enter(std::int32_t micro);
-  void lower_once(std::span<const OpId> ops);
-  void accumulate(OpId op, std::int32_t micro);
   void declare_outputs(OpId op);
   void sort_inputs(OpId op);
   Instance bring(OpId op, std::size_t shard, std::size_t input);
@@ -85,8 +82,7 @@ class OpLowering {
   CollectiveExchange collectives_;
   Exchange exchange_;
   VariableExchange variables_;
-  CellOrder order_;
-  bool in_order_ = false;
+  CellOrder* order_ = nullptr;
   BlockObserver* observer_ = nullptr;
   Inputs inputs_;  // of the op being lowered: memory that is used again
 };

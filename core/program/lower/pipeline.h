@@ -68,7 +68,6 @@ class Pipeline {
 // Makes what a device computes in a cell wait for what it computed in the one before.
 class CellOrder {
  public:
-  void start() { of_device_.clear(); }
   void begin_cell() { ++cell_; }
   // The emitter's next task is one of the cell, on this device.
   void add(Emitter& emitter, DeviceId device);

@@ -35,7 +35,10 @@ bool have_same_devices(const Layout& a, const Layout& b) {
   return &a == &b || std::ranges::equal(a.shards, b.shards, {}, &Shard::device, &Shard::device);
 }
 
-Layouts::Layouts(Tables& tables) : tables_(tables) { forget(); }
+Layouts::Layouts(Tables& tables) : tables_(tables) {
+  enter(-1);
+  forget();
+}
 
 bool Layouts::forget_if_many() {
   constexpr std::size_t kMostLayouts = 2048;

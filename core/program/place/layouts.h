@@ -46,6 +46,12 @@ struct Layout {
 
 bool have_same_devices(const Layout& a, const Layout& b);
 
+// What is lowered: all of a step, or one micro-batch.
+struct Samples {
+  std::int32_t micro = -1;  // -1: what runs once a step
+  AxisRange range;          // of the batch
+};
+
 class Layouts {
  public:
   explicit Layouts(Tables& tables);
@@ -58,6 +64,21 @@ class Layouts {
   bool forget_if_many();
   // Goes up when all layouts are forgotten: ids of two generations do not compare.
   std::uint32_t generation() const { return generation_; }
+
+  // Layouts are of any micro-batch; from here on their samples are those of this one.
+  void enter(std::int32_t micro) {
+    const std::int32_t begin = micro * tables_.micro_batch;
+    now_ = micro < 0 ? Samples{-1, {kBatchAxis, 0, tables_.batch}}
+                     : Samples{micro, {kBatchAxis, begin, begin + tables_.micro_batch}};
+  }
+  const Samples& now() const { return now_; }
+  // The shard's samples; of a split op its part along an axis like its own.
+  AxisRange range(const Layout& layout, std::size_t shard, int axis) const {
+    if (axis != kBatchAxis) return layout.range(shard, axis);
+    if (!layout.sharded) return now_.range;
+    const Shard& of = layout.shards[shard];
+    return {kBatchAxis, now_.range.begin + of.begin, now_.range.begin + of.end};
+  }
 
   // By device its samples, or as many times all of them; devices with none drop out. What has one
   // device is whole there.
@@ -90,6 +111,7 @@ class Layouts {
   LayoutId find(bool sharded, std::vector<std::int32_t> cuts = {}, LayoutId unfolded = -1);
 
   Tables& tables_;
+  Samples now_;
   std::vector<Known> known_;  // the first device_count() are "whole on one device"
   std::unordered_multimap<std::uint64_t, LayoutId> by_hash_;
   std::uint32_t generation_ = 0;

@@ -6,7 +6,6 @@
 
 namespace strato {
 Placement::Placement(Tables& tables) : tables_(tables), layouts_(tables) {
-  enter(-1);
   layout_of_.resize(tables.graph->op_count());
   homes_.resize(tables.graph->op_count());
   duplicated_.resize(tables.graph->op_count());

@@ -90,12 +90,6 @@ struct PlacedSplit {
   LayoutId displaced = -1;  // what the op's group says
 };
 
-// What is lowered: all of a step, or one micro-batch.
-struct Samples {
-  std::int32_t micro = -1;  // -1: what runs once a step
-  AxisRange range;          // of the batch
-};
-
 class Placement {
  public:
   explicit Placement(Tables& tables);
@@ -110,21 +104,6 @@ class Placement {
   const Layout& homes(OpId update) const { return layout(homes_[update]); }
 
   bool has_splits() const { return !splits_.empty(); }
-
-  // Layouts are of any micro-batch; from here on their samples are those of this one.
-  void enter(std::int32_t micro) {
-    const std::int32_t begin = micro * tables_.micro_batch;
-    now_ = micro < 0 ? Samples{-1, {kBatchAxis, 0, tables_.batch}}
-                     : Samples{micro, {kBatchAxis, begin, begin + tables_.micro_batch}};
-  }
-  const Samples& now() const { return now_; }
-  // The shard's samples; of a split op its part along an axis like its own.
-  AxisRange range(const Layout& layout, std::size_t shard, int axis) const {
-    if (axis != kBatchAxis) return layout.range(shard, axis);
-    if (!layout.sharded) return now_.range;
-    const Shard& of = layout.shards[shard];
-    return {kBatchAxis, now_.range.begin + of.begin, now_.range.begin + of.end};
-  }
 
   const SyncedVariables& variables() const { return variables_; }
   const PlacedSplit& split(OpId op) const;  // of an op whose layout is_split()
@@ -155,7 +134,6 @@ class Placement {
   bool may_shard(OpId op, LayoutId layout) const;
 
   Tables& tables_;
-  Samples now_;
   Layouts layouts_;
   IdVector<GroupId, Decision> placed_;  // of the last strategy; no devices: none
   IdVector<OpId, LayoutId> layout_of_, homes_;

@@ -1,0 +1,60 @@
+#include "core/program/lower/micro_batches.h"
+
+#include <vector>
+
+namespace strato {
+
+void MicroBatchLowering::enter(std::int32_t micro) {
+  ops_.placement().layouts().enter(micro);
+  ops_.emitter().set_micro(micro);
+}
+
+void MicroBatchLowering::lower(PipelineSchedule schedule) {
+  const Pipeline pipeline(ops_.tables(), ops_.placement());
+  for (const OpId op : pipeline.before()) ops_.lower(op);
+  CellOrder order;
+  if (schedule != PipelineSchedule::AsReady) ops_.set_order(&order);
+  for (const PipelineCell& cell : pipeline.cells(schedule)) {
+    order.begin_cell();
+    lower_cell(pipeline, cell);
+  }
+  ops_.set_order(nullptr);
+  enter(-1);
+  for (const OpId op : pipeline.after()) ops_.lower(op);
+}
+
+void MicroBatchLowering::lower_cell(const Pipeline& pipeline, const PipelineCell& cell) {
+  enter(cell.micro);
+  for (const OpId op : pipeline.ops(cell)) {
+    ops_.lower(op);
+    for (const TensorId output : ops_.tables().outputs(op))
+      if (ops_.tables().tensors[output].kind == BatchKind::Partial) accumulate(op, output, cell.micro);
+  }
+}
+
+// What the op has summed up over the micro-batch is added, in place, to what it made of the first
+// one, which stands for all of them from then on: what runs once finds it so.
+void MicroBatchLowering::accumulate(OpId op, TensorId sum, std::int32_t micro) {
+  const Tables& tables = ops_.tables();
+  const LayoutId layout = ops_.placement().layout_id(op);
+  const std::vector<Shard>& shards = ops_.placement().layout(layout).shards;
+  Copies& copies = ops_.copies();
+  std::vector<Instance> terms;
+  for (std::size_t s = 0; s < shards.size(); ++s) terms.push_back(copies.of_shard(sum, s));
+  ops_.placement().layouts().enter(-1);
+  const bool first = copies.made(sum).form == Copies::Form::Absent;
+  if (first) copies.declare(sum, layout);
+  for (std::size_t s = 0; s < shards.size(); ++s) {
+    Instance total = first ? terms[s] : copies.of_shard(sum, s);
+    if (!first) total.task = ops_.tasks().add(sum, total, terms[s]);
+    total.part = kWhole;
+    if (shards[s].end - shards[s].begin < tables.micro_batch)
+      total.part =
+          ops_.emitter().parts().find(Part::partial_sum(shards[s].begin, shards[s].end)
+                                          .repeated(tables.micro_batch, tables.micro_batches));
+    copies.set(copies.first(sum) + s, total);
+  }
+  ops_.placement().layouts().enter(micro);
+}
+
+}  // namespace strato

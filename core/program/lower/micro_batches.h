@@ -1,0 +1,26 @@
+// Lowers a step in several micro-batches: cell by cell of the pipeline, with gradients added up
+// (internal to core/program).
+#pragma once
+
+#include "core/program/lower/op_lowering.h"
+#include "core/program/lower/pipeline.h"
+
+namespace strato {
+
+// Of one lowering, which it refers to.
+class MicroBatchLowering {
+ public:
+  explicit MicroBatchLowering(OpLowering& ops) : ops_(ops) {}
+  // All ops but the late ones (Tables::late), of the strategy that is placed. Throws InputError as
+  // Pipeline does.
+  void lower(PipelineSchedule schedule);
+
+ private:
+  void enter(std::int32_t micro);
+  void lower_cell(const Pipeline& pipeline, const PipelineCell& cell);
+  void accumulate(OpId op, TensorId sum, std::int32_t micro);
+
+  OpLowering& ops_;
+};
+
+}  // namespace strato
