@@ -28,7 +28,8 @@ void MicroBatchLowering::lower_cell(const Pipeline& pipeline, const PipelineCell
   for (const OpId op : pipeline.ops(cell)) {
     ops_.lower(op);
     for (const TensorId output : ops_.tables().outputs(op))
-      if (ops_.tables().tensors[output].kind == BatchKind::Partial) accumulate(op, output, cell.micro);
+      if (ops_.tables().tensors[output].kind == BatchKind::Partial)
+        accumulate(op, output, cell.micro);
   }
 }
 
