@@ -67,7 +67,8 @@ Lowering::Parts& Lowering::parts_for(std::int32_t micro_batches) {
 
 void Lowering::lower(const CompleteStrategy& complete, Program& into, const LowerOptions& options) {
   const Strategy& strategy = *complete;
-  auto& [ops, symmetry] = parts_for(strategy.micro_batches.count);
+  Parts& parts = parts_for(strategy.micro_batches.count);
+  OpLowering& ops = parts.ops;
   const bool several = strategy.micro_batches.count > 1;
   if (several) check_splits(strategy, ops.tables());
   // The same as validate() has: strategies come from files and from hands. A group that is left
@@ -93,7 +94,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
     for (const OpId op : list) ops.lower(op);
   };
   const auto find_twins = [&] {
-    symmetry.find(*options.fold);
+    parts.symmetry.find(*options.fold);
     if (options.fold->left_out > 0) ops.placement().fold(*options.fold);
   };
   const auto compute = [&] {

@@ -170,10 +170,10 @@ std::vector<int> forward_readers(const Graph& graph) {
 }
 
 // Marks the forward ops that step through a sequence.
-std::vector<char> recurrent_ops(const Graph& graph) {
+std::vector<bool> recurrent_ops(const Graph& graph) {
   constexpr int kSteps = 4;  // readers of one parameter; a tied embedding has two
   const std::vector<int> readers = forward_readers(graph);
-  std::vector<char> recurrent(graph.op_count(), 0);
+  std::vector<bool> recurrent(graph.op_count());
   for (std::size_t i = 0; i < graph.op_count(); ++i) {
     const Op& op = graph.op(OpId(i));
     if (!is_forward(op) || op.family == OpFamily::Embedding) continue;
@@ -197,7 +197,7 @@ std::vector<DeviceId> round_robin(const Problem& problem, const Layers& layers) 
     if (sequence.work_before[l + 1] - sequence.work_before[l] >=
         kMuch * sequence.work_before.back())
       kind[l] = Much;
-  const std::vector<char> recurrent = recurrent_ops(graph);
+  const std::vector<bool> recurrent = recurrent_ops(graph);
   for (std::size_t i = 0; i < graph.op_count(); ++i) {
     if (!is_forward(graph.op(OpId(i)))) continue;
     Kind& mine = kind[at(layers.of_op[i])];
@@ -226,7 +226,7 @@ Layers layers_of(const Graph& graph) { return LayerFinder(graph).take(); }
 bool is_recurrent(const Problem& problem) {
   const Graph& graph = *problem.graph;
   const std::vector<Nanos> times = mean_op_times(graph, *problem.cluster, *problem.cost);
-  const std::vector<char> recurrent = recurrent_ops(graph);
+  const std::vector<bool> recurrent = recurrent_ops(graph);
   Nanos all, some;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (!is_forward(graph.op(OpId(i)))) continue;

@@ -113,7 +113,7 @@ CostSources restore_costs(const RunCosts& costs, const std::string& file, const 
 std::string note_with_facts(const PlanResult& result) {
   std::string note = result.note;
   for (const auto& [name, value] : result.facts)
-    note += (note.empty() ? "" : "; ") + name + ": " + value;
+    note += fmt::format("{}{}: {}", note.empty() ? "" : "; ", name, value);
   return note;
 }
 

@@ -177,8 +177,8 @@ Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupI
     for (const DeviceId device : cluster.groups()[group].devices)
       decision.devices.push_back({device, 1});
   std::ranges::sort(decision.devices);
-  const auto same = std::ranges::unique(decision.devices);
-  decision.devices.erase(same.begin(), same.end());
+  decision.devices.erase(std::unique(decision.devices.begin(), decision.devices.end()),
+                         decision.devices.end());
   return decision;
 }
 
