@@ -240,7 +240,7 @@ class PartVerifier {
     AxisRange all = range_along(graph_, tensor, some ? *written(at) : Part(), kBatchAxis);
     if (!some && first.times() > 1) {  // of each micro-batch, and of all of them
       all.end = first.period();
-      at.expect(first.period() * first.times() == graph_.batch(), tensor,
+      at.expect(std::int64_t{first.period()} * first.times() == graph_.batch(), tensor,
                 "it sums up before all micro-batches are there");
     }
     at.expect(make_up(samples, all), tensor, "its terms leave a gap, or one is there twice");

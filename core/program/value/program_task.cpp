@@ -33,7 +33,7 @@ std::vector<int> input_axes(const ProgramTask& at, int axis) {
 // Cuts the part, unless the range is all of its axis.
 void cut_part(const ProgramTask& at, TensorId tensor, const AxisRange& range, Part& part) {
   const Shape& shape = at.program.graph->tensor(tensor).shape;
-  const auto axis = static_cast<std::size_t>(range.axis);
+  const auto axis = static_cast<std::size_t>(static_cast<std::uint8_t>(range.axis));
   at.expect(axis < shape.size() && range.begin >= 0 && range.begin < range.end &&
                 range.end <= shape[axis],
             tensor, "it has no such slice");

@@ -103,11 +103,11 @@ void Tables::describe_ops() {
 void Tables::order_ops() {
   is_late_.resize(graph->op_count());
   for (std::size_t i = 0; i < graph->op_count(); ++i) {
-    char& is_late = is_late_[OpId(i)];
-    is_late = ops[OpId(i)].kind == TaskKind::Update;
+    bool is_late = ops[OpId(i)].kind == TaskKind::Update;
     for (TensorId input : inputs(OpId(i)))
       if (const OpId producer = graph->tensor(input).producer; producer.valid())
         is_late = is_late || is_late_[producer];
+    is_late_[OpId(i)] = is_late ? 1 : 0;
     (is_late ? late : early).push_back(OpId(i));
   }
 }
@@ -124,8 +124,7 @@ void Tables::find_repeated() {
     const auto is_batched = [&](TensorId tensor) {
       return tensors[tensor].kind == BatchKind::Batched;
     };
-    char& repeated = is_repeated_[op];
-    repeated = std::ranges::any_of(outputs(op), is_batched);
+    bool repeated = std::ranges::any_of(outputs(op), is_batched);
     for (const TensorId input : inputs(op)) {
       const OpId producer = graph->tensor(input).producer;
       const bool sum = producer.valid() &&
@@ -140,7 +139,8 @@ void Tables::find_repeated() {
              "reads a sum over the batch, which micro-batches add up to only when all are done");
     if (repeated && !ops[op].splittable && !ops[op].alias)
       refuse(op, "needs all samples of the batch at once, and micro-batches come one by one");
-    follows_sum[op] = reads_sum;
+    is_repeated_[op] = repeated ? 1 : 0;
+    follows_sum[op] = reads_sum ? 1 : 0;
   }
 }
 

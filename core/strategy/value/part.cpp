@@ -106,11 +106,11 @@ bool is_cut_from(const Part& part, const Part& whole) {
 
 bool is_part_of(const Part& part, const Tensor& tensor, std::int64_t batch) {
   return std::ranges::all_of(part.ranges(), [&](const AxisRange& range) {
-    const auto axis = static_cast<std::size_t>(range.axis);
+    const auto axis = static_cast<std::size_t>(static_cast<std::uint8_t>(range.axis));
     const bool samples = range.axis == kBatchAxis;
+    const std::int64_t later = std::int64_t{part.period()} * (part.times() - 1);
     return (samples || (range.axis >= 0 && axis < tensor.shape.size())) && range.begin >= 0 &&
-           range.begin < range.end &&
-           range.end <= (samples ? batch - part.period() * (part.times() - 1) : tensor.shape[axis]);
+           range.begin < range.end && range.end <= (samples ? batch - later : tensor.shape[axis]);
   });
 }
 
