@@ -47,17 +47,29 @@ void Residents::forget(TensorId tensor) {
     samples_[cell(tensor, DeviceId(d))] = SampleRange();
 }
 
-void Residents::find_samples(Place place, std::vector<SampleRange>& samples) const {
+// Is it all of the tensor?
+bool Residents::add_samples(PartIndex& ids, Place place, const SampleRange& has,
+                            std::vector<Resident>& residents) const {
   const auto& [device, tensor] = place;
-  samples.clear();
-  for (std::int32_t micro = 0; micro < tables_.micro_batches; ++micro) {
-    const SampleRange& has = samples_[cell(tensor, device, micro)];
-    if (has.begin == has.end) continue;
-    if (!samples.empty() && samples.back().end == has.begin)
-      samples.back().end = has.end;
-    else
-      samples.push_back(has);
+  const bool all = has.end - has.begin == tables_.batch;
+  residents.push_back(
+      {tensor, device, bytes(tensor, has), all ? kWhole : ids.samples(has.begin, has.end)});
+  return all;
+}
+
+// Of all micro-batches; ranges that follow each other are one. Is it all of the tensor?
+bool Residents::list_samples(PartIndex& ids, Place place, std::size_t cell,
+                             std::vector<Resident>& residents) const {
+  const std::size_t block = tables_.slots.size() * tables_.cluster->device_count();
+  SampleRange has = samples_[cell];
+  for (std::size_t at = cell + block; at < samples_.size(); at += block) {
+    const SampleRange& next = samples_[at];
+    if (next.begin == next.end) continue;
+    const bool follows = has.begin < has.end && has.end == next.begin;
+    if (!follows && has.begin < has.end) add_samples(ids, place, has, residents);
+    has = follows ? SampleRange{has.begin, next.end} : next;
   }
+  return has.begin < has.end && add_samples(ids, place, has, residents);
 }
 
 // Parts that are all of it together are one, and there is nothing else of it.
@@ -86,17 +98,11 @@ void Residents::list_parts(PartIndex& ids, Place place, std::vector<Resident>& r
 void Residents::list(PartIndex& ids, std::vector<Resident>& residents) const {
   residents.clear();
   const bool has_parts = !slices_.empty() || !parts_.empty();
-  std::vector<SampleRange> samples;
+  std::size_t cell = 0;  // of the first micro-batch
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
     for (const TensorId tensor : tables_.slots) {
       const Place place(DeviceId(d), tensor);
-      find_samples(place, samples);
-      bool has_all = false;
-      for (const SampleRange& has : samples) {
-        has_all = has.end - has.begin == tables_.batch;
-        residents.push_back({tensor, place.first, bytes(tensor, has),
-                             has_all ? kWhole : ids.samples(has.begin, has.end)});
-      }
+      const bool has_all = list_samples(ids, place, cell++, residents);
       if (has_parts && !has_all) list_parts(ids, place, residents);
     }
   if (carried_.empty()) return;

@@ -61,8 +61,10 @@ class Residents {
     if (has.end <= has.begin) return Bytes(0);
     return slice_bytes(tables_.tensors[tensor], has.begin, has.end, tables_.batch);
   }
-  // Of all micro-batches, ascending; ranges that follow each other are one.
-  void find_samples(Place place, std::vector<SampleRange>& samples) const;
+  bool add_samples(PartIndex& ids, Place place, const SampleRange& has,
+                   std::vector<Resident>& residents) const;
+  bool list_samples(PartIndex& ids, Place place, std::size_t cell,
+                    std::vector<Resident>& residents) const;
   void list_parts(PartIndex& ids, Place place, std::vector<Resident>& residents) const;
 
   const Tables& tables_;

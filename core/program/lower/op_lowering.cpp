@@ -83,13 +83,14 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
   task.kind = tables_.ops[op].kind;
   task.op = op;
   task.priority = tasks_.priority(op);
+  const bool once = tables_.micro_batches > 1 && !tables_.is_repeated(op);
   TaskId last;
   for (std::size_t s = first_shard; s < end_shard; ++s) {
     const Shard& shard = layout.shards[s];
     // What the task says is written well before it is copied: fields that have just been stored one
     // by one stall the copy, which loads several at once.
     task.device = shard.device;
-    task.duration = time_of(op, shard);
+    task.duration = once ? time_of_all(op, shard) : tables_.op_time(shard.costs, op);
     const AxisRange samples = placement_.layouts().range(layout, s, kBatchAxis);
     if (samples.size() < tables_.batch)
       task.part = emitter_.parts().samples(samples.begin, samples.end);
@@ -107,9 +108,7 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
 }
 
 // What runs once a step does all micro-batches' work at once.
-Nanos OpLowering::time_of(OpId op, const Shard& shard) {
-  if (tables_.micro_batches == 1 || tables_.is_repeated(op))
-    return tables_.op_time(shard.costs, op);
+Nanos OpLowering::time_of_all(OpId op, const Shard& shard) {
   const GpuTypeId gpu = tables_.cluster->device(shard.device).type;
   return tables_.op_time(tables_.column(gpu, tables_.batch), op);
 }

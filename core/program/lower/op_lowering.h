@@ -62,7 +62,7 @@ class OpLowering {
   void sort_inputs(OpId op);
   Instance bring(OpId op, std::size_t shard, std::size_t input);
   TaskId compute(OpId op, std::size_t first_shard, std::size_t end_shard);
-  Nanos time_of(OpId op, const Shard& shard);
+  Nanos time_of_all(OpId op, const Shard& shard);
   void write_outputs(OpId op, const AxisRange& at, std::size_t shard, TaskId task, PartId samples);
   void overwrite_parameters(OpId update, DeviceId device);
   void return_parameters(OpId update, TaskId updated);
