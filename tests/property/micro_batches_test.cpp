@@ -141,7 +141,7 @@ TEST(MicroBatches, ProgramsAreRightAndKeepToTheirSchedules) {
   }
   EXPECT_GT(blocked, count / 8);
   EXPECT_GT(sums, 10 * blocked);
-  EXPECT_GT(sent_sums, blocked / 8);
+  EXPECT_GT(sent_sums, blocked / 16);
 }
 
 TEST(MicroBatches, FoldedTimelinesAreTheFullOnes) {
