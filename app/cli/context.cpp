@@ -204,7 +204,8 @@ void PlannerChoice::declare(CLI::App& command, bool with_planner) {
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--schedule", schedule, "What a stage does next of its micro-batches")
       ->capture_default_str()
-      ->check(CLI::IsMember({"as-ready", "gpipe", "1f1b"}));
+      ->check(CLI::IsMember(
+          std::vector<std::string>(kPipelineSchedules.begin(), kPipelineSchedules.end())));
   constraints.declare(command);
 }
 

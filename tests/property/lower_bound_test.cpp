@@ -78,6 +78,33 @@ TEST(LowerBound, HoldsForRandomStrategiesOfRandomProblems) {
   EXPECT_GT(tightest, 0.9);
 }
 
+// Micro-batches make more shards than devices, each with its own launch.
+TEST(LowerBound, HoldsInMicroBatches) {
+  int blocked = 0;
+  double tightest = 0;
+  for (std::uint64_t seed = 0; seed < 400 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const RandomProblem made = random_problem(random);
+    const Problem problem = free_communication(made, random);
+    const Nanos bound = lower_bound(problem);
+    Simulations simulations(problem);
+    for (int i = 0; i < 20; ++i) {
+      Strategy strategy = random_strategy(made, random);
+      const auto micro_batches = random_micro_batches(*problem.graph, random);
+      if (!micro_batches || !goes_with(made, *micro_batches)) break;
+      strategy.micro_batches = *micro_batches;
+      const Nanos time =
+          simulations.step_time(strategy, {.priorities = i % 2 == 0, .fair_links = i % 4 == 1});
+      ASSERT_LE(bound, time) << "strategy " << i;
+      tightest = std::max(tightest, bound / time);
+      ++blocked;
+    }
+  }
+  EXPECT_GT(blocked, 1000);
+  EXPECT_GT(tightest, 0.8);
+}
+
 // Every mode on every set of devices with every weight up to 2.
 std::vector<Decision> all_decisions(std::size_t devices) {
   std::vector<Decision> decisions;

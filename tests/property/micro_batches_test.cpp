@@ -24,16 +24,6 @@
 namespace strato {
 namespace {
 
-// A number that divides the batch; nothing: there is none but 1.
-std::optional<MicroBatches> random_micro_batches(const Graph& graph, Random& random) {
-  std::vector<std::int32_t> counts;
-  for (std::int32_t count = 2; count <= graph.batch(); ++count)
-    if (graph.batch() % count == 0) counts.push_back(count);
-  if (counts.empty()) return std::nullopt;
-  return MicroBatches{counts[random.below(counts.size())],
-                      static_cast<PipelineSchedule>(random.below(3))};
-}
-
 struct BlockedCase {
   RandomProblem problem;
   Strategy strategy;
@@ -55,12 +45,7 @@ std::optional<BlockedCase> random_blocked(std::uint64_t seed, Random& random) {
   const auto micro_batches = random_micro_batches(*made.problem.graph, random);
   if (!micro_batches) return std::nullopt;
   made.strategy.micro_batches = *micro_batches;
-  try {
-    Tables(made.problem.graph, made.problem.grouping, made.problem.cluster, made.problem.cost,
-           micro_batches->count);
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
+  if (!goes_with(made.problem, *micro_batches)) return std::nullopt;
   return made;
 }
 

@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
+#include "core/program/value/tables.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {
@@ -261,6 +263,24 @@ Strategy random_data_parallel(const RandomProblem& problem, Random& random) {
   for (auto& group : strategy.groups)
     if (random.below(8) >= others) group = decision;
   return strategy;
+}
+
+std::optional<MicroBatches> random_micro_batches(const Graph& graph, Random& random) {
+  std::vector<std::int32_t> counts;
+  for (std::int32_t count = 2; count <= graph.batch(); ++count)
+    if (graph.batch() % count == 0) counts.push_back(count);
+  if (counts.empty()) return std::nullopt;
+  return MicroBatches{counts[random.below(counts.size())],
+                      static_cast<PipelineSchedule>(random.below(3))};
+}
+
+bool goes_with(const RandomProblem& problem, const MicroBatches& micro_batches) {
+  try {
+    Tables(problem.graph, problem.grouping, problem.cluster, problem.cost, micro_batches.count);
+  } catch (const InputError&) {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace strato

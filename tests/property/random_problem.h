@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "core/base/random.h"
 #include "core/cost/value/cost_model.h"
@@ -25,5 +26,10 @@ std::vector<OpId> random_duplicated(const RandomProblem& problem, Random& random
 Strategy random_strategy(const RandomProblem& problem, Random& random);
 // Most groups alike: AllReduce with equal shares on most devices.
 Strategy random_data_parallel(const RandomProblem& problem, Random& random);
+
+// A number that divides the batch, and a schedule; nothing: there is none but 1.
+std::optional<MicroBatches> random_micro_batches(const Graph& graph, Random& random);
+// Can the model be computed in so many?
+bool goes_with(const RandomProblem& problem, const MicroBatches& micro_batches);
 
 }  // namespace strato

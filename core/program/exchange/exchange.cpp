@@ -86,8 +86,7 @@ Instance Exchange::parameter(TensorId tensor, DeviceId device) {
 
 Instance Exchange::slice(TensorId tensor, DeviceId device, const AxisRange& samples) {
   const Form form = copies_.made(tensor).form;
-  if (form == Form::Parts && !copies_.local(tensor, device, tasks_.all_of(tensor)))
-    gather(tensor, device);
+  if (form == Form::Parts && !copies_.local(tensor, device, kWhole)) gather(tensor, device);
   const PartId part = tasks_.part(tensor, samples);
   if (const Instance* here = copies_.covering(tensor, device, part))
     return here->part == part ? *here : copies_.add(tensor, tasks_.split(tensor, *here, part));

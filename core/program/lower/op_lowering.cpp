@@ -117,11 +117,11 @@ Nanos OpLowering::time_of_all(OpId op, const Shard& shard) {
 void OpLowering::write_outputs(OpId op, const AxisRange& at, std::size_t shard, TaskId task,
                                PartId samples) {
   const bool in_place = tables_.ops[op].kind == TaskKind::Update;
+  const DeviceId device = placement_.layout(op).shards[shard].device;
   for (const TensorId output : tables_.outputs(op)) {
     const TensorFacts& facts = tables_.tensors[output];
     const PartId part =
         facts.kind == BatchKind::Batched ? samples : tasks_.samples(output, at.begin, at.end);
-    const DeviceId device = placement_.layout(op).shards[shard].device;
     Instance made{{}, task, device, part};
     made.exclusive = true;
     if (!in_place)

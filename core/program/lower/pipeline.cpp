@@ -5,33 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/disjoint_sets.h"
 #include "core/base/error.h"
 
 namespace strato {
-namespace {
-
-// Sets of numbers that are joined to larger ones.
-class JoinedSets {
- public:
-  explicit JoinedSets(std::size_t count) : parent_(count) {
-    for (std::size_t i = 0; i < count; ++i) parent_[i] = i;
-  }
-  std::size_t find(std::size_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(std::size_t a, std::size_t b) {
-    a = find(a);
-    b = find(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<std::size_t> parent_;
-};
-
-}  // namespace
-
 Pipeline::Pipeline(const Tables& tables, const Placement& placement)
     : tables_(tables), placement_(placement) {
   for (const OpId op : tables.early) {
@@ -43,20 +20,20 @@ Pipeline::Pipeline(const Tables& tables, const Placement& placement)
     };
     (std::ranges::any_of(tables.inputs(op), is_late) ? after_ : before_).push_back(op);
   }
-  JoinedSets devices(tables.cluster->device_count());
+  DisjointSets devices(tables.cluster->device_count());
   for (const OpId op : tables.early) {
     if (!tables.is_repeated(op)) continue;
     const std::vector<Shard>& shards = placement.layout(op).shards;
-    for (const Shard& shard : shards) devices.join(shards[0].device.index(), shard.device.index());
+    for (const Shard& shard : shards) devices.join(shards[0].device.value(), shard.device.value());
   }
   stage_of_.resize(tables.cluster->device_count(), -1);
   std::int32_t stages = 0;
   for (const OpId op : tables.early) {
     if (!tables.is_repeated(op)) continue;
-    const std::size_t set = devices.find(placement.layout(op).shards[0].device.index());
-    if (stage_of_[DeviceId(set)] >= 0) continue;
-    for (std::size_t d = 0; d < stage_of_.size(); ++d)
-      if (devices.find(d) == set) stage_of_[DeviceId(d)] = stages;
+    const std::int32_t set = devices.root(placement.layout(op).shards[0].device.value());
+    if (stage_of_[DeviceId(at(set))] >= 0) continue;
+    for (const DeviceId device : stage_of_.ids())
+      if (devices.root(device.value()) == set) stage_of_[device] = stages;
     ++stages;
   }
   do find_passes();

@@ -1,5 +1,7 @@
 // A bound that no strategy of the problem can beat, whatever its modes, devices, shares, buckets
 // and priorities, on exclusive and on fair links: communication is taken to be free.
+// Micro-batches are not covered by what follows: they make more shards than devices. Each of these
+// has its fixed cost, and no strategy of the property tests beats the bound, but nobody proved it.
 // Staleness (VariableSync) is the exception: there an update does not wait for the gradient of its
 // own step, and training means something else.
 //

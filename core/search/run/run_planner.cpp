@@ -40,20 +40,17 @@ class RaceEvaluator final : public Evaluator {
   std::unordered_set<Digest> seen_;
 };
 
-// Tells the observer about strategies as the constraints leave them, and about the better of the
-// planner's and the baselines' best.
-class HouseObserver final : public Observer {
+// Tells the observer about the better of the planner's and the baselines' best.
+class FloorObserver final : public Observer {
  public:
-  // `constraints` is null, and `floor` empty, where there are none.
-  HouseObserver(Observer& inner, const BoundConstraints* constraints, std::optional<Score> floor)
-      : inner_(inner), constraints_(constraints), floor_(std::move(floor)) {}
+  FloorObserver(Observer& inner, std::optional<Score> floor)  // empty: there is none
+      : inner_(inner), floor_(std::move(floor)) {}
 
   void on_progress(const Progress& progress) override { inner_.on_progress(raised(progress)); }
   void on_improvement(const Strategy& strategy, const Score& score,
                       const Progress& progress) override {
     if (floor_ && !score.better_than(*floor_)) return;
-    if (constraints_ == nullptr) return inner_.on_improvement(strategy, score, raised(progress));
-    inner_.on_improvement(constraints_->repaired(strategy), score, raised(progress));
+    inner_.on_improvement(strategy, score, raised(progress));
   }
   void on_tree(std::shared_ptr<const SearchTree> tree) override { inner_.on_tree(std::move(tree)); }
 
@@ -64,8 +61,24 @@ class HouseObserver final : public Observer {
   }
 
   Observer& inner_;
-  const BoundConstraints* constraints_;
   std::optional<Score> floor_;
+};
+
+// Tells the observer about strategies as they were evaluated: beside a ChangingEvaluator.
+class ChangingObserver final : public Observer {
+ public:
+  using Change = std::function<Strategy(const Strategy&)>;
+  ChangingObserver(Observer& inner, Change change) : inner_(inner), change_(std::move(change)) {}
+  void on_progress(const Progress& progress) override { inner_.on_progress(progress); }
+  void on_improvement(const Strategy& strategy, const Score& score,
+                      const Progress& progress) override {
+    inner_.on_improvement(change_(strategy), score, progress);
+  }
+  void on_tree(std::shared_ptr<const SearchTree> tree) override { inner_.on_tree(std::move(tree)); }
+
+ private:
+  Observer& inner_;
+  const Change change_;
 };
 
 // The strategy with the micro-batches, where it has none of its own and no op that each device has
@@ -79,24 +92,6 @@ Strategy in_micro_batches(Strategy strategy, const MicroBatches& micro_batches,
     strategy.micro_batches = micro_batches;
   return strategy;
 }
-
-// Tells of strategies as they are looked at.
-class MicroBatchObserver final : public Observer {
- public:
-  MicroBatchObserver(Observer& inner, const MicroBatches& micro_batches, const Graph& graph)
-      : inner_(inner), micro_batches_(micro_batches), graph_(graph) {}
-  void on_progress(const Progress& progress) override { inner_.on_progress(progress); }
-  void on_improvement(const Strategy& strategy, const Score& score,
-                      const Progress& progress) override {
-    inner_.on_improvement(in_micro_batches(strategy, micro_batches_, graph_), score, progress);
-  }
-  void on_tree(std::shared_ptr<const SearchTree> tree) override { inner_.on_tree(std::move(tree)); }
-
- private:
-  Observer& inner_;
-  const MicroBatches micro_batches_;
-  const Graph& graph_;
-};
 
 // "12.3 ms", for notes.
 std::string outcome_words(const Score& score) {
@@ -213,7 +208,8 @@ PlanResult plan_within(const BoundConstraints* constraints, Planner& planner,
                ? strategy
                : CompleteStrategy(constraints->repaired(*strategy), *request.problem.cluster);
   });
-  HouseObserver told(observer, constraints, std::nullopt);
+  ChangingObserver told(observer,
+                        [&](const Strategy& strategy) { return constraints->repaired(strategy); });
   PlanResult result = planner.plan(problem, repairing, options, told, stop, resume);
   hold_to_constraints(result, *constraints, problem, evaluator);
   return result;
@@ -237,14 +233,16 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
       make_simulating_evaluator(problem, options.threads, planner.wants_feedback());
   CountingEvaluator counting(*simulating);
   const auto caching = make_caching_evaluator(counting);
-  const MicroBatches& micro_batches = options.micro_batches;
-  ChangingEvaluator in_parts(*caching, [&](const CompleteStrategy& strategy) {
-    return CompleteStrategy(in_micro_batches(*strategy, micro_batches, *problem.graph),
-                            *problem.cluster);
+  const bool in_parts = options.micro_batches.count > 1;
+  const auto divided = [&](const Strategy& strategy) {
+    return in_micro_batches(strategy, options.micro_batches, *problem.graph);
+  };
+  ChangingEvaluator dividing(*caching, [&](const CompleteStrategy& strategy) {
+    return CompleteStrategy(divided(*strategy), *problem.cluster);
   });
-  Evaluator& evaluator = micro_batches.count > 1 ? in_parts : *caching;
-  MicroBatchObserver tells(told, micro_batches, *problem.graph);
-  Observer& observer = micro_batches.count > 1 ? tells : told;
+  Evaluator& evaluator = in_parts ? dividing : *caching;
+  ChangingObserver of_parts(told, divided);
+  Observer& observer = in_parts ? of_parts : told;
   const auto plan = [&](Evaluator& asked, Observer& of) {
     return plan_within(constraints.get(), planner, {problem, asked, options, of, stop, resume});
   };
@@ -257,14 +255,13 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
     if (floor)
       observer.on_improvement(floor->baseline.strategy, floor->score,
                               {0, counting.count(), 0, floor->score});
-    HouseObserver raised(observer, nullptr, floor ? std::optional(floor->score) : std::nullopt);
+    FloorObserver raised(observer, floor ? std::optional(floor->score) : std::nullopt);
     RaceEvaluator race(evaluator, evaluator.evaluate(data_parallel(problem)));
     result = plan(race, raised);
     if (floor) apply_floor(result, planner, *floor);
     result.evaluations_to_beat_data_parallel = race.won;
   }
-  if (micro_batches.count > 1)
-    result.strategy = in_micro_batches(std::move(result.strategy), micro_batches, *problem.graph);
+  if (in_parts) result.strategy = divided(result.strategy);
   result.evaluations = counting.count();
   if (left_out > 0)
     result.facts.push_back(

@@ -20,8 +20,6 @@ constexpr std::array<ModeNames, 4> kModes = {{{"replicate-allreduce", "AllReduce
                                               {"duplicate", "Duplicate"},
                                               {"model-parallel", "Model parallel"}}};
 
-constexpr std::array<std::string_view, 3> kSchedules = {"as-ready", "gpipe", "1f1b"};
-
 constexpr auto kIsDecided = [](const std::optional<Decision>& group) { return group.has_value(); };
 
 Decision data_parallel(const Cluster& cluster) {
@@ -120,14 +118,10 @@ std::optional<Mode> mode_from(std::string_view name) {
 
 bool Strategy::is_complete() const { return std::ranges::all_of(groups, kIsDecided); }
 
-std::string_view name_of(PipelineSchedule schedule) {
-  return kSchedules[static_cast<std::size_t>(schedule)];
-}
-
 std::optional<PipelineSchedule> pipeline_schedule_from(std::string_view name) {
-  const auto at = std::ranges::find(kSchedules, name);
-  if (at == kSchedules.end()) return std::nullopt;
-  return static_cast<PipelineSchedule>(at - kSchedules.begin());
+  const auto at = std::ranges::find(kPipelineSchedules, name);
+  if (at == kPipelineSchedules.end()) return std::nullopt;
+  return static_cast<PipelineSchedule>(at - kPipelineSchedules.begin());
 }
 
 Digest Strategy::digest() const {

@@ -6,6 +6,7 @@
 // may say otherwise how they are synchronised: AutoDist's node configs (variable_sync.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -66,8 +67,10 @@ enum class PipelineSchedule : std::uint8_t {
   OneFOneB,  // one of each in turn: stage s of p has p - s micro-batches under way (Narayanan et
              // al. 2019, PipeDream; without its weight versions, as PipeDream-Flush, 2021)
 };
-// "as-ready", "gpipe", "1f1b"
-std::string_view name_of(PipelineSchedule schedule);
+inline constexpr std::array<std::string_view, 3> kPipelineSchedules = {"as-ready", "gpipe", "1f1b"};
+inline std::string_view name_of(PipelineSchedule schedule) {
+  return kPipelineSchedules[static_cast<std::size_t>(schedule)];
+}
 std::optional<PipelineSchedule> pipeline_schedule_from(std::string_view name);
 
 // The step's batch in equal parts that follow each other. Gradients accumulate where they are made,

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "core/base/error.h"
-#include "core/plugin/api/planner_function.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
 #include "core/search/evaluate/baselines.h"
@@ -81,7 +79,7 @@ OptionTable Settings::option_table() {
            "micro-batches, which divide the batch; 0: one to four for each stage are tried"},
           {"schedule",
            schedule,
-           {"as-ready", "gpipe", "1f1b"},
+           {kPipelineSchedules.begin(), kPipelineSchedules.end()},
            "what a stage does next: as-ready, all forward passes first, or one of each in turn"},
           {"bucket",
            bucket,
@@ -90,25 +88,36 @@ OptionTable Settings::option_table() {
            "largest fusion bucket in MB (2^20 bytes) of a stage's gradients; 0: one by one"}};
 }
 
+// One number of stages after the other: large models take seconds each.
 PlanResult plan(const PlanRequest& request, const Settings& settings) {
-  std::vector<Strategy> strategies;
+  PlanResult best;
+  std::size_t best_stages = 0;  // 0: none was evaluated
+  Reporter reporter(request.observer);
   for (const std::size_t stages : stage_counts(request.problem, settings.stages)) {
-    Strategy strategy = staged(request.problem, stages, settings.bucket);
+    if (best_stages > 0 && request.stop.stop_requested()) break;
+    std::vector<Strategy> strategies;
     for (const std::int32_t count :
          micro_batch_counts(request.problem.graph->batch(), stages, settings.micro_batches)) {
-      strategy.micro_batches = {count, settings.schedule};
-      strategies.push_back(strategy);
+      if (strategies.empty())
+        strategies.push_back(staged(request.problem, stages, settings.bucket));
+      else
+        strategies.push_back(strategies.back());
+      strategies.back().micro_batches = {count, settings.schedule};
     }
+    const std::vector<Score> scores = request.evaluator.evaluate(strategies);
+    const std::size_t fastest = best_of(scores);
+    best.evaluations += std::ssize(scores);
+    const bool better = best_stages == 0 || scores[fastest].better_than(best.score);
+    if (better) {
+      best.strategy = std::move(strategies[fastest]);
+      best.score = scores[fastest];
+      best_stages = stages;
+    }
+    const Progress progress{best.evaluations, best.evaluations, reporter.elapsed(), best.score};
+    better ? reporter.improvement(best.strategy, progress) : reporter.progress(progress, false);
   }
-  PlanResult result = best_of(request, strategies);
-  const auto chosen =
-      static_cast<std::size_t>(std::ranges::find(strategies, result.strategy) - strategies.begin());
-  CHECK(chosen < strategies.size(), "the best strategy is one of those");
-  std::size_t stages = 1;
-  for (const auto& decision : result.strategy.groups)
-    stages = std::max(stages, request.problem.cluster->device_count() / decision->devices.size());
-  result.facts.push_back({"stages", std::to_string(stages)});
-  return result;
+  best.facts.push_back({"stages", std::to_string(best_stages)});
+  return best;
 }
 
 }  // namespace strato::pipeline

@@ -57,6 +57,22 @@ TEST(Plan, JsonHasEveryKeyAndConsistentFigures) {
   }
 }
 
+TEST(Plan, MicroBatchesAreInTheReportAndInThePlan) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "plan.json").string();
+  const CliResult run = run_cli(plan_arguments(
+      {"--planner", "pipeline", "--set", "stages=2", "--set", "micro_batches=4", "-o", file}));
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.out.find("micro-batches  4 by 1f1b"), std::string::npos) << run.out;
+  const Json plan = Json::parse(read_file(file));
+  EXPECT_EQ(plan["micro_batches"], 4);
+  EXPECT_EQ(plan["schedule"], "1f1b");
+  const Json again = json_of(run_cli({"simulate", "--plan", file, "--json"}));
+  EXPECT_EQ(again["step_time_s"], plan["result"]["step_time_s"]);
+  expect_refused(plan_arguments({"--micro-batches", "7"}), {"micro-batches", "do not divide"});
+  expect_refused(plan_arguments({"--schedule", "fast"}), {"fast", "gpipe"});
+}
+
 // A file's name is bytes, and need not be a text.
 TEST(Plan, TakesFilesOfAnyName) {
   const TemporaryFolder folder;

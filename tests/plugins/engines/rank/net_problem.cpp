@@ -75,11 +75,7 @@ bool has_batch_norm(const Graph& graph) {
 
 Strategy in_micro_batches(const RandomProblem& problem, Strategy strategy, Random& random) {
   const Graph& graph = *problem.graph;
-  std::vector<std::int32_t> counts;
-  for (std::int32_t count = 2; count <= graph.batch(); ++count)
-    if (graph.batch() % count == 0) counts.push_back(count);
-  strategy.micro_batches = {counts[random.below(counts.size())],
-                            static_cast<PipelineSchedule>(random.below(3))};
+  strategy.micro_batches = random_micro_batches(graph, random).value();
   std::erase_if(strategy.splits,
                 [&](const OpSplit& split) { return graph.op(split.op).phase != Phase::Update; });
   return strategy;

@@ -105,6 +105,40 @@ TEST(InMicroBatches, AnySearchLooksForStrategiesSo) {
   EXPECT_TRUE(told.counts.contains(4));
 }
 
+// Bounds are those of a single micro-batch: they prove nothing about a pipeline.
+TEST(InMicroBatches, NothingIsLeftOutByBoundsOfWholeSteps) {
+  const MicroBatches four{4, PipelineSchedule::Gpipe};
+  ProblemOptions options;
+  options.grouping.max_groups = 4;
+  const Problem small =
+      make_problem(sample_model("lenet", 64), toy::sample_cluster("celeritas"), options);
+  PlannerOptions search;
+  search.iterations = 1500;
+  search.micro_batches = four;
+  Observer quiet;
+  const PlanResult found = run_planner(*registry().planner("mcts"), small, search, quiet, {});
+  EXPECT_EQ(found.note.find("nothing else can be faster"), std::string::npos) << found.note;
+  search.set = {{"bounds", "false"}};
+  EXPECT_EQ(run_planner(*registry().planner("mcts"), small, search, quiet, {}).score.step_time,
+            found.score.step_time);
+}
+
+// Models whose steps take long: what was found before is the result.
+TEST(PipelinePlanner, StopsWhenItIsAskedTo) {
+  struct Stop : Observer {
+    void on_improvement(const Strategy&, const Score&, const Progress&) override {
+      source.request_stop();
+    }
+    std::stop_source source;
+  } stop;
+  const Problem problem = sample("bert_3l", 16, "celeritas");
+  const PlanResult result =
+      run_planner(*registry().planner("pipeline"), problem, {}, stop, stop.source.get_token());
+  EXPECT_EQ(result.evaluations, 3);  // one stage, of 1, 2 and 4 micro-batches
+  EXPECT_EQ(result.score.step_time,
+            simulate_strategy(problem, result.strategy).timeline->step_time);
+}
+
 TEST(InMicroBatches, RunsAreContinuedSo) {
   RunOptions options;
   options.planner.micro_batches = {6, PipelineSchedule::Gpipe};
