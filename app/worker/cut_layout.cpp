@@ -7,22 +7,23 @@
 namespace strato::worker {
 namespace {
 
-std::size_t runs_of(const Tensor& tensor, const Part& part) {
+std::size_t runs_of(const Tensor& tensor, const Part& part, std::int64_t batch) {
   const bool samples = part.is_samples();
-  CHECK(samples ? tensor.batch.kind == BatchKind::Batched : part.is_slice(),
+  CHECK(samples ? tensor.batch.kind == BatchKind::Batched : part.cuts().size() == 1,
         "tensor " + tensor.name + " is not made of pieces");
-  const int axis = samples ? tensor.batch.axis : part.first().axis;
+  const int axis = samples ? tensor.batch.axis : part.cuts()[0].axis;
   std::int64_t runs = samples ? tensor.batch.blocks : 1;
-  for (int before = 0; before < axis; ++before)
-    runs *= tensor.shape[static_cast<std::size_t>(before)];
+  const Shape shape = shape_of(tensor, part, batch);
+  for (int before = 0; before < axis; ++before) runs *= shape[static_cast<std::size_t>(before)];
   return static_cast<std::size_t>(runs);
 }
 
 }  // namespace
 
-CutLayout::CutLayout(const Tensor& tensor, const Part& part, std::span<const std::int32_t> cuts,
+CutLayout::CutLayout(const Graph& graph, const Value& piece, std::span<const std::int32_t> cuts,
                      std::size_t bytes)
-    : cuts_(cuts), runs_(runs_of(tensor, part)) {
+    : cuts_(cuts), runs_(runs_of(graph.tensor(piece.tensor), piece.part, graph.batch())) {
+  const Tensor& tensor = graph.tensor(piece.tensor);
   const auto units = static_cast<std::size_t>(cuts.back() - cuts.front());
   CHECK(runs_ * units != 0 && bytes % (runs_ * units) == 0,
         "tensor " + tensor.name + " is not divided evenly");

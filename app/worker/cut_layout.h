@@ -19,8 +19,9 @@ namespace strato::worker {
 
 class CutLayout {
  public:
-  // `piece`: the form of one of the pieces, of samples or along an axis. `bytes`: of all together.
-  CutLayout(const Tensor& tensor, const Part& part, std::span<const std::int32_t> cuts,
+  // `piece`: one of the pieces, which differ in their samples or along an axis. `bytes`: of all
+  // together.
+  CutLayout(const Graph& graph, const Value& piece, std::span<const std::int32_t> cuts,
             std::size_t bytes);
 
   // Of records, which lie one after the other.

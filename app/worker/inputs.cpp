@@ -3,6 +3,7 @@
 #include <string>
 
 #include "app/worker/cut_layout.h"
+#include "core/program/value/op_parts.h"
 
 namespace strato::worker {
 
@@ -24,12 +25,15 @@ void RankInputs::load(std::int64_t step, RankExecution& execution) const {
 std::string RankInputs::elements(const Held& held, std::int64_t step) const {
   const StagedInput& input = staged_.inputs[held.input];
   const Part& part = program_.values[held.value].part;
-  const AxisRange samples = part.first();
-  if (part.is_samples())
-    return batch_of(input, graph_, staged_.samples, step, samples.begin, samples.end);
-  std::string whole = batch_of(input, graph_, staged_.samples, step, 0, graph_.batch());
-  if (!part.is_slice()) return whole;
-  return SliceLayout(graph_.tensor(input.tensor), part).take(whole);
+  const AxisRange samples = range_along(graph_, input.tensor, part, kBatchAxis);
+  std::string whole = batch_of(input, graph_, staged_.samples, step, samples.begin, samples.end);
+  if (part.cuts().empty()) return whole;
+  Tensor of_samples = graph_.tensor(input.tensor);
+  Part slice = part.without(kBatchAxis);
+  if (part.along(kBatchAxis))
+    of_samples.shape =
+        shape_of(of_samples, Part::samples(samples.begin, samples.end), graph_.batch());
+  return SliceLayout(of_samples, slice).take(whole);
 }
 
 }  // namespace strato::worker

@@ -42,6 +42,7 @@ std::optional<BlockedCase> random_blocked(std::uint64_t seed, Random& random) {
                                               *made.problem.cluster, numbers, true}
                                   .variables(made.strategy);
   }
+  if (seed % 5 == 4) made.strategy = with_meshes(made.problem, made.strategy, random);
   const auto micro_batches = random_micro_batches(*made.problem.graph, random);
   if (!micro_batches) return std::nullopt;
   made.strategy.micro_batches = *micro_batches;

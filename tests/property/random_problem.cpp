@@ -265,6 +265,39 @@ Strategy random_data_parallel(const RandomProblem& problem, Random& random) {
   return strategy;
 }
 
+Decision random_mesh(const Cluster& cluster, Random& random) {
+  const std::size_t devices = cluster.device_count();
+  const std::size_t columns = 2 + random.below(std::min<std::size_t>(devices, 4) - 1);
+  const std::size_t rows = 1 + random.below(devices / columns);
+  Decision mesh;
+  mesh.tensor = static_cast<std::int32_t>(columns);
+  std::size_t left = rows * columns;
+  for (std::size_t d = 0; d < devices && left > 0; ++d)
+    if (random.below(devices - d) < left) {
+      mesh.devices.push_back({DeviceId(d), 1});
+      --left;
+    }
+  const bool even = random.below(2) == 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto weight = even ? 1 : 1 + static_cast<std::int32_t>(random.below(4));
+    for (std::size_t i = row * columns; i < (row + 1) * columns; ++i)
+      mesh.devices[i].weight = weight;
+  }
+  return mesh;
+}
+
+Strategy with_meshes(const RandomProblem& problem, Strategy strategy, Random& random) {
+  if (problem.cluster->device_count() < 2) return strategy;
+  const Decision mesh = random_mesh(*problem.cluster, random);
+  const Decision other = random_mesh(*problem.cluster, random);
+  for (auto& group : strategy.groups) {
+    const std::uint64_t which = random.below(8);
+    if (which < 5) group = mesh;
+    if (which == 5) group = other;
+  }
+  return strategy;
+}
+
 std::optional<MicroBatches> random_micro_batches(const Graph& graph, Random& random) {
   std::vector<std::int32_t> counts;
   for (std::int32_t count = 2; count <= graph.batch(); ++count)

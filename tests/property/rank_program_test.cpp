@@ -31,6 +31,7 @@ Case random_case(std::uint64_t seed, Random& random) {
   result.problem = real_ops ? random_model_problem(random) : random_problem(random);
   Strategy strategy = seed % 3 != 0 ? random_strategy(result.problem, random)
                                     : random_data_parallel(result.problem, random);
+  if (seed % 12 == 1) strategy = with_meshes(result.problem, strategy, random);
   if (real_ops) strategy.splits = random_splits(result.problem, strategy, random);
   const RandomProblem& problem = result.problem;
   if (seed % 2 == 0 && real_ops) {

@@ -1,17 +1,9 @@
 #include "core/graph/axes/split_axes.h"
 
-#include <limits>
-
 #include "core/graph/ops/catalogue.h"
 
 namespace strato {
 namespace {
-
-constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max() - 1;
-
-bool is_batch(const Tensor& tensor, int axis) {
-  return tensor.batch.kind == BatchKind::Batched && tensor.batch.axis == axis;
-}
 
 // Every output carries the letter, all along.
 bool divides_outputs(const OpReader& op, const AxisLetters& letters, char letter,
@@ -37,7 +29,7 @@ bool divides_inputs(const OpReader& op, const AxisLetters& letters, char letter,
     if (axes.size() != op.in(i).size()) return false;
     if (at == std::string::npos || op.in(i)[at] == 1) continue;
     if (op.in(i)[at] != size || axes.find(letter, at + 1) != std::string::npos ||
-        is_batch(op.input(i), static_cast<int>(at)))
+        is_batch_axis(op.input(i), static_cast<int>(at)))
       return false;
     inputs.back() = static_cast<int>(at);
   }
@@ -74,11 +66,20 @@ std::string letters_read(const OpReader& forward, const AxisLetters& of, TensorI
   return std::string(shape.size(), AxisLetters::kMixed);
 }
 
+// A product of a matrix with itself: in which place its gradient op reads it is not known.
+bool reads_twice(const OpReader& forward, const AxisLetters& of) {
+  const std::vector<TensorId>& inputs = forward->inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (inputs[i].valid() && inputs[i] == inputs[j] && of.inputs[i] != of.inputs[j]) return true;
+  return false;
+}
+
 std::optional<AxisLetters> gradient_letters(const OpReader& op) {
   if (!op->forward.valid()) return std::nullopt;
   const OpReader forward = op.forward();
   const std::optional<AxisLetters> of = forward_letters(forward);
-  if (!of) return std::nullopt;
+  if (!of || reads_twice(forward, *of)) return std::nullopt;
   AxisLetters result;
   std::vector<bool> taken(of->outputs.size(), false);
   for (std::size_t i = 0; i < op.input_count(); ++i)
@@ -93,6 +94,10 @@ std::optional<AxisLetters> gradient_letters(const OpReader& op) {
 }
 
 }  // namespace
+
+bool is_batch_axis(const Tensor& tensor, int axis) {
+  return tensor.batch.kind == BatchKind::Batched && tensor.batch.axis == axis;
+}
 
 std::optional<AxisLetters> axis_letters(const OpReader& op) {
   for (std::size_t i = 0; i < op.input_count(); ++i)
@@ -116,8 +121,8 @@ std::vector<SplitAxis> split_axes(const Graph& graph, OpId id) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     SplitAxis split{static_cast<int>(i), {}};
     const std::int64_t size = whole.shape[i];
-    if (axes[i] != AxisLetters::kMixed && !is_batch(whole, split.axis) && size >= 2 &&
-        size <= kLongest && divides_outputs(reader, *letters, axes[i], size) &&
+    if (axes[i] != AxisLetters::kMixed && !is_batch_axis(whole, split.axis) && size >= 2 &&
+        size <= kLongestSplit && divides_outputs(reader, *letters, axes[i], size) &&
         divides_inputs(reader, *letters, axes[i], size, split.inputs))
       result.push_back(std::move(split));
   }

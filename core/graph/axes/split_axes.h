@@ -4,12 +4,18 @@
 // dimensions).
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "core/graph/rules/axis_letters.h"
 
 namespace strato {
+
+constexpr std::int64_t kLongestSplit = std::numeric_limits<std::int32_t>::max() - 1;
+
+bool is_batch_axis(const Tensor& tensor, int axis);
 
 struct SplitAxis {
   int axis = 0;             // of the first output: the parts' outputs concatenate along it

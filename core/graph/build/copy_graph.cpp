@@ -127,4 +127,22 @@ DataType precision_from(std::string_view name) {
                    "give float32, float16 or bfloat16");
 }
 
+std::vector<TensorId> loss_tensors(const Graph& graph) {
+  const auto goes_on = [&](TensorId tensor) {
+    return std::ranges::any_of(graph.consumers(tensor), [&](OpId reader) {
+      const Phase phase = graph.op(reader).phase;
+      return phase == Phase::Forward || phase == Phase::Loss;
+    });
+  };
+  std::vector<TensorId> losses;
+  for (const Op& op : graph.ops()) {
+    if (op.phase == Phase::Loss && !goes_on(op.outputs[0])) losses.push_back(op.outputs[0]);
+  }
+  if (!losses.empty()) return losses;
+  for (const TensorId id : results_of(graph)) {  // made of losses: their mean, their sum
+    if (graph.tensor(id).elements() == 1) losses.push_back(id);
+  }
+  return losses;
+}
+
 }  // namespace strato

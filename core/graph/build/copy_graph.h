@@ -18,6 +18,8 @@ GraphBuilder builder_with_tensors(const Graph& graph);
 // nothing reads and that are no by-products (masks, statistics). In a graph that ends in integers
 // (an ArgMax) they are those that the integers are made of.
 std::vector<TensorId> results_of(const Graph& graph);
+// The tensors whose sum over all elements, and over the shards, is the graph's loss.
+std::vector<TensorId> loss_tensors(const Graph& graph);
 
 // The same model on another number of samples, without its file. Every tensor that carries the
 // batch grows or shrinks along it; ops and tensors keep their ids, so that groupings and strategies

@@ -125,13 +125,14 @@ void flash_gradient(GradientWriter& writer) {
 
 constexpr std::size_t kHeadAxis = 1;
 
-// Each head is computed on its own, where heads are an axis, and as many of queries as of keys.
+// Each head is computed on its own, where heads are an axis. Where several heads of queries share
+// one of keys, the axes of the letter differ in extent.
 std::optional<AxisLetters> attention_axes(const OpReader& op) {
   AxisLetters letters = all_mixed(op);
   const Heads heads = onnx_heads(op);
   for (std::size_t i = 0; i < 3; ++i)
     if (op.in(i).size() != 4) return letters;
-  if (heads.count != heads.key_count) return letters;
+  if (heads.key_count < 1 || heads.count % heads.key_count != 0) return letters;
   for (std::size_t i = 0; i < std::min<std::size_t>(letters.inputs.size(), 4); ++i)
     if (letters.inputs[i].size() == 4) letters.inputs[i][kHeadAxis] = 'h';
   for (std::string& output : letters.outputs)

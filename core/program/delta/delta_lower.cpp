@@ -50,8 +50,12 @@ DeltaLowering::DeltaLowering(std::shared_ptr<const Graph> graph,
       blocks_(ops_, dirty_, store_) {}
 
 bool DeltaLowering::is_plain(const Strategy& strategy) {
-  return strategy.bucket == Bytes(0) && strategy.priorities.empty() && strategy.splits.empty() &&
-         strategy.variables.empty() && strategy.micro_batches.count == 1;
+  const auto is_mesh = [](const std::optional<Decision>& decision) {
+    return decision && columns_of(*decision) > 1;
+  };
+  return std::ranges::none_of(strategy.groups, is_mesh) && strategy.bucket == Bytes(0) &&
+         strategy.priorities.empty() && strategy.splits.empty() && strategy.variables.empty() &&
+         strategy.micro_batches.count == 1;
 }
 
 bool DeltaLowering::are_near(const Strategy& a, const Strategy& b, const Grouping& grouping) {
@@ -76,7 +80,8 @@ bool DeltaLowering::is_near(const CompleteStrategy& strategy) const {
 
 const DeltaLowering::Change& DeltaLowering::lower(const CompleteStrategy& strategy) {
   CHECK(is_plain(*strategy),
-        "delta lowering knows no buckets, priorities, split ops, variables and micro-batches");
+        "delta lowering knows no buckets, priorities, meshes, split ops, variables and "
+        "micro-batches");
   constexpr std::size_t kMostGarbage = 3;  // rows that are gone for each that is not
   strategy_ = strategy;
   ops_.placement().place(*strategy);

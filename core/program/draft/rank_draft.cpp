@@ -136,6 +136,8 @@ RankProgram RankDraft::finish(int rank) && {
   program.rank = rank;
   program.device = draft_.device;
   program.values = std::move(draft_.values);
+  program.losses = std::move(draft_.losses);
+  std::ranges::sort(program.losses);
   std::vector<Index> now(places_.size());
   for (const Index index : in_order()) {
     now[index] = static_cast<Index>(program.instructions.size());

@@ -85,6 +85,9 @@ class RankDraft {
   // The one has to wait for the other, unless the order of the streams sees to that.
   void need(Index later, Index earlier) { needs_.push_back({later, earlier}); }
 
+  // The value is a part of the loss that no rank before this one computes.
+  void report_loss(ValueId value) { draft_.losses.push_back(value); }
+
   RankProgram finish(int rank) &&;
 
  private:

@@ -20,6 +20,7 @@ std::size_t Copies::declare(TensorId tensor, LayoutId layout) {
   const BatchKind kind = tables_.tensors[tensor].kind;
   if (at.sharded && kind == BatchKind::Batched) made.form = Form::Slices;
   if (at.sharded && kind == BatchKind::Partial) made.form = Form::Partials;
+  if (at.is_mesh()) made.form = Form::OnMesh;
   instances_.resize(instances_.size() + at.shards.size());
   return static_cast<std::size_t>(made.first);
 }
@@ -85,6 +86,14 @@ const Instance* Copies::covering(TensorId tensor, DeviceId device, PartId sample
     i = here.next;
   }
   return made && covers(*made) ? made : found;
+}
+
+const Instance* Copies::holding(TensorId tensor, DeviceId device, const Part& part) const {
+  const IdVector<PartId, Part>& parts = emitter_.program().parts;
+  const auto is_it = [&](const Instance& here) { return parts[here.part] == part; };
+  const auto has_it = [&](const Instance& here) { return contains(parts[here.part], part); };
+  const Instance* exact = first_there(tensor, device, is_it);
+  return exact ? exact : first_there(tensor, device, has_it);
 }
 
 LayoutId Copies::owners(TensorId tensor) const {

@@ -13,7 +13,7 @@ namespace strato {
 class Copies {
  public:
   // As what a tensor stands on its producer's devices.
-  enum class Form : std::uint8_t { Absent, Whole, Slices, Partials, Parts };
+  enum class Form : std::uint8_t { Absent, Whole, Slices, Partials, Parts, OnMesh };
   struct Made {
     std::int32_t first = -1;  // instance of shard 0 of the layout; the others' follow it
     LayoutId layout = -1;
@@ -59,6 +59,22 @@ class Copies {
   // The same of slices, or of a whole tensor that carries the batch; else one that holds these
   // samples and more: what the device made, or its first copy.
   const Instance* covering(TensorId tensor, DeviceId device, PartId samples) const;
+
+  // What holds all elements of this part on the device: the part itself, or else what was made or
+  // brought there first; null: nothing.
+  const Instance* holding(TensorId tensor, DeviceId device, const Part& part) const;
+  // What was made or brought there first for which the predicate is true; null: nothing.
+  template <class Predicate>
+  const Instance* first_there(TensorId tensor, DeviceId device, const Predicate& fits) const {
+    if (const Instance* made = own(tensor, device); made && fits(*made)) return made;
+    const Instance* found = nullptr;
+    for (std::int32_t i = last_copy(tensor, device); i >= 0;) {
+      const Instance& here = instances_[static_cast<std::size_t>(i)];
+      if (fits(here)) found = &here;
+      i = here.next;
+    }
+    return found;
+  }
 
   // The layout in which a tensor was made, or a parameter is kept; and where that is a split one,
   // the axis along which it is divided.

@@ -21,8 +21,12 @@ Instance Exchange::input(OpId op, TensorId tensor, std::size_t index) {
   const bool part = layout.sharded && facts.kind == BatchKind::Batched;
   const AxisRange samples =
       part ? placement_.layouts().range(layout, index, kBatchAxis) : tasks_.all_samples();
-  if (facts.source == Source::Parameter) return parameter(tensor, device);
   if (facts.source == Source::Resident) return resident(tensor, device, samples);
+  if (meshes_.has(tensor)) {
+    const PartId wanted = tasks_.samples(tensor, samples.begin, samples.end);
+    return meshes_.bring(op, tensor, emitter_.program().parts[wanted], device);
+  }
+  if (facts.source == Source::Parameter) return parameter(tensor, device);
   return part ? slice(tensor, device, samples) : whole(op, tensor, device);
 }
 
@@ -30,6 +34,11 @@ Instance Exchange::part_input(OpId op, TensorId tensor, std::size_t index, int a
   const Layout& layout = placement_.layout(op);
   const DeviceId device = layout.shards[index].device;
   const Source source = tables_.tensors[tensor].source;
+  if (meshes_.has(tensor)) {
+    const PartId wanted =
+        axis < 0 ? tasks_.all_of(tensor) : tasks_.part(tensor, layout.range(index, axis));
+    return meshes_.bring(op, tensor, emitter_.program().parts[wanted], device);
+  }
   if (axis < 0) {
     if (source == Source::Parameter) return parameter(tensor, device);
     if (source == Source::Resident) return resident(tensor, device, tasks_.all_samples());
@@ -37,6 +46,8 @@ Instance Exchange::part_input(OpId op, TensorId tensor, std::size_t index, int a
   }
   const AxisRange range = layout.range(index, axis);
   if (source == Source::Resident) return resident(tensor, device, range);
+  if (source == Source::Parameter && is_kept(tensor, device, range))
+    return resident(tensor, device, range);
   const PartId part = tasks_.part(tensor, range);
   if (const Instance* here = copies_.local(tensor, device, part)) return *here;
   if (is_divided(tensor, axis)) return join(tensor, device, range);
@@ -158,6 +169,14 @@ Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
 bool Exchange::is_divided(TensorId tensor, int axis) const {
   return placement_.layout(copies_.owners(tensor)).is_split() &&
          copies_.divided_axis(tensor) == axis;
+}
+
+// Is just this range of a parameter kept, and updated, on the device?
+bool Exchange::is_kept(TensorId parameter, DeviceId device, const AxisRange& range) const {
+  const Layout& homes = placement_.layout(copies_.owners(parameter));
+  const std::int32_t shard = homes.position[device.index()];
+  return is_divided(parameter, range.axis) && shard >= 0 &&
+         homes.range(static_cast<std::size_t>(shard), range.axis) == range;
 }
 
 Instance Exchange::gather(TensorId tensor, DeviceId device) {

@@ -23,6 +23,7 @@
 //   axes: a Split where the tensor stands, then a Transfer; what such an op
 //   makes stands in parts, which other readers gather by Transfers and a Concat, and a reader that
 //   is split along the same axis takes as they are;
+// - what was made, or is kept, on a mesh comes from there (mesh_exchange.h);
 // - an AllReduce works in place, unless a partial sum that it would overwrite has another reader;
 // - parameters are at home where their update op's group is placed, and are fetched from the
 //   nearest home at the start of the step elsewhere; all other tensors without a producer are
@@ -32,13 +33,14 @@
 #pragma once
 
 #include "core/program/exchange/collectives.h"
+#include "core/program/exchange/mesh_exchange.h"
 
 namespace strato {
 
 class Exchange : ExchangeBase {
  public:
-  Exchange(const ExchangeBase& base, CollectiveExchange& collectives)
-      : ExchangeBase(base), collectives_(collectives) {}
+  Exchange(const ExchangeBase& base, CollectiveExchange& collectives, MeshExchange& meshes)
+      : ExchangeBase(base), collectives_(collectives), meshes_(meshes) {}
 
   // What shard `index` of `op`'s layout reads of an input; adds the tasks that bring it there.
   Instance input(OpId op, TensorId tensor, std::size_t index);
@@ -63,6 +65,7 @@ class Exchange : ExchangeBase {
   //
   // Is it made or kept in parts along this axis?
   bool is_divided(TensorId tensor, int axis) const;
+  bool is_kept(TensorId parameter, DeviceId device, const AxisRange& range) const;
   // All of what is made or kept in parts, by Transfers and a Concat; and a range of it along the
   // axis of the parts, or of what is made in slices of the batch.
   Instance gather(TensorId tensor, DeviceId device);
@@ -76,6 +79,7 @@ class Exchange : ExchangeBase {
   Instance take(TensorId tensor, const Instance& from, DeviceId device);
 
   CollectiveExchange& collectives_;
+  MeshExchange& meshes_;
 };
 
 }  // namespace strato

@@ -49,7 +49,9 @@ Bytes ExchangeTasks::bytes_of(TensorId tensor, PartId part) const {
   const TensorFacts& facts = tables_.tensors[tensor];
   if (part == kWhole) return facts.bytes;
   const Part& of = emitter_.program().parts[part];
-  if (!of.is_slice()) return slice_bytes(facts, of.first().begin, of.first().end, tables_.batch);
+  const AxisRange* samples = of.along(kBatchAxis);
+  if (of.cuts().empty())
+    return samples ? slice_bytes(facts, samples->begin, samples->end, tables_.batch) : facts.bytes;
   return std::max(Bytes(1), strato::bytes_of(tables_.graph->tensor(tensor), of, tables_.batch));
 }
 
@@ -82,6 +84,12 @@ Nanos ExchangeTasks::share_of(Nanos time, DeviceId device, std::int64_t some,
   const GpuTypeId gpu = tables_.cluster->device(device).type;
   return std::max(Nanos(static_cast<std::int64_t>(share)),
                   std::min(time, tables_.cost->local_move(gpu, Bytes(1))));
+}
+
+void ExchangeTasks::overwrite_parameters(OpId update, DeviceId device) {
+  for (TensorId input : tables_.inputs(update))
+    if (tables_.updates_here(update, input))
+      emitter_.overwrite(tables_.tensors[input].slot, device);
 }
 
 Instance ExchangeTasks::make(Task& task, DeviceId device, PartId part, Bytes bytes) {
@@ -118,6 +126,24 @@ Instance ExchangeTasks::concat(TensorId tensor, DeviceId device, std::span<const
   return make(task, device, made, bytes);
 }
 
+Instance ExchangeTasks::join(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
+                             const Part& made, int axis) {
+  const PartId part = find(made);
+  const Bytes bytes = bytes_of(tensor, part);
+  Task task = communication(TaskKind::Concat, tensor);
+  task.part = axis == kBatchAxis ? part : find(with_axis(made, tensor, axis));
+  task.bytes = 2 * bytes;
+  for (const Instance& piece : pieces) emitter_.read(piece);
+  return make(task, device, part, bytes);
+}
+
+Part ExchangeTasks::with_axis(const Part& part, TensorId tensor, int axis) const {
+  if (part.along(axis)) return part;
+  const Shape& shape = tables_.graph->tensor(tensor).shape;
+  return part.cut({static_cast<std::int8_t>(axis), 0,
+                   static_cast<std::int32_t>(shape[static_cast<std::size_t>(axis)])});
+}
+
 Instance ExchangeTasks::sum(TensorId tensor, DeviceId device, std::span<const Instance> terms) {
   Task task = communication(TaskKind::Sum, tensor);
   const Bytes bytes = task.bytes;
@@ -129,7 +155,7 @@ Instance ExchangeTasks::sum(TensorId tensor, DeviceId device, std::span<const In
 TaskId ExchangeTasks::add(TensorId tensor, const Instance& sum, const Instance& term) {
   Task task = communication(TaskKind::Sum, tensor);
   task.device = sum.device;
-  task.bytes = task.bytes * 3;
+  task.bytes = bytes_of(tensor, term.part) * 3;
   task.duration = move_time(sum.device, task.bytes);
   emitter_.read(sum);
   emitter_.read(term);

@@ -24,22 +24,33 @@ void Residents::add_slice(TensorId tensor, DeviceId device, const AxisRange& ran
 }
 
 void Residents::add_reader(OpId op, TensorId tensor) {
+  const std::size_t shards = placement_.layout(op).shards.size();
+  for (std::size_t i = 0; i < shards; ++i) add_reader(op, tensor, i);
+}
+
+void Residents::add_reader(OpId op, TensorId tensor, std::size_t shard) {
   const Layout& layout = placement_.layout(op);
-  for (std::size_t i = 0; i < layout.shards.size(); ++i) {
-    const AxisRange samples = placement_.layouts().range(layout, i, kBatchAxis);
-    add(tensor, layout.shards[i].device, samples.begin, samples.end);
-  }
+  const AxisRange samples = placement_.layouts().range(layout, shard, kBatchAxis);
+  add(tensor, layout.shards[shard].device, samples.begin, samples.end);
 }
 
 // Each part of a parameter whose update is split is where it is updated.
 void Residents::add_homes(TensorId parameter) {
   const OpId update = tables_.tensors[parameter].op;
   const Layout& homes = placement_.homes(update);
-  for (std::size_t i = 0; i < homes.shards.size(); ++i)
-    if (homes.is_split())
-      add_slice(parameter, homes.shards[i].device, homes.range(i, placement_.split(update).axis));
+  const Shape& shape = tables_.graph->tensor(parameter).shape;
+  for (std::size_t i = 0; i < homes.shards.size(); ++i) {
+    const DeviceId device = homes.shards[i].device;
+    const int axis = homes.is_mesh() ? placement_.columns(update).input(tables_, update, parameter)
+                     : homes.is_split() ? placement_.split(update).axis
+                                        : kAllOf;
+    if (axis < 0)
+      add_all(parameter, device);
+    else if (homes.is_mesh())
+      add_slice(parameter, device, homes.slice(i, axis, shape[static_cast<std::size_t>(axis)]));
     else
-      add_all(parameter, homes.shards[i].device);
+      add_slice(parameter, device, homes.range(i, axis));
+  }
 }
 
 void Residents::forget(TensorId tensor) {

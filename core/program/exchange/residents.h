@@ -36,8 +36,9 @@ class Residents {
   }
   // A part of a gradient stays on the device from step to step.
   void carry(const Resident& gradient) { carried_.push_back(gradient); }
-  // Every shard of the op has what it reads of the tensor.
+  // Every shard of the op, or this one, has the samples of the tensor that it reads.
   void add_reader(OpId op, TensorId tensor);
+  void add_reader(OpId op, TensorId tensor, std::size_t shard);
   void add_homes(TensorId parameter);
 
   // Samples and whole tensors alone, of a step in one micro-batch.

@@ -33,10 +33,20 @@ void MicroBatchLowering::lower_cell(const Pipeline& pipeline, const PipelineCell
   }
 }
 
+// What a term of one micro-batch is when those of all are added to it.
+PartId MicroBatchLowering::of_all(const Instance& term, const Shard& shard) {
+  const Tables& tables = ops_.tables();
+  Emitter& emitter = ops_.emitter();
+  const Part part = emitter.program().parts[term.part];
+  if (shard.end - shard.begin == tables.micro_batch)
+    return emitter.parts().find(part.without(kBatchAxis));
+  return emitter.parts().find(part.cut({kBatchAxis, shard.begin, shard.end})
+                                  .repeated(tables.micro_batch, tables.micro_batches));
+}
+
 // What the op has summed up over the micro-batch is added, in place, to what it made of the first
 // one, which stands for all of them from then on: what runs once finds it so.
 void MicroBatchLowering::accumulate(OpId op, TensorId sum, std::int32_t micro) {
-  const Tables& tables = ops_.tables();
   const LayoutId layout = ops_.placement().layout_id(op);
   const std::vector<Shard>& shards = ops_.placement().layout(layout).shards;
   Copies& copies = ops_.copies();
@@ -48,11 +58,7 @@ void MicroBatchLowering::accumulate(OpId op, TensorId sum, std::int32_t micro) {
   for (std::size_t s = 0; s < shards.size(); ++s) {
     Instance total = first ? terms[s] : copies.of_shard(sum, s);
     if (!first) total.task = ops_.tasks().add(sum, total, terms[s]);
-    total.part = kWhole;
-    if (shards[s].end - shards[s].begin < tables.micro_batch)
-      total.part =
-          ops_.emitter().parts().find(Part::partial_sum(shards[s].begin, shards[s].end)
-                                          .repeated(tables.micro_batch, tables.micro_batches));
+    total.part = of_all(terms[s], shards[s]);
     copies.set(copies.first(sum) + s, total);
   }
   ops_.placement().layouts().enter(micro);

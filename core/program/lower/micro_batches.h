@@ -19,6 +19,7 @@ class MicroBatchLowering {
   void enter(std::int32_t micro);
   void lower_cell(const Pipeline& pipeline, const PipelineCell& cell);
   void accumulate(OpId op, TensorId sum, std::int32_t micro);
+  PartId of_all(const Instance& term, const Shard& shard);
 
   OpLowering& ops_;
 };

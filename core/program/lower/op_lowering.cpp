@@ -18,7 +18,9 @@ OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const
       readers_(tables_, placement_),
       exchange_base_{tables_, placement_, emitter_, copies_, residents_, tasks_, readers_},
       collectives_(exchange_base_),
-      exchange_(exchange_base_, collectives_),
+      mesh_exchange_(exchange_base_),
+      exchange_(exchange_base_, collectives_, mesh_exchange_),
+      meshes_(exchange_base_, exchange_, mesh_exchange_),
       variables_(exchange_base_) {}
 
 void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) {
@@ -59,7 +61,7 @@ void OpLowering::sort_inputs(OpId op) {
       residents_.add_reader(op, all[i]);
     } else if (facts.source == Source::Parameter &&
                placement_.homes(facts.op).has_all(placement_.layout(layout)) &&
-               !placement_.homes(facts.op).is_split() &&
+               !placement_.homes(facts.op).is_split() && !placement_.homes(facts.op).is_mesh() &&
                !placement_.variables().is_stale(facts.op)) {
       inputs_.at_home.push_back(facts.slot);
     } else {
@@ -83,14 +85,13 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
   task.kind = tables_.ops[op].kind;
   task.op = op;
   task.priority = tasks_.priority(op);
-  const bool once = tables_.micro_batches > 1 && !tables_.is_repeated(op);
   TaskId last;
   for (std::size_t s = first_shard; s < end_shard; ++s) {
     const Shard& shard = layout.shards[s];
     // What the task says is written well before it is copied: fields that have just been stored one
     // by one stall the copy, which loads several at once.
     task.device = shard.device;
-    task.duration = once ? time_of_all(op, shard) : tables_.op_time(shard.costs, op);
+    task.duration = tasks_.time_of(op, shard);
     const AxisRange samples = placement_.layouts().range(layout, s, kBatchAxis);
     if (samples.size() < tables_.batch)
       task.part = emitter_.parts().samples(samples.begin, samples.end);
@@ -98,19 +99,13 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
     for (const std::size_t first : inputs_.at_hand) emitter_.read(copies_.instance(first + s));
     for (const Instance& instance : inputs_.brought) emitter_.read(instance);
     for (const std::int32_t slot : inputs_.at_home) emitter_.read_parameter(slot, shard.device);
-    if (task.kind == TaskKind::Update) overwrite_parameters(op, shard.device);
+    if (task.kind == TaskKind::Update) tasks_.overwrite_parameters(op, shard.device);
     last = emitter_.next_task();
     write_outputs(op, samples, s, last, task.part);
     if (order_) order_->add(emitter_, shard.device);
     emitter_.commit_compute(task);
   }
   return last;
-}
-
-// What runs once a step does all micro-batches' work at once.
-Nanos OpLowering::time_of_all(OpId op, const Shard& shard) {
-  const GpuTypeId gpu = tables_.cluster->device(shard.device).type;
-  return tables_.op_time(tables_.column(gpu, tables_.batch), op);
 }
 
 // An update writes in place. `samples`: the shard's, which a batched output is of, too.
@@ -129,12 +124,6 @@ void OpLowering::write_outputs(OpId op, const AxisRange& at, std::size_t shard, 
           emitter_.write(output, device, slice_bytes(facts, at.begin, at.end, tables_.batch), part);
     copies_.set(copies_.first(output) + shard, made);
   }
-}
-
-void OpLowering::overwrite_parameters(OpId update, DeviceId device) {
-  for (TensorId input : tables_.inputs(update))
-    if (tables_.updates_here(update, input))
-      emitter_.overwrite(tables_.tensors[input].slot, device);
 }
 
 // The new value goes to the parameter's other homes.
@@ -203,7 +192,7 @@ void OpLowering::compute_part(OpId op, std::size_t part, std::span<const Instanc
   task.part = tasks_.axis(range);
   task.duration = tasks_.share_of(tables_.op_time(shard.costs, op), shard.device, range.size(),
                                   layout.cuts.back());
-  if (task.kind == TaskKind::Update) overwrite_parameters(op, shard.device);
+  if (task.kind == TaskKind::Update) tasks_.overwrite_parameters(op, shard.device);
   for (const TensorId output : tables_.outputs(op)) {
     const AxisRange own = layout.range(part, copies_.made(output).axis);
     const PartId made = tasks_.part(output, own);
@@ -231,6 +220,7 @@ void OpLowering::lower_split(OpId op) {
 
 void OpLowering::lower(OpId op, bool outputs_stay) {
   if (!outputs_stay) declare_outputs(op);
+  if (placement_.layout(op).is_mesh()) return meshes_.lower(op, order_);
   if (tables_.ops[op].alias) return lower_alias(op);
   if (placement_.layout(op).is_split()) return lower_split(op);
   if (!placement_.variables().empty() && placement_.variables().find(op))

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/program/exchange/exchange.h"
+#include "core/program/lower/mesh_lowering.h"
 #include "core/program/lower/pipeline.h"
 #include "core/program/place/emitter.h"
 #include "core/program/place/placement.h"
@@ -40,8 +41,11 @@ class OpLowering {
   void set_order(CellOrder* order) { order_ = order; }
   // Of the program that was lowered: its own, or those of a copy that shares its parts.
   void list_residents(Program& program) { residents_.list(emitter_.parts(), program.residents); }
-  // See CollectiveExchange::fuse.
-  void fuse_gradients(Bytes limit) { collectives_.fuse(limit); }
+  // See CollectiveExchange::fuse and MeshExchange::fuse.
+  void fuse_gradients(Bytes limit) {
+    collectives_.fuse(limit);
+    mesh_exchange_.fuse(limit);
+  }
 
   Tables& tables() { return tables_; }
   Placement& placement() { return placement_; }
@@ -62,9 +66,7 @@ class OpLowering {
   void sort_inputs(OpId op);
   Instance bring(OpId op, std::size_t shard, std::size_t input);
   TaskId compute(OpId op, std::size_t first_shard, std::size_t end_shard);
-  Nanos time_of_all(OpId op, const Shard& shard);
   void write_outputs(OpId op, const AxisRange& at, std::size_t shard, TaskId task, PartId samples);
-  void overwrite_parameters(OpId update, DeviceId device);
   void return_parameters(OpId update, TaskId updated);
   void lower_alias(OpId op);
   void lower_shards(OpId op);
@@ -80,7 +82,9 @@ class OpLowering {
   Readers readers_;
   const ExchangeBase exchange_base_;
   CollectiveExchange collectives_;
+  MeshExchange mesh_exchange_;
   Exchange exchange_;
+  MeshLowering meshes_;
   VariableExchange variables_;
   CellOrder* order_ = nullptr;
   BlockObserver* observer_ = nullptr;

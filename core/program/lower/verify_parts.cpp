@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/graph/axes/split_axes.h"
 #include "core/program/lower/verify.h"
 #include "core/program/value/collective.h"
 #include "core/program/value/program_task.h"
@@ -83,21 +82,16 @@ class PartVerifier {
     for (std::size_t i = 0; i < inputs.size(); ++i)
       at.expect(!inputs[i].valid() || has(at, inputs[i], needed[i]), inputs[i],
                 "the part that its op needs is not there");
-    for (const BufferId buffer : at.writes())
-      at.expect(holds_[buffer] == made(at, program_.buffers[buffer].tensor),
-                program_.buffers[buffer].tensor, "its op makes another part");
-  }
-  Part made(const ProgramTask& at, TensorId tensor) const {
+    if (at.writes().empty()) return;
+    const std::vector<Part> made = output_parts(at);
     const std::vector<TensorId>& outputs = at.op().outputs;
-    const auto output =
-        static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin());
-    at.expect(output < outputs.size(), tensor, "its op does not make it");
-    AxisRange range = program_.range_of(at.task());
-    if (range.axis == kBatchAxis || output == 0) return stated_part(at, tensor);
-    range.axis =
-        static_cast<std::int8_t>(split_output_axis(graph_, at.task().op, output, range.axis));
-    at.expect(range.axis >= 0, tensor, "it is not known along which axis it is divided");
-    return Part().cut(range);
+    for (const BufferId buffer : at.writes()) {
+      const TensorId tensor = program_.buffers[buffer].tensor;
+      const auto output =
+          static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin());
+      at.expect(output < outputs.size(), tensor, "its op does not make it");
+      at.expect(holds_[buffer] == made[output], tensor, "its op makes another part");
+    }
   }
 
   // ---- what is there
@@ -112,7 +106,8 @@ class PartVerifier {
     const OpId producer = graph_.tensor(tensor).producer;
     if (!producer.valid() || kept_.contains({device, tensor}))
       return is_standing(tensor, part, device);
-    if (is_alias(graph_, producer)) return has(at, viewed(graph_, producer), part);
+    if (is_alias(graph_, producer))
+      return has(at, viewed(graph_, producer), part_viewed(graph_, producer, part));
     return graph_.op(producer).phase == Phase::Update;  // what it makes is resident, in place
   }
   // What no buffer holds: what is resident, or what the step before kept of a gradient.
@@ -122,13 +117,19 @@ class PartVerifier {
                                  [&](const Part& all) { return is_cut_from(part, all); });
     const OpId producer = graph_.tensor(tensor).producer;
     if (producer.valid())
-      return is_alias(graph_, producer) && is_standing(viewed(graph_, producer), part, device);
+      return is_alias(graph_, producer) &&
+             is_standing(viewed(graph_, producer), part_viewed(graph_, producer, part), device);
     return std::ranges::any_of(program_.residents_of(tensor, device), [&](const Resident& here) {
       return contains(program_.part_of(here), part);
     });
   }
 
   // ---- what is moved
+
+  // What the buffer holds as a part of the task's tensor, which may be a view of the buffer's.
+  Part held(const ProgramTask& at, BufferId buffer) const {
+    return part_in_view(graph_, program_.buffers[buffer].tensor, at.task().tensor, holds_[buffer]);
+  }
 
   std::optional<Part> written(const ProgramTask& at) const {
     return at.writes().empty() ? std::nullopt : std::optional(holds_[at.writes().front()]);
@@ -145,7 +146,7 @@ class PartVerifier {
     if (at.reads().empty())
       return at.expect(is_standing(task.tensor, part, task.device), task.tensor,
                        "what it is taken from is not there");
-    const Part& from = holds_[at.reads().front()];
+    const Part from = held(at, at.reads().front());
     const bool whole = task.kind == TaskKind::Transfer || task.keeps;
     at.expect(whole ? from == part : is_cut_from(part, from), task.tensor,
               "what it is taken from is another part");
@@ -165,14 +166,15 @@ class PartVerifier {
     for (const BufferId buffer : at.writes())
       at.expect(holds_[buffer] == *written(at), task.tensor, "it is not the same everywhere");
     const Part part = written(at).value_or(Part());
-    const int axis = program_.range_of(task).axis;
+    const int axis = at.reads().empty() ? program_.range_of(task).axis
+                                        : joined_axis(held(at, at.reads().front()), part);
     const AxisRange all = range_along(graph_, task.tensor, part, axis);
     std::vector<AxisRange> ranges;
     for (const BufferId buffer : at.reads()) {
-      const AxisRange* own = holds_[buffer].along(axis);
-      at.expect(own && !holds_[buffer].is_partial_sum() &&
-                    holds_[buffer].without(axis) == part.without(axis),
-                task.tensor, "a piece is no slice of it");
+      const Part piece = held(at, buffer);
+      const AxisRange* own = piece.along(axis);
+      at.expect(own && piece.without(axis) == part.without(axis), task.tensor,
+                "a piece is no slice of it");
       ranges.push_back(*own);
     }
     at.expect(make_up(ranges, all) || (are_apart_in(ranges, all) && stands_somewhere(at)),
@@ -227,39 +229,42 @@ class PartVerifier {
   }
   void check_sum(const ProgramTask& at, std::span<const BufferId> terms) const {
     const TensorId tensor = at.task().tensor;
-    std::vector<AxisRange> samples;
-    const Part& first = holds_[terms.front()];
+    std::vector<AxisRange> terms_of;
+    const Part first = held(at, terms.front());
     for (const BufferId term : terms) {
-      at.expect(holds_[term].is_partial_sum() && holds_[term].total() == first.total() &&
-                    holds_[term].period() == first.period() &&
-                    holds_[term].times() == first.times(),
+      const Part part = held(at, term);
+      at.expect(part.is_partial_sum() && part.total() == first.total() &&
+                    part.period() == first.period() && part.times() == first.times(),
                 tensor, "its terms are no partial sums, or of several slices");
-      samples.push_back(holds_[term].first());
+      terms_of.push_back(part.addend());
     }
-    const bool some = written(at) && written(at)->is_partial_sum();  // at a station
-    AxisRange all = range_along(graph_, tensor, some ? *written(at) : Part(), kBatchAxis);
-    if (!some && first.times() > 1) {  // of each micro-batch, and of all of them
+    const bool letter = first.sums_letter();
+    const bool some = !letter && written(at) && written(at)->is_partial_sum();  // at a station
+    AxisRange all = range_along(graph_, tensor, some ? *written(at) : Part(), first.addend().axis);
+    if (!some && !letter && first.times() > 1) {  // of each micro-batch, and of all of them
       all.end = first.period();
       at.expect(std::int64_t{first.period()} * first.times() == graph_.batch(), tensor,
                 "it sums up before all micro-batches are there");
     }
-    at.expect(make_up(samples, all), tensor, "its terms leave a gap, or one is there twice");
+    at.expect(make_up(terms_of, all), tensor, "its terms leave a gap, or one is there twice");
     if (at.task().kind == TaskKind::ReduceScatter) return;
     for (const BufferId buffer : at.writes())
-      at.expect(holds_[buffer].total() == first.total() && holds_[buffer].is_partial_sum() == some,
+      at.expect(some ? holds_[buffer].total() == first.total() && holds_[buffer].is_partial_sum()
+                     : holds_[buffer] == first.total(),
                 tensor, "its sum is another part");
   }
   void check_scattered(const ProgramTask& at) const {
     const TensorId tensor = at.task().tensor;
     const int axis = program_.range_of(at.task()).axis;
+    const Part total = held(at, at.reads().front()).total();
     std::vector<AxisRange> ranges;
     for (const BufferId buffer : at.writes()) {
       const AxisRange* range = holds_[buffer].along(axis);
-      at.expect(range && holds_[buffer].without(axis).is_whole(), tensor,
+      at.expect(range && holds_[buffer].without(axis) == total, tensor,
                 "a part of the sum is no slice of it");
       ranges.push_back(*range);
     }
-    at.expect(make_up(ranges, range_along(graph_, tensor, {}, axis)), tensor,
+    at.expect(make_up(ranges, range_along(graph_, tensor, total, axis)), tensor,
               "a part of the sum is lost, or there twice");
   }
 

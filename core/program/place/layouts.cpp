@@ -10,13 +10,14 @@ namespace strato {
 namespace {
 
 std::uint64_t hash_of(bool sharded, std::span<const Shard> shards,
-                      std::span<const std::int32_t> cuts, LayoutId unfolded) {
+                      std::span<const std::int32_t> cuts, LayoutId unfolded, std::size_t columns) {
   std::uint64_t hash = sharded ? 1 : 0;
   const auto mix = [&](std::int32_t value) {
     hash = (hash ^ static_cast<std::uint32_t>(value)) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 29;
   };
   mix(unfolded);
+  mix(static_cast<std::int32_t>(columns));
   for (const Shard& shard : shards) {
     mix(shard.device.value());
     mix(shard.end);
@@ -56,17 +57,19 @@ LayoutId Layouts::add(Known known) {
   return static_cast<LayoutId>(known_.size() - 1);
 }
 
-LayoutId Layouts::find(bool sharded, std::vector<std::int32_t> cuts, LayoutId unfolded) {
-  const std::uint64_t hash = hash_of(sharded, scratch_, cuts, unfolded);
+LayoutId Layouts::find(bool sharded, std::vector<std::int32_t> cuts, LayoutId unfolded,
+                       std::size_t columns) {
+  const std::uint64_t hash = hash_of(sharded, scratch_, cuts, unfolded, columns);
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const Known& known = known_[static_cast<std::size_t>(at->second)];
     if (known.layout.sharded == sharded && known.unfolded == unfolded &&
-        known.layout.cuts == cuts &&
+        known.layout.cuts == cuts && known.layout.columns == columns &&
         std::ranges::equal(known.layout.shards, scratch_, have_same_ranges))
       return at->second;
   }
-  const LayoutId made = add({{sharded, scratch_, {}, std::move(cuts)}, {}, unfolded});
+  const LayoutId made =
+      add({{sharded, scratch_, {}, std::move(cuts), columns}, {}, unfolded, {}, {}});
   return by_hash_.emplace(hash, made)->second;
 }
 
@@ -78,7 +81,7 @@ void Layouts::forget() {
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
     const Device& device = tables_.cluster->device(DeviceId(d));
     const Tables::Column costs = tables_.column(device.type, tables_.micro_batch);
-    add({{false, {{DeviceId(d), 0, tables_.micro_batch, costs}}, {}, {}}, {}, -1});
+    add({{false, {{DeviceId(d), 0, tables_.micro_batch, costs}}, {}, {}, 1}, {}, -1, {}, {}});
   }
 }
 
@@ -95,6 +98,50 @@ LayoutId Layouts::of_samples(bool sharded, std::span<const DeviceShare> devices,
   }
   CHECK(!scratch_.empty(), "a group without devices");
   return scratch_.size() == 1 ? on(scratch_[0].device) : find(sharded);
+}
+
+LayoutId Layouts::of_mesh(bool sharded, std::span<const DeviceShare> devices, std::size_t columns,
+                          std::span<const std::int64_t> samples) {
+  scratch_.clear();
+  std::int32_t begin = 0;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const std::int64_t of_row = samples[i / columns];
+    if (of_row == 0) continue;
+    const auto count = sharded ? static_cast<std::int32_t>(of_row) : tables_.micro_batch;
+    const GpuTypeId gpu = tables_.cluster->device(devices[i].device).type;
+    scratch_.push_back({devices[i].device, begin, begin + count, tables_.column(gpu, count)});
+    if (sharded && (i + 1) % columns == 0) begin += count;
+  }
+  CHECK(!scratch_.empty(), "a group without devices");
+  const LayoutId mesh = find(sharded, {}, -1, columns);
+  if (known(mesh).rows.empty()) make_groups(mesh);
+  return mesh;
+}
+
+LayoutId Layouts::of_members(std::span<const Shard> members) {
+  scratch_.clear();
+  for (const Shard& member : members) {
+    const GpuTypeId gpu = tables_.cluster->device(member.device).type;
+    const Tables::Column costs = tables_.column(gpu, tables_.micro_batch);
+    scratch_.push_back({member.device, 0, tables_.micro_batch, costs});
+  }
+  return find(false);
+}
+
+void Layouts::make_groups(LayoutId mesh) {
+  const Layout layout = (*this)[mesh];  // a copy: more layouts are added
+  std::vector<LayoutId> rows, columns;
+  for (std::size_t row = 0; row < layout.row_count(); ++row)
+    rows.push_back(of_members(layout.members_of_row(row)));
+  for (std::size_t column = 0; layout.row_count() > 1 && column < layout.columns; ++column) {
+    std::vector<Shard> members;
+    for (std::size_t i = column; i < layout.shards.size(); i += layout.columns)
+      members.push_back(layout.shards[i]);
+    columns.push_back(of_members(members));
+  }
+  Known& known = known_[static_cast<std::size_t>(mesh)];
+  known.rows = std::move(rows);
+  known.columns = std::move(columns);
 }
 
 LayoutId Layouts::of_parts(const OpSplit& split, std::int64_t extent) {
@@ -118,7 +165,7 @@ LayoutId Layouts::folded(LayoutId id, const Fold& fold) {
   const Layout& all = (*this)[id];
   for (const Shard& shard : all.shards)
     if (fold.keeps(shard.device)) scratch_.push_back(shard);
-  return scratch_.size() == all.shards.size() ? id : find(all.sharded, {}, id);
+  return scratch_.size() == all.shards.size() ? id : find(all.sharded, {}, id, all.columns);
 }
 
 std::span<const DeviceId> Layouts::nearest(LayoutId copies, DeviceId to) {

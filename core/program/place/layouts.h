@@ -29,6 +29,22 @@ struct Layout {
   std::vector<std::int32_t> position;  // by device: its shard, or -1
   // Of a split op: shard i makes [cuts[i], cuts[i + 1]) along its axis. Else empty.
   std::vector<std::int32_t> cuts;
+  // Of a mesh: the shards are rows of this many, whose columns have the same samples and compute
+  // them together (Decision::tensor). Else 1.
+  std::size_t columns = 1;
+  bool is_mesh() const { return columns > 1; }
+  std::size_t column(std::size_t shard) const { return shard % columns; }
+  std::size_t row(std::size_t shard) const { return shard / columns; }
+  // A column's slice of an axis.
+  AxisRange slice(std::size_t shard, int axis, std::int64_t extent) const {
+    const auto unit = static_cast<std::int32_t>(extent / static_cast<std::int64_t>(columns));
+    const auto begin = static_cast<std::int32_t>(column(shard)) * unit;
+    return {static_cast<std::int8_t>(axis), begin, begin + unit};
+  }
+  std::size_t row_count() const { return shards.size() / columns; }
+  std::span<const Shard> members_of_row(std::size_t row) const {
+    return std::span(shards).subspan(row * columns, columns);
+  }
   bool is_split() const { return !cuts.empty(); }
   // A shard's samples; of a split op its part along an axis like its own.
   AxisRange range(std::size_t shard, int axis) const {
@@ -85,6 +101,14 @@ class Layouts {
   LayoutId of_samples(bool sharded, std::span<const DeviceShare> devices,
                       std::span<const std::int64_t> samples);
   static LayoutId on(DeviceId device) { return device.value(); }  // whole
+  // By row of so many devices its samples, or as many times all of them; rows with none drop out.
+  LayoutId of_mesh(bool sharded, std::span<const DeviceShare> devices, std::size_t columns,
+                   std::span<const std::int64_t> samples);
+  // The members of one row of a mesh, or of one column that has several: whole on each of them.
+  LayoutId row_group(LayoutId mesh, std::size_t row) const { return known(mesh).rows[row]; }
+  LayoutId column_group(LayoutId mesh, std::size_t column) const {
+    return known(mesh).columns[column];
+  }
   // Parts in the order of the devices; a device without an index of the axis drops out.
   LayoutId of_parts(const OpSplit& split, std::int64_t extent);
   // The devices of it that the fold keeps.
@@ -103,12 +127,17 @@ class Layouts {
   struct Known {
     Layout layout;
     std::unordered_map<DeviceId, std::vector<DeviceId>> nearest;
-    LayoutId unfolded = -1;  // what it is a part of
+    LayoutId unfolded = -1;               // what it is a part of
+    std::vector<LayoutId> rows, columns;  // of a mesh
   };
+  const Known& known(LayoutId id) const { return known_[static_cast<std::size_t>(id)]; }
+  LayoutId of_members(std::span<const Shard> members);
+  void make_groups(LayoutId mesh);
   void forget();
   LayoutId add(Known known);
   // The layout of the shards in scratch_: a known one, or one more.
-  LayoutId find(bool sharded, std::vector<std::int32_t> cuts = {}, LayoutId unfolded = -1);
+  LayoutId find(bool sharded, std::vector<std::int32_t> cuts = {}, LayoutId unfolded = -1,
+                std::size_t columns = 1);
 
   Tables& tables_;
   Samples now_;

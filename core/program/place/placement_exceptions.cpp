@@ -78,7 +78,7 @@ bool Placement::may_synchronise(OpId update) const {
   const Op& op = tables_.graph->op(update);
   const Layout& replicas = layout(layout_of_[update]);
   if (!splits_batch(mode(update)) || duplicated_[update] || replicas.is_split() ||
-      replicas.shards.size() < 2)
+      replicas.is_mesh() || replicas.shards.size() < 2)
     return false;
   if (op.phase != Phase::Update || op.inputs.size() < 2 || !op.outputs.empty() ||
       !tables_.updates_here(update, op.inputs[0]) || !op.inputs[1].valid())
@@ -92,7 +92,7 @@ bool Placement::may_synchronise(OpId update) const {
       tables_.graph->consumers(gradient).size() != 1 || tables_.is_late(facts.op))
     return false;
   const Layout& made = layout(layout_of_[facts.op]);
-  return made.sharded && have_same_devices(made, replicas);
+  return made.sharded && !made.is_mesh() && have_same_devices(made, replicas);
 }
 
 // Those of variables that send their factors; false: there are none.

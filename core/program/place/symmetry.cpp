@@ -166,7 +166,7 @@ void Symmetry::find(Fold& fold) {
   fold.representative.clear();
   for (std::size_t d = 0; d < devices; ++d) fold.representative.push_back(DeviceId(d));
   fold.more_resident.assign(devices, Bytes(0));
-  if (placement_.has_splits()) return;          // each part has a slice of its own
+  if (placement_.has_splits() || placement_.has_meshes()) return;  // parts have slices of their own
   if (!placement_.variables().empty()) return;  // and servers are like no other replica
   list_layouts();
   split_classes();

@@ -24,8 +24,12 @@ Part BufferValues::part_of(BufferId buffer) const {
   return changed < 0 ? program_.part_of(buffer) : parts_[static_cast<std::size_t>(changed)];
 }
 
+Part BufferValues::part_of(const ProgramTask& at, BufferId buffer) const {
+  return part_in_view(graph_, program_.buffers[buffer].tensor, at.task().tensor, part_of(buffer));
+}
+
 Part BufferValues::partial_sum_of(const ProgramTask& at, BufferId buffer) const {
-  const Part part = part_of(buffer);
+  const Part part = part_of(at, buffer);
   at.expect(part.is_partial_sum(), program_.buffers[buffer].tensor, "a term is not a partial sum");
   return part;
 }
@@ -110,7 +114,7 @@ ValueId BufferValues::find_kept(const ProgramTask& at, const Wanted& wanted) {
 // Other inputs than what it is a view of may only be known before the step.
 ValueId BufferValues::find_view(const ProgramTask& at, OpId op, const Wanted& wanted) {
   const TensorId first = viewed(graph_, op);
-  const ValueId base = find(at, {first, wanted.part, wanted.device});
+  const ValueId base = find(at, {first, part_viewed(graph_, op, wanted.part), wanted.device});
   if (!base.valid()) return {};
   std::vector<ValueId> inputs;
   for (const TensorId input : graph_.op(op).inputs) {
@@ -131,7 +135,7 @@ ValueId BufferValues::find_bytes(const ProgramTask& at, const Wanted& wanted) {
     if (const ValueId read = find_read(at, wanted); read.valid()) return read;
     if (const ValueId kept = find_kept(at, wanted); kept.valid()) return kept;
     const TensorId input = graph_.op(producer).inputs.front();
-    if (input.valid() && !wanted.part.is_slice() &&
+    if (input.valid() && wanted.part.cuts().empty() &&
         bytes_of(graph_.tensor(input), wanted.part, graph_.batch()) ==
             bytes_of(graph_.tensor(wanted.tensor), wanted.part, graph_.batch())) {
       Wanted base = wanted;

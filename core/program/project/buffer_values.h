@@ -21,6 +21,8 @@ class BufferValues {
   BufferValues(const Program& program, RankDrafts& drafts);
 
   Part part_of(BufferId buffer) const;  // now
+  // The same as a part of the task's tensor, which may be a view of the buffer's.
+  Part part_of(const ProgramTask& at, BufferId buffer) const;
   // The same; throws InvariantError where it is none.
   Part partial_sum_of(const ProgramTask& at, BufferId buffer) const;
   Encoding encoding_of(BufferId buffer) const { return encoding_[buffer]; }

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/axes/split_axes.h"
+#include "core/graph/build/copy_graph.h"
 #include "core/program/value/tables.h"
 
 namespace strato {
@@ -14,7 +15,23 @@ RankBuilder::RankBuilder(const Program& program, DeviceId only, bool folded)
       folded_(folded),
       drafts_(program, only),
       values_(program, drafts_),
-      placed_of_(program.tasks.size()) {}
+      placed_of_(program.tasks.size()) {
+  find_losses();
+}
+
+void RankBuilder::find_losses() {
+  const std::vector<TensorId> losses = loss_tensors(*program_.graph);
+  for (const TaskId task : program_.tasks.ids()) {
+    if (program_.tasks[task].kind != TaskKind::Compute) continue;
+    for (const BufferId id : program_.writes[task.index()]) {
+      const Buffer& buffer = program_.buffers[id];
+      if (std::ranges::find(losses, buffer.tensor) == losses.end()) continue;
+      DeviceId& first =
+          first_with_.try_emplace({buffer.tensor, buffer.part}, buffer.device).first->second;
+      first = std::min(first, buffer.device);
+    }
+  }
+}
 
 void RankBuilder::add(TaskId task) {
   const ProgramTask at{program_, task};
@@ -78,7 +95,8 @@ void RankBuilder::compute(const ProgramTask& at) {
     for (const BufferId buffer : at.writes()) values_.bind(at, buffer);
     return;
   }
-  for (const AxisRange& cut : program_.cuts_of(at.task()))
+  const auto cuts = program_.cuts_of(at.task());
+  for (const AxisRange& cut : cuts.size() > 1 ? cuts : cuts.first(0))
     at.expect(std::ranges::count(split_axes(*program_.graph, at.task().op), cut.axis,
                                  &SplitAxis::axis) > 0,
               op.inputs.front(), "its op has no such axis");
@@ -96,6 +114,10 @@ void RankBuilder::compute(const ProgramTask& at) {
     CHECK(program_.buffers[at.writes()[o]].tensor == op.outputs[o],
           program_.task_name(at.id) + " writes its outputs in another order");
     writes.push_back(values_.bind(at, at.writes()[o]));
+    const Buffer& made = program_.buffers[at.writes()[o]];
+    if (const auto loss = first_with_.find({made.tensor, made.part});
+        loss != first_with_.end() && loss->second == device)
+      drafts_.of(device).report_loss(writes.back());
   }
   const Kind kind = update ? Kind::Update : Kind::Compute;
   emit(at, device, instruction(at, kind, program_.part_of(at.task())), reads, writes);
@@ -105,7 +127,7 @@ void RankBuilder::compute(const ProgramTask& at) {
 // views.
 Part RankBuilder::split_source(const ProgramTask& at) const {
   const Task& task = at.task();
-  if (!at.reads().empty()) return values_.part_of(at.reads().front());
+  if (!at.reads().empty()) return values_.part_of(at, at.reads().front());
   for (const Resident& resident : program_.residents_of(task.tensor, task.device))
     if (const Part& part = program_.part_of(resident); part.is_partial_sum()) return part;
   return values_.standing_for(
@@ -129,11 +151,12 @@ void RankBuilder::split(const ProgramTask& at) {
 // In their order along the task's axis; what no buffer holds is resident.
 std::vector<Part> RankBuilder::concat_parts(const ProgramTask& at, const Part& made) const {
   const TensorId tensor = at.task().tensor;
-  const int axis = program_.range_of(at.task()).axis;
+  const int axis = at.reads().empty() ? program_.range_of(at.task()).axis
+                                      : joined_axis(values_.part_of(at, at.reads().front()), made);
   const Graph& graph = *program_.graph;
   const auto range_of = [&](const Part& part) { return range_along(graph, tensor, part, axis); };
   std::vector<Part> read, parts;
-  for (const BufferId buffer : at.reads()) read.push_back(values_.part_of(buffer));
+  for (const BufferId buffer : at.reads()) read.push_back(values_.part_of(at, buffer));
   std::ranges::sort(read, {}, [&](const Part& part) { return range_of(part).begin; });
   std::int32_t next = range_of(made).begin;
   const auto fill = [&](std::int32_t until) {
@@ -144,7 +167,7 @@ std::vector<Part> RankBuilder::concat_parts(const ProgramTask& at, const Part& m
                                               : Part().cut(gap));
   };
   for (const Part& part : read) {
-    at.expect(!part.is_partial_sum() && part.ranges().size() == 1 && part.along(axis) &&
+    at.expect(part.along(axis) && part.without(axis) == made.without(axis) &&
                   range_of(part).begin >= next,
               tensor, "its pieces overlap or are of another kind");
     fill(range_of(part).begin);
@@ -192,16 +215,16 @@ void RankBuilder::sum(const ProgramTask& at) {
   const Part sum = program_.part_of(at.writes().front());
   std::vector<Part> terms;
   for (const BufferId buffer : at.reads()) terms.push_back(values_.partial_sum_of(at, buffer));
-  std::ranges::sort(terms, {}, [](const Part& term) { return term.first().begin; });
+  std::ranges::sort(terms, {}, [](const Part& term) { return term.addend().begin; });
   std::vector<AxisRange> ranges;
   std::vector<ValueId> reads;
   for (const Part& term : terms) {
     at.expect(term.total() == terms.front().total(), tensor, "its terms are of other slices");
-    ranges.push_back(term.first());
+    ranges.push_back(term.addend());
     reads.push_back(values_.get(at, {tensor, term, device}));
   }
   AxisRange all = range_along(*program_.graph, tensor, sum, kBatchAxis);
-  if (!sum.is_partial_sum()) all = samples_summed(at, terms.front());
+  if (!sum.is_partial_sum()) all = all_summed(at, terms.front());
   expect_all(at, ranges, all);
   const ValueId to = values_.bind(at, at.writes().front());
   emit(at, device, instruction(at, Kind::Sum, sum), reads, {&to, 1});

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -44,10 +45,11 @@ class RankBuilder {
     at.expect(make_up(ranges, whole), at.task().tensor,
               "its pieces overlap, leave a gap, or are not all of it");
   }
-  // The samples that terms like this one add up over: of several micro-batches those of each.
-  AxisRange samples_summed(const ProgramTask& at, const Part& term) const {
-    AxisRange all = all_of(at, kBatchAxis);
-    if (term.times() > 1) all.end = term.period();
+  // What terms like this one add up over: all indices of a letter, or all samples, of several
+  // micro-batches those of each.
+  AxisRange all_summed(const ProgramTask& at, const Part& term) const {
+    AxisRange all = all_of(at, term.addend().axis);
+    if (!term.sums_letter() && term.times() > 1) all.end = term.period();
     return all;
   }
   AxisRange gathered_range(const ProgramTask& at, int axis) const;
@@ -55,6 +57,7 @@ class RankBuilder {
     return range_along(*program_.graph, at.task().tensor, {}, axis);
   }
 
+  void find_losses();
   void compute(const ProgramTask& at);
   void split(const ProgramTask& at);
   Part split_source(const ProgramTask& at) const;
@@ -79,6 +82,8 @@ class RankBuilder {
   BufferValues values_;
   std::vector<Placed> placed_;
   IdVector<TaskId, Range> placed_of_;  // by task: in placed_
+  // By part of the loss: the first of the devices that compute it.
+  std::map<std::pair<TensorId, PartId>, DeviceId> first_with_;
 };
 
 }  // namespace strato

@@ -7,7 +7,7 @@ namespace strato {
 void RankBuilder::transfer(const ProgramTask& at) {
   const auto& [tensor, from] = std::pair(at.task().tensor, at.task().device);
   const bool buffered = !at.reads().empty();
-  const Part part = buffered ? values_.part_of(at.reads().front()) : stated_part(at, tensor);
+  const Part part = buffered ? values_.part_of(at, at.reads().front()) : stated_part(at, tensor);
   Part there = buffered ? part : values_.standing_for(tensor, from, part);
   const bool fits = at.reads().size() <= 1 && (there == part || there.is_whole()) &&
                     (at.writes().empty() || part == program_.part_of(at.writes().front()));
@@ -46,8 +46,8 @@ void RankBuilder::all_reduce(const ProgramTask& at) {
     ranges.resize(terms.of(member).size());
     for (const BufferId buffer : terms.of(member)) {
       const Part term = values_.partial_sum_of(at, buffer);
-      ranges[reads.size()].push_back(term.first());
-      all = samples_summed(at, term);
+      ranges[reads.size()].push_back(term.addend());
+      all = all_summed(at, term);
       reads.push_back(values_.value_of(buffer));
     }
     for (const BufferId buffer : sums.of(member)) writes.push_back(values_.bind(at, buffer));
@@ -81,7 +81,7 @@ std::vector<Part> RankBuilder::gathered_parts(const ProgramTask& at,
                            ? samples_part(*program_.graph, tensor, cut(i), cut(i + 1))
                            : Part();
     parts.push_back(buffers.empty() ? values_.standing_for(tensor, member, share)
-                                    : values_.part_of(buffers.front()));
+                                    : values_.part_of(at, buffers.front()));
   }
   return parts;
 }
@@ -104,9 +104,9 @@ void RankBuilder::all_gather(const ProgramTask& at) {
   std::vector<std::int32_t> cuts = {all.begin};
   for (const Part& part : parts) {
     const AxisRange* range = part.along(axis);
-    at.expect(
-        range && part.ranges().size() == 1 && !part.is_partial_sum() && range->begin == cuts.back(),
-        tensor, "a member's piece of it is of another kind or out of order");
+    at.expect(range && part.without(axis) == made.without(axis) && !part.is_partial_sum() &&
+                  range->begin == cuts.back(),
+              tensor, "a member's piece of it is of another kind or out of order");
     cuts.push_back(range->end);
   }
   at.expect(cuts.back() == all.end, tensor, "its pieces are not all of it");
@@ -132,8 +132,8 @@ void RankBuilder::gather_records(const ProgramTask& at) {
     const BufferId from = read.one_of(at, member, kNotOne);
     at.expect(values_.encoding_of(from) == at.task().encoding, tensor, kNotOne);
     const Part term = values_.partial_sum_of(at, from);
-    terms.push_back(term.first());
-    all = samples_summed(at, term);
+    terms.push_back(term.addend());
+    all = all_summed(at, term);
     cuts.push_back(cuts.back() + values_.record_count(from));
   }
   expect_all(at, terms, all);
@@ -160,8 +160,8 @@ void RankBuilder::reduce_scatter(const ProgramTask& at) {
   std::vector<Part> parts;
   for (const DeviceId member : members) {
     const Part term = values_.partial_sum_of(at, read.one_of(at, member, kNotOne));
-    terms.push_back(term.first());
-    all = samples_summed(at, term);
+    terms.push_back(term.addend());
+    all = all_summed(at, term);
     const BufferId to = written.one_of(at, member, kNotOne);
     parts.push_back(program_.part_of(to));
     const AxisRange* range = parts.back().along(axis);
@@ -171,7 +171,7 @@ void RankBuilder::reduce_scatter(const ProgramTask& at) {
   expect_all(at, terms, all);
   at.expect(cuts.back() == all_of(at, axis).end, tensor, "its parts are not all of it");
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const Part term = values_.part_of(read.of(members[i]).front());
+    const Part term = values_.part_of(at, read.of(members[i]).front());
     const ValueId from = values_.get(at, {tensor, term, members[i]});
     const ValueId to = values_.bind(at, written.of(members[i]).front());
     emit(at, members[i], instruction(at, Kind::ReduceScatter, parts[i]), {&from, 1}, {&to, 1},

@@ -198,8 +198,13 @@ std::optional<RankProgram> rank_program_of_twin(const Program& folded,
   const IdVector<TaskId, TaskId> name = FullNames(folded, twins, device, representative).name();
   program.rank = static_cast<int>(twins.count_before(working_devices(folded), device));
   program.device = device;
+  const auto before = program.values;
   for (Value& value : program.values)
     if (!move_part(value.part, *samples)) return std::nullopt;
+  // What it computes as its twin does is reported by that.
+  if (device != representative)
+    std::erase_if(program.losses,
+                  [&](ValueId loss) { return program.values[loss].part == before[loss].part; });
   Rows<DeviceId> members;
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     Instruction& what = program.instructions[i];

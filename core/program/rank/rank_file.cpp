@@ -1,6 +1,5 @@
 #include "core/program/rank/rank_file.h"
 
-#include <array>
 #include <type_traits>
 #include <utility>
 
@@ -11,47 +10,23 @@
 namespace strato {
 namespace {
 
-// Layout: magic, version, digest of the rest; then rank, device, values, instructions, each with
-// its rows. All numbers little endian, lists with their length first.
+// Layout: magic, version, digest of the rest; then rank, device, values, those of the loss,
+// instructions, each with its rows. All numbers little endian, lists with their length first.
 constexpr std::string_view kMagic = "STRATORP";
 constexpr ByteReader::Words kWords{"the rank's program", "stage the job again"};
 
-// How a part is laid out: its form, the first axis that is cut, the first range, the range of that
-// axis where the first is of samples; then the ranges along further axes. Of a partial sum whose
-// samples repeat, its period and times follow the form.
-struct PartLayout {
-  enum class Form : std::uint8_t {
-    Whole,
-    Samples,
-    PartialSum,
-    Slice,
-    RepeatedSum
-  } form = Form::Whole;
-  std::int8_t axis = kBatchAxis;
-  std::array<std::int32_t, 4> bounds{};
-  friend bool operator==(const PartLayout&, const PartLayout&) = default;
-};
-using Form = PartLayout::Form;
-
-PartLayout layout_of(const Part& part) {
-  const AxisRange first = part.first(), cut = part.cuts().empty() ? AxisRange() : part.cuts()[0];
-  const AxisRange after = part.is_slice() ? AxisRange() : cut;
-  const Form form = part.is_whole()         ? Form::Whole
-                    : part.is_slice()       ? Form::Slice
-                    : part.times() > 1      ? Form::RepeatedSum
-                    : part.is_partial_sum() ? Form::PartialSum
-                                            : Form::Samples;
-  return {form, cut.axis, {first.begin, first.end, after.begin, after.end}};
-}
+// A part: what its flags say, the number of its ranges and these; before them the period and times
+// of samples that repeat.
+constexpr std::uint8_t kSumsSamples = 1, kRepeats = 2;
 
 void write_part(ByteWriter& out, const Part& part) {
-  const PartLayout layout = layout_of(part);
-  out.number(layout.form).number(layout.axis);
-  if (layout.form == Form::RepeatedSum) out.number(part.period()).number(part.times());
-  for (const std::int32_t bound : layout.bounds) out.number(bound);
-  const auto more = part.cuts().empty() ? part.cuts() : part.cuts().subspan(1);
-  out.number(static_cast<std::uint8_t>(more.size()));
-  for (const AxisRange& range : more) out.number(range.axis).number(range.begin).number(range.end);
+  const bool repeats = part.times() > 1;
+  out.number(static_cast<std::uint8_t>((part.sums_samples() ? kSumsSamples : 0) |
+                                       (repeats ? kRepeats : 0)));
+  out.number(static_cast<std::uint8_t>(part.ranges().size()));
+  if (repeats) out.number(part.period()).number(part.times());
+  for (const AxisRange& range : part.ranges())
+    out.number(range.axis).number(range.begin).number(range.end);
 }
 
 void write_instruction(ByteWriter& out, const Instruction& what) {
@@ -79,8 +54,9 @@ class RankReader {
     RankProgram program;
     program.rank = in_.number<std::int32_t>();
     program.device = id<DeviceId>();
-    for (std::size_t left = in_.count(29); left > 0; --left) program.values.push_back(value());
-    for (std::size_t left = in_.count(69); left > 0; --left) read_instruction(program);
+    for (std::size_t left = in_.count(12); left > 0; --left) program.values.push_back(value());
+    for (std::size_t left = in_.count(4); left > 0; --left) program.losses.push_back(id<ValueId>());
+    for (std::size_t left = in_.count(52); left > 0; --left) read_instruction(program);
     if (!in_.at_end()) in_.damaged("bytes are left over");
     return program;
   }
@@ -94,36 +70,29 @@ class RankReader {
   }
 
   Part part() {
-    PartLayout layout{in_.enumerated(Form::RepeatedSum), in_.number<std::int8_t>(), {}};
-    const bool repeats = layout.form == Form::RepeatedSum;
+    const auto flags = in_.number<std::uint8_t>(), count = in_.number<std::uint8_t>();
+    const bool sums = (flags & kSumsSamples) != 0, repeats = (flags & kRepeats) != 0;
+    if (flags > (kSumsSamples | kRepeats) || (repeats && !sums))
+      in_.damaged("a part is of no form");
+    if (count > kMostCutAxes + 2) in_.damaged("a part is cut along too many axes");
     const auto period = repeats ? in_.number<std::int32_t>() : 0;
     const auto times = repeats ? in_.number<std::int32_t>() : 1;
-    for (std::int32_t& bound : layout.bounds) bound = in_.number<std::int32_t>();
-    const auto [begin, end, from, until] = layout.bounds;
     Part result;
-    if (layout.form == Form::Samples) result = Part::samples(begin, end);
-    if (layout.form == Form::PartialSum) result = Part::partial_sum(begin, end);
-    if (layout.form == Form::Slice) result = Part::slice(layout.axis, begin, end);
-    if (repeats) {
-      if (begin < 0 || end <= begin || end - begin > period || times < 2)
-        in_.damaged("the samples of a part overlap where they repeat");
-      result = Part::partial_sum(begin, end).repeated(period, times);
-    }
-    if ((repeats || layout.form == Form::PartialSum) && layout.axis >= 0)
-      result = result.cut({layout.axis, from, until});
-    if (layout_of(result) != layout) in_.damaged("a part is of no form");
-    const auto more = in_.number<std::uint8_t>();
-    if (more >= kMostCutAxes || (more > 0 && layout.axis == kBatchAxis))
-      in_.damaged("a part is cut along too many axes");
-    for (std::size_t i = 0; i < more; ++i) {
+    for (std::uint8_t i = 0; i < count; ++i) {
       AxisRange range{in_.number<std::int8_t>(), 0, 0};
       range.begin = in_.number<std::int32_t>();
       range.end = in_.number<std::int32_t>();
-      if (range.axis <= result.cuts().back().axis)
+      if (range.axis < kBatchAxis || (i > 0 && range.axis <= result.ranges().back().axis))
         in_.damaged("a part is cut along axes out of order");
-      result = result.cut(range);
+      const bool summed = sums && i == 0 && range.axis == kBatchAxis;
+      result = summed ? Part::partial_sum(range.begin, range.end) : result.cut(range);
     }
-    return result;
+    if (sums != result.sums_samples()) in_.damaged("a part is of no form");
+    if (!repeats) return result;
+    const AxisRange samples = result.first();
+    if (samples.begin < 0 || samples.end <= samples.begin || samples.size() > period || times < 2)
+      in_.damaged("the samples of a part overlap where they repeat");
+    return result.repeated(period, times);
   }
 
   Value value() {
@@ -182,6 +151,7 @@ std::string write_rank_program(const RankProgram& program) {
     body.number(static_cast<std::uint8_t>(value.resident));
     body.number(value.encoding).number(value.record_count);
   }
+  write_row(body, std::span(program.losses));
   body.number(static_cast<std::uint32_t>(program.instructions.size()));
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     write_instruction(body, program.instructions[i]);

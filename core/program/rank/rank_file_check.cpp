@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/program/rank/rank_file.h"
+#include "core/program/value/program_task.h"
 #include "core/program/value/tables.h"
 #include "core/strategy/value/variable_check.h"
 
@@ -37,6 +39,11 @@ class RankCheck {
   void run() {
     if (program_.rank < 0 || !program_.device.valid()) refuse("", "it is of no rank or device");
     for (const Value& value : program_.values) check_value(value);
+    if (!is_ascending(std::span(program_.losses)) ||
+        std::ranges::any_of(program_.losses, [&](ValueId id) {
+          return !id.valid() || id.index() >= program_.values.size();
+        }))
+      refuse("losses", "a value is out of range");
     for (at_ = 0; at_ < program_.instructions.size(); ++at_) {
       check_kind();
       check_links();
@@ -66,9 +73,9 @@ class RankCheck {
       refuse("values", "a tensor is out of range");
     const Tensor& tensor = graph_.tensor(value.tensor);
     const Part& part = value.part;
-    const bool some_samples = part.along(kBatchAxis) && !part.is_partial_sum();
+    const bool some_samples = part.along(kBatchAxis) && !part.sums_samples();
     if (!is_part_of(part, tensor, graph_.batch()) ||
-        (some_samples && !(part.is_samples() && tensor.batch.kind == BatchKind::Batched)))
+        (some_samples && tensor.batch.kind != BatchKind::Batched))
       refuse("values", "a part is not one of its tensor");
     if (value.record_count < 0 || (value.record_count > 0) != is_gathered(value.encoding) ||
         (value.encoding != Encoding::None && value.resident) ||
@@ -222,21 +229,21 @@ class RankCheck {
   // A part lies within what it is cut from, or made of.
   void check_ranges(ValueId write) const {
     const Part& made = value(write).part;
-    std::int32_t next = made.first().begin;
+    std::optional<std::int32_t> next;
     for (const ValueId id : reads()) {
-      const Part& part = value(id).part;
+      const bool joins = what().kind == Kind::Concat && !made.is_partial_sum();
+      const Part part = joins ? value(id).part.summed_up() : value(id).part;
       if (what().kind == Kind::Split) {
         expect(is_cut_from(made, part) || (part.is_partial_sum() && is_cut_from_sum(made, part)),
                "a part is not one of the whole");
         continue;
       }
       expect(is_cut_from(part, made), "a part is not one of the whole");
-      const AxisRange range = part.first();
-      expect(made.is_whole() || range.axis == made.first().axis,
-             "its parts are along another axis");
-      expect(part.without(range.axis) == made.without(range.axis),
-             "its parts are cut along several axes");
-      expect(range.begin == next, "its parts leave a gap");
+      const int axis = joined_axis(part, made);
+      const AxisRange range = range_along(graph_, value(id).tensor, part, axis);
+      const AxisRange all = range_along(graph_, value(id).tensor, made, axis);
+      expect(part.without(axis) == made.without(axis), "its parts are cut along several axes");
+      expect(range.begin == next.value_or(all.begin), "its parts leave a gap");
       next = range.end;
     }
   }
@@ -257,19 +264,16 @@ class RankCheck {
       return expect(value(reads().front()).record_count == records.size(),
                     "its cuts are not its part's");
     }
-    const Part& part = value((gathers ? reads() : writes()).front()).part;
-    expect((part.is_slice() || part.is_samples()) && part.cuts().size() <= 1,
+    const Part part = value((gathers ? reads() : writes()).front()).part.summed_up();
+    expect(!part.is_whole() && !part.is_partial_sum() && part.cuts().size() <= 1,
            "its part is all of it, or cut along several axes");
-    const Shape& shape = graph_.tensor(whole.tensor).shape;
-    AxisRange all{kBatchAxis, 0, static_cast<std::int32_t>(graph_.batch())};
-    if (part.is_slice())
-      all.end = static_cast<std::int32_t>(shape[static_cast<std::size_t>(part.first().axis)]);
-    if (whole.part.is_samples()) all = whole.part.first();
-    const AxisRange own = own_cut(all);
-    expect(part.first().begin == own.begin && part.first().end == own.end,
+    expect(gathers || whole.part.is_partial_sum(), "its whole is none");
+    const Part all = gathers ? whole.part : whole.part.total();
+    const int axis = part.cuts().empty() ? kBatchAxis : part.cuts()[0].axis;
+    expect(part.without(axis) == all.without(axis), "its whole is none");
+    const AxisRange own = own_cut(range_along(graph_, whole.tensor, all, axis));
+    expect(part.along(axis)->begin == own.begin && part.along(axis)->end == own.end,
            "its cuts are not its part's");
-    expect(gathers ? whole.part.is_whole() || whole.part.is_samples() : whole.part.is_partial_sum(),
-           "its whole is none");
   }
 
   // Of this device among the members, which may stand in a ring's order.

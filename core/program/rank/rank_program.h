@@ -85,7 +85,7 @@ struct Instruction {
 };
 
 struct RankProgram {
-  static constexpr int kVersion = 3;
+  static constexpr int kVersion = 4;
 
   int rank = 0;
   DeviceId device;
@@ -102,6 +102,8 @@ struct RankProgram {
   // row = instruction; of AllGather and ReduceScatter, one more than members: member i's part is
   // [cuts[i], cuts[i + 1]), of the batch, or along the axis of that part.
   Rows<std::int32_t> cuts;
+  // What it computes of the loss and no rank before it does, ascending: over all ranks they add up.
+  std::vector<ValueId> losses;
 };
 
 struct RankPrograms {

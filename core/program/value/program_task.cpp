@@ -47,26 +47,6 @@ void ProgramTask::fail(TensorId tensor, const std::string& problem) const {
                                    program.graph->tensor(tensor).name, problem));
 }
 
-bool is_trained(const Graph& graph, TensorId id) {
-  const Tensor& tensor = graph.tensor(id);
-  return !tensor.producer.valid() && tensor.role == TensorRole::Parameter &&
-         graph.update_of(id).valid();
-}
-
-Part samples_part(const Graph& graph, TensorId tensor, std::int32_t begin, std::int32_t end) {
-  const BatchKind kind =
-      is_trained(graph, tensor) ? BatchKind::Whole : graph.tensor(tensor).batch.kind;
-  if (kind == BatchKind::Whole || (begin == 0 && end == graph.batch())) return {};
-  return kind == BatchKind::Batched ? Part::samples(begin, end) : Part::partial_sum(begin, end);
-}
-
-AxisRange range_along(const Graph& graph, TensorId tensor, const Part& part, int axis) {
-  if (const AxisRange* range = part.along(axis)) return *range;
-  const std::int64_t extent =
-      axis < 0 ? graph.batch() : graph.tensor(tensor).shape[static_cast<std::size_t>(axis)];
-  return {static_cast<std::int8_t>(axis), 0, static_cast<std::int32_t>(extent)};
-}
-
 Part stated_part(const ProgramTask& at, TensorId tensor) {
   const Part& said = at.program.part_of(at.task());
   Part part;
@@ -74,11 +54,14 @@ Part stated_part(const ProgramTask& at, TensorId tensor) {
     part = samples_part(*at.program.graph, tensor, samples->begin, samples->end);
   if (said.times() > 1 && !part.is_whole()) part = part.repeated(said.period(), said.times());
   for (const AxisRange& range : said.cuts()) cut_part(at, tensor, range, part);
-  return part;
+  return said.sums_letter() ? part.cut(said.addend()) : part;
 }
 
 std::vector<Part> input_parts(const ProgramTask& at) {
   const std::vector<TensorId>& inputs = at.op().inputs;
+  const Graph& graph = *at.program.graph;
+  if (const auto letter = letter_of(graph, at.task().op, at.program.part_of(at.task())))
+    return parts_read(graph, at.task().op, at.program.part_of(at.task()), *letter);
   std::vector<Part> parts(inputs.size());
   const auto cuts = at.program.cuts_of(at.task());
   for (std::size_t i = 0; cuts.empty() && i < inputs.size(); ++i)
@@ -93,10 +76,32 @@ std::vector<Part> input_parts(const ProgramTask& at) {
   return parts;
 }
 
+std::vector<Part> output_parts(const ProgramTask& at) {
+  const Graph& graph = *at.program.graph;
+  const Part& part = at.program.part_of(at.task());
+  if (const auto letter = letter_of(graph, at.task().op, part))
+    return parts_made(graph, at.task().op, part, *letter);
+  std::vector<Part> parts;
+  for (const TensorId output : at.op().outputs) {
+    at.expect(part.cuts().empty() && !part.sums_letter(), output,
+              "it is not known along which axis it is divided");
+    parts.push_back(stated_part(at, output));
+  }
+  return parts;
+}
+
+int joined_axis(const Part& piece, const Part& made) {
+  for (const AxisRange& range : piece.ranges()) {
+    const AxisRange* whole = made.along(range.axis);
+    if (!whole || *whole != range) return range.axis;
+  }
+  return kBatchAxis;
+}
+
 Part sum_with_next(const ProgramTask& at, const Part& sum, const Part& term) {
   const TensorId tensor = at.task().tensor;
-  at.expect(sum.is_partial_sum() && term.is_partial_sum() && term.times() == 1 &&
-                sum.total() == term.total(),
+  at.expect(sum.sums_samples() && term.sums_samples() && term.times() == 1 &&
+                sum.without(kBatchAxis) == term.without(kBatchAxis),
             tensor, "its terms are no partial sums, or of several slices");
   const auto batch = static_cast<std::int32_t>(at.program.graph->batch());
   const std::int32_t period = batch / at.program.micro_batches, times = sum.times();
@@ -106,7 +111,7 @@ Part sum_with_next(const ProgramTask& at, const Part& sum, const Part& term) {
   at.expect(term.first() == next && times < at.program.micro_batches, tensor,
             "it adds the samples of another micro-batch");
   const bool all = times + 1 == at.program.micro_batches && sum.first().size() == period;
-  return all ? sum.total() : sum.repeated(period, times + 1);
+  return all ? sum.without(kBatchAxis) : sum.repeated(period, times + 1);
 }
 
 bool make_up(std::vector<AxisRange> ranges, const AxisRange& whole) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/program/value/op_parts.h"
 #include "core/program/value/program.h"
 
 namespace strato {
@@ -54,24 +55,20 @@ class MemberBuffers {
   std::vector<BufferId> buffers_;
 };
 
-// A parameter that is updated: every device that holds it holds all of its samples' effect.
-bool is_trained(const Graph& graph, TensorId tensor);
-
-// These samples of a tensor, in its kind of the batch: all of it, some samples, or a partial sum.
-Part samples_part(const Graph& graph, TensorId tensor, std::int32_t begin, std::int32_t end);
-
-// The range of a part along an axis (kBatchAxis: in samples), also where it has all of it.
-AxisRange range_along(const Graph& graph, TensorId tensor, const Part& part, int axis);
-
 // The part that the task says of a tensor like its own.
 Part stated_part(const ProgramTask& at, TensorId tensor);
 // By input of the task's op: the part that is read for that. One that is read in two ways is needed
 // as a whole.
 std::vector<Part> input_parts(const ProgramTask& at);
+// By output of the task's op: the part that it makes.
+std::vector<Part> output_parts(const ProgramTask& at);
 
 // What a sum over some micro-batches is when the same samples of the one that follows are added to
 // it; of all of them it is the total. Throws InvariantError where the term is of others.
 Part sum_with_next(const ProgramTask& at, const Part& sum, const Part& term);
+
+// The axis along which the pieces of what is put together differ from it; -1: the batch.
+int joined_axis(const Part& piece, const Part& made);
 
 // Do the ranges, in some order, follow each other from end to end?
 bool make_up(std::vector<AxisRange> ranges, const AxisRange& whole);

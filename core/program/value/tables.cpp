@@ -175,6 +175,12 @@ const std::vector<SplitAxis>& Tables::split_axes(OpId op) {
   return at->second;
 }
 
+const std::vector<LetterSplit>& Tables::letter_splits(OpId op) {
+  const auto [at, fresh] = letter_splits_.try_emplace(op);
+  if (fresh) at->second = strato::letter_splits(*graph, op);
+  return at->second;
+}
+
 std::span<const std::int32_t> Tables::parts(GroupId group, int count) {
   const auto [at, fresh] = parts_.try_emplace({group, count});
   if (fresh) {

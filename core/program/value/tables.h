@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/cost/value/cost_model.h"
+#include "core/graph/axes/letter_splits.h"
 #include "core/graph/axes/split_axes.h"
 #include "core/graph/group/grouping.h"
 #include "core/program/value/program.h"
@@ -115,6 +116,8 @@ class Tables {
 
   // See core/graph/axes/split_axes.h.
   const std::vector<SplitAxis>& split_axes(OpId op);
+  // See core/graph/axes/letter_splits.h.
+  const std::vector<LetterSplit>& letter_splits(OpId op);
 
   // The model-parallel part of each op of the group (ops of one layer stay together).
   std::span<const std::int32_t> parts(GroupId group, int count);
@@ -138,6 +141,7 @@ class Tables {
   std::map<std::pair<GpuTypeId, std::int32_t>, Column> column_of_;
   std::map<std::pair<GroupId, int>, std::vector<std::int32_t>> parts_;
   std::map<OpId, std::vector<SplitAxis>> split_axes_;
+  std::map<OpId, std::vector<LetterSplit>> letter_splits_;
   std::vector<Nanos> mean_times_;
 };
 

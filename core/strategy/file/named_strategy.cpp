@@ -81,6 +81,7 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
     if (const std::optional<Decision>& decision = strategy.groups[GroupId(i)]) {
       entry.mode = decision->mode;
       entry.devices = name_shares(decision->devices, cluster);
+      entry.tensor = decision->tensor;
     }
   }
   named.bucket = strategy.bucket;

@@ -13,12 +13,13 @@
 //
 // All parts of a group but its name may be missing: without mode and devices it is undecided,
 // without ops it means the op group of that name. With "renamed": true its ops are called so from
-// then on; else groups get names from their ops. A device group's name ("v100") stands for all its
-// devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "splits", "variables", "order",
-// "micro_batches" (1) and their "schedule" ("as-ready", "gpipe", "1f1b") may be missing.
-// "duplicated" lists ops of replicated groups that every device of their group computes on the
-// whole batch (sufficient factor broadcasting). "splits" are ops that several devices compute
-// together, each a slice along the axis (counted from 0; of an update: the parameter's) in
+// then on; else groups get names from their ops. With "tensor": 4 the devices are rows of four that
+// compute each op of their samples together (Decision::tensor). A device group's name ("v100")
+// stands for all its devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "splits",
+// "variables", "order", "micro_batches" (1) and their "schedule" ("as-ready", "gpipe", "1f1b") may
+// be missing. "duplicated" lists ops of replicated groups that every device of their group computes
+// on the whole batch (sufficient factor broadcasting). "splits" are ops that several devices
+// compute together, each a slice along the axis (counted from 0; of an update: the parameter's) in
 // proportion to its weight. "variables" are parameters that are synchronised in another way than
 // their groups say (variable_sync.h): equal parts along the axis (0 unless it is there), or as many
 // along each axis as "partition" says in its place ([2, 3]: six, row by row), each with
@@ -51,6 +52,7 @@ struct NamedGroup {
   NamedShares devices;           // empty when undecided
   std::vector<std::string> ops;  // empty: the op group called `name`
   bool renamed = false;          // `name` was given by a person
+  std::int32_t tensor = 1;       // Decision::tensor
   friend bool operator==(const NamedGroup&, const NamedGroup&) = default;
 };
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kMaxWeight = 1'000'000;
 constexpr std::int64_t kMaxAxis = 63;
+constexpr std::int64_t kMostColumns = 1 << 20;
 constexpr std::int64_t kMostMicroBatches = 1 << 20;
 
 // The value that the word names, one of those up to `last`.
@@ -55,7 +56,7 @@ Json devices_to_json(const NamedShares& devices) {
 }
 
 NamedGroup read_group(const JsonView& view) {
-  view.allow_only({"name", "renamed", "mode", "devices", "ops", "note"});
+  view.allow_only({"name", "renamed", "mode", "devices", "tensor", "ops", "note"});
   NamedGroup group;
   group.name = view.at("name").string();
   if (const auto renamed = view.find("renamed")) group.renamed = renamed->boolean();
@@ -63,6 +64,8 @@ NamedGroup read_group(const JsonView& view) {
     group.mode = read_word(*mode, Mode::ModelParallel, "is not a mode",
                            "modes: replicate-allreduce, replicate-ps, duplicate, model-parallel");
   if (const auto devices = view.find("devices")) group.devices = read_devices(*devices);
+  if (const auto tensor = view.find("tensor"))
+    group.tensor = static_cast<std::int32_t>(tensor->integer(1, kMostColumns));
   if (group.mode && group.devices.empty()) view.fail("has a mode and no \"devices\"", "add them");
   if (!group.mode && !group.devices.empty()) view.fail("has devices and no \"mode\"", "add it");
   return group;
@@ -216,6 +219,7 @@ static void to_json(Json& json, const NamedGroup& group) {
   if (group.mode) {
     json["mode"] = name_of(*group.mode);
     json["devices"] = devices_to_json(group.devices);
+    if (group.tensor > 1) json["tensor"] = group.tensor;
   }
   if (!group.ops.empty()) json["ops"] = group.ops;
 }

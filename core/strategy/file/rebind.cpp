@@ -71,7 +71,7 @@ class Binder {
     for (const NamedGroup& group : named_.groups) {
       std::optional<Decision>& decision = decisions_.emplace_back();
       if (!group.mode) continue;
-      decision = Decision{*group.mode, bind_shares(group.devices)};
+      decision = Decision{*group.mode, bind_shares(group.devices), group.tensor};
       if (!decision->devices.empty()) continue;
       decision.reset();
       say("group \"{}\": none of its devices is in the cluster, left undecided", group.name);

@@ -61,7 +61,8 @@ Part Part::without(int axis) const {
 }
 
 std::span<const AxisRange> Part::cuts() const {
-  return ranges().subspan(count_ > 0 && ranges_[0].axis == kBatchAxis ? 1 : 0);
+  const std::size_t first = count_ > 0 && ranges_[0].axis == kBatchAxis ? 1 : 0;
+  return ranges().subspan(first, count_ - first - (sums_letter() ? 1 : 0));
 }
 
 const AxisRange* Part::along(int axis) const {
@@ -89,6 +90,18 @@ bool overlap(const Part& a, const Part& b) {
   });
 }
 
+std::optional<Part> common_part(const Part& a, const Part& b) {
+  if (!overlap(a, b)) return std::nullopt;
+  Part common = b;
+  for (const AxisRange& range : a.ranges()) {
+    const AxisRange* other = b.along(range.axis);
+    common = common.cut(other ? AxisRange{range.axis, std::max(range.begin, other->begin),
+                                          std::min(range.end, other->end)}
+                              : range);
+  }
+  return common;
+}
+
 bool contains(const Part& outer, const Part& inner) {
   if (outer.is_partial_sum() || inner.is_partial_sum() || outer.times() > 1 || inner.times() > 1)
     return outer == inner;
@@ -100,7 +113,7 @@ bool contains(const Part& outer, const Part& inner) {
 
 bool is_cut_from(const Part& part, const Part& whole) {
   if (!whole.is_partial_sum() || !part.is_partial_sum()) return contains(whole, part);
-  return part.first() == whole.first() && part.period() == whole.period() &&
+  return part.addend() == whole.addend() && part.period() == whole.period() &&
          part.times() == whole.times() && contains(whole.total(), part.total());
 }
 
@@ -109,6 +122,7 @@ bool is_part_of(const Part& part, const Tensor& tensor, std::int64_t batch) {
     const auto axis = static_cast<std::size_t>(static_cast<std::uint8_t>(range.axis));
     const bool samples = range.axis == kBatchAxis;
     const std::int64_t later = std::int64_t{part.period()} * (part.times() - 1);
+    if (range.axis >= kSummedAxis) return range.begin >= 0 && range.begin < range.end;
     return (samples || (range.axis >= 0 && axis < tensor.shape.size())) && range.begin >= 0 &&
            range.begin < range.end && range.end <= (samples ? batch - later : tensor.shape[axis]);
   });
@@ -118,7 +132,7 @@ bool is_part_of(const Part& part, const Tensor& tensor, std::int64_t batch) {
 Shape shape_of(const Tensor& tensor, const Part& part, std::int64_t batch) {
   Shape shape = tensor.shape;
   const AxisRange* samples = part.along(kBatchAxis);
-  if (samples && !part.is_partial_sum() && tensor.batch.kind == BatchKind::Batched) {
+  if (samples && !part.sums_samples() && tensor.batch.kind == BatchKind::Batched) {
     std::int64_t& extent = shape[static_cast<std::size_t>(tensor.batch.axis)];
     extent = extent / batch * samples->size();
   }
@@ -150,9 +164,12 @@ std::string describe(const Part& part) {
   if (part.is_whole()) return "whole";
   std::string text;
   if (const AxisRange* samples = part.along(kBatchAxis))
-    text = fmt::format("{}samples [{},{})", part.is_partial_sum() ? "the sum over " : "",
+    text = fmt::format("{}samples [{},{})", part.sums_samples() ? "the sum over " : "",
                        samples->begin, samples->end);
   if (part.times() > 1) text += fmt::format(" of every {}", part.period());
+  if (part.sums_letter())
+    text = fmt::format("the sum over [{},{}) of {}", part.addend().begin, part.addend().end,
+                       text.empty() ? "the whole" : text);
   if (part.cuts().empty()) return text;
   return text + (text.empty() ? "" : " of ") + describe(part.cuts());
 }

@@ -67,6 +67,17 @@ void validate(const Decision& decision, const std::string& place, const Cluster&
   if (static_cast<std::size_t>(decision.mode) >= kModes.size())
     refuse(place, "choose one", "has no known mode");
   validate_shares(decision.devices, place, cluster);
+  if (decision.tensor < 1) refuse(place, "give at least 1", "is tensor {}", decision.tensor);
+  if (decision.tensor == 1 || columns_of(decision) > 1) return;
+  if (decision.mode != Mode::ReplicateAllReduce)
+    refuse(place, "take replicate-allreduce, or tensor 1", "is tensor {} in mode {}",
+           decision.tensor, name_of(decision.mode));
+  if (decision.devices.size() % static_cast<std::size_t>(decision.tensor) != 0)
+    refuse(place, "give a number that divides that of the devices",
+           "is tensor {} on {} devices, which are no whole rows", decision.tensor,
+           decision.devices.size());
+  refuse(place, "give equal weights to the devices of a row", "is tensor {} with unequal weights",
+         decision.tensor);
 }
 
 // Only the graph tells whether an axis divides its op (split_axes.h).
@@ -134,6 +145,7 @@ Digest Strategy::digest() const {
     hasher.number(decision->mode).number(decision->devices.size());
     for (const DeviceShare& share : decision->devices)
       hasher.number(share.device.value()).number(share.weight);
+    if (decision->tensor > 1) hasher.text("tensor").number(decision->tensor);
   }
   // Nothing is added for what is not set: digests of strategies without stay what they were.
   if (bucket > Bytes(0)) hasher.text("bucket").number(bucket.value);
@@ -177,6 +189,16 @@ Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupI
 }
 
 Decision decision_on_device(DeviceId device) { return {Mode::ReplicateAllReduce, {{device, 1}}}; }
+
+std::size_t columns_of(const Decision& decision) {
+  if (decision.tensor <= 1 || decision.mode != Mode::ReplicateAllReduce) return 1;
+  const auto columns = static_cast<std::size_t>(decision.tensor);
+  const std::span<const DeviceShare> devices = decision.devices;
+  if (devices.size() % columns != 0) return 1;
+  for (std::size_t row = 0; row < devices.size(); row += columns)
+    if (!has_equal_weights(devices.subspan(row, columns))) return 1;
+  return columns;
+}
 
 bool has_equal_weights(std::span<const DeviceShare> shares) {
   return std::ranges::all_of(
@@ -267,7 +289,9 @@ std::string describe(const MicroBatches& micro_batches) {
 std::string describe(const Decision& decision, const Cluster& cluster) {
   const std::string devices = describe_devices(decision, cluster);
   if (decision.devices.size() == 1) return "on " + devices;  // every mode is the same there
-  return fmt::format("{} on {}", label_of(decision.mode), devices);
+  const std::size_t columns = columns_of(decision);
+  const std::string tensor = columns > 1 ? fmt::format(", tensor {},", columns) : "";
+  return fmt::format("{}{} on {}", label_of(decision.mode), tensor, devices);
 }
 
 }  // namespace strato

@@ -46,8 +46,16 @@ struct DeviceShare {
 struct Decision {
   Mode mode = Mode::ReplicateAllReduce;
   std::vector<DeviceShare> devices;  // ascending by device, at least one, weights >= 1
+  // Tensor parallelism: with ReplicateAllReduce the devices are rows of this many, which follow
+  // each other. Rows share the batch; the columns of a row compute each op of its samples together,
+  // in equal parts along one of the op's letters where that pays
+  // (core/program/place/tensor_letters.h).
+  std::int32_t tensor = 1;
   friend bool operator==(const Decision&, const Decision&) = default;
 };
+// The devices of a row. Where the decision's own number means nothing (in another mode, or where it
+// does not divide the devices, or a row's weights differ) it is 1: each device is a row.
+std::size_t columns_of(const Decision& decision);
 
 // An op that several devices compute together, each a slice of its outputs (FastT 5.2,
 // SplitOperation): of the channels of a convolution, of the columns of a matrix product. Every part

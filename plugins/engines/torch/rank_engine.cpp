@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/graph/build/copy_graph.h"
 #include "core/plugin/api/plugin.h"
+#include "core/program/value/op_parts.h"
 #include "plugins/engines/torch/kernels/kernel.h"
 #include "plugins/engines/torch/rank_values.h"
 #include "plugins/engines/torch/values/made_elements.h"
@@ -24,25 +25,6 @@ bool runs_op(InstructionKind kind) {
          kind == InstructionKind::Update;
 }
 
-// The tensors whose sum over all elements, and over the shards, is the graph's loss.
-std::vector<TensorId> loss_tensors(const Graph& graph) {
-  const auto goes_on = [&](TensorId tensor) {
-    return std::ranges::any_of(graph.consumers(tensor), [&](OpId reader) {
-      const Phase phase = graph.op(reader).phase;
-      return phase == Phase::Forward || phase == Phase::Loss;
-    });
-  };
-  std::vector<TensorId> losses;
-  for (const Op& op : graph.ops()) {
-    if (op.phase == Phase::Loss && !goes_on(op.outputs[0])) losses.push_back(op.outputs[0]);
-  }
-  if (!losses.empty()) return losses;
-  for (const TensorId id : results_of(graph)) {  // made of losses: their mean, their sum
-    if (graph.tensor(id).elements() == 1) losses.push_back(id);
-  }
-  return losses;
-}
-
 class TorchRankExecution final : public RankExecution {
  public:
   TorchRankExecution(std::shared_ptr<const Graph> graph, std::shared_ptr<const RankProgram> program,
@@ -52,7 +34,6 @@ class TorchRankExecution final : public RankExecution {
         values_(*graph_, *program_),
         threads_(options.threads),
         whole_(whole_batch(*graph_, options)),
-        losses_(loss_tensors(*graph_)),
         steps_(program_->instructions.size()) {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (runs_op(program_->instructions[i].kind)) prepare(i);
@@ -105,7 +86,10 @@ class TorchRankExecution final : public RankExecution {
     const OpId op = instruction.op;
     Step& step = steps_[i];
     const std::span<const ValueId> reads = program_->reads[i];
-    if (part.is_slice()) {
+    if (const auto letter = letter_of(*graph_, op, part)) {
+      step.kernel = make_part_kernel(*graph_, op, part);
+      step.needs = parts_read(*graph_, op, part, *letter);
+    } else if (part.is_slice()) {
       step.kernel = make_part_kernel(*graph_, op, part);
       step.needs = part_inputs(*graph_, op, part);
       step.needs.resize(reads.size());
@@ -198,9 +182,7 @@ class TorchRankExecution final : public RankExecution {
 
   void note_loss(std::span<const ValueId> writes) {
     for (const ValueId id : writes) {
-      if (!id.valid()) continue;
-      const TensorId tensor = program_->values[id].tensor;
-      if (std::ranges::count(losses_, tensor) == 0) continue;
+      if (!id.valid() || !std::ranges::binary_search(program_->losses, id)) continue;
       loss_ = loss_.value_or(0) + values_.at(id).sum().to(at::kDouble).item<double>();
     }
   }
@@ -271,7 +253,6 @@ class TorchRankExecution final : public RankExecution {
   RankValues values_;
   int threads_;
   Shard whole_;
-  std::vector<TensorId> losses_;
   std::vector<Step> steps_;  // by instruction
   std::optional<double> loss_;
   std::int64_t allocated_before_ = 0;

@@ -29,28 +29,17 @@ Json part_json(const Part& part) {
   return {word, int{range.axis}, range.begin, range.end};
 }
 
-// The op whose first output is the loss that is reported; invalid: none.
-OpId loss_op(const Graph& graph) {
-  for (std::size_t i = 0; i < graph.op_count(); ++i) {
-    const Op& op = graph.op(OpId(i));
-    if (op.family == OpFamily::Loss && op.phase != Phase::Backward) return OpId(i);
-  }
-  return {};
-}
-
 class Folder {
  public:
   explicit Folder(const ExportInput& input)
       : timeline_(*input.outcome.timeline),
         cluster_(*timeline_.program->cluster),
         programs_(rank_programs(*timeline_.program, execution_order(timeline_))),
-        graph_(*programs_.graph),
-        loss_(loss_op(graph_)) {
+        graph_(*programs_.graph) {
     check_termination(programs_, graph_.name());
     std::set<std::vector<int>> groups;
     for (const RankProgram& rank : programs_.ranks) {
       refuse_parts(rank);
-      for (const Loss& loss : losses_of(rank)) ++computed_[loss.samples];
       for (std::size_t i = 0; i < rank.instructions.size(); ++i)
         if (!rank.members[i].empty()) groups.insert(ranks_of(rank.members[i]));
     }
@@ -81,28 +70,9 @@ class Folder {
     return static_cast<std::size_t>(at - groups_.begin());
   }
 
-  struct Loss {
-    std::pair<int, int> samples;
-    ValueId value;
-  };
-  // What the rank computes of the loss.
-  std::vector<Loss> losses_of(const RankProgram& rank) const {
-    std::vector<Loss> losses;
-    for (std::size_t i = 0; i < rank.instructions.size() && loss_.valid(); ++i) {
-      const Instruction& instruction = rank.instructions[i];
-      if (instruction.kind != InstructionKind::Compute || instruction.op != loss_) continue;
-      const AxisRange range = instruction.part.first();
-      losses.push_back({{range.begin, range.end}, rank.writes[i][0]});
-    }
-    return losses;
-  }
-
-  // The values of the loss that this rank computes, of several micro-batches each, and its share of
-  // them: ranks that compute the same samples count once together.
-  Json loss_of(const RankProgram& rank) const {
+  static Json losses_of(const RankProgram& rank) {
     Json losses = Json::array();
-    for (const auto& [samples, value] : losses_of(rank))
-      losses.push_back({value.value(), 1.0 / computed_.at(samples)});
+    for (const ValueId loss : rank.losses) losses.push_back(loss.value());
     return losses;
   }
 
@@ -154,8 +124,8 @@ class Folder {
   // One value and one instruction a line.
   std::string rank_text(const RankProgram& rank) const {
     std::string text =
-        fmt::format("{{\"rank\": {}, \"device\": {}, \"loss\": {},\n\"values\": [\n", rank.rank,
-                    json_text(Json(cluster_.device(rank.device).name)), json_text(loss_of(rank)));
+        fmt::format("{{\"rank\": {}, \"device\": {}, \"losses\": {},\n\"values\": [\n", rank.rank,
+                    json_text(Json(cluster_.device(rank.device).name)), json_text(losses_of(rank)));
     for (std::size_t i = 0; i < rank.values.size(); ++i) {
       const Value& value = rank.values[ValueId(i)];
       Json row{value.tensor.value()};
@@ -178,6 +148,14 @@ class Folder {
                        "is synchronised in parts, encoded or stale, which train.py cannot do",
                        "launch the plan, or leave the variable out of its \"variables\"");
     };
+    for (const Value& value : rank.values)
+      if (value.part.sums_letter() || (value.part.along(kBatchAxis) && !value.part.sums_samples() &&
+                                       !value.part.cuts().empty()))
+        throw InputError(
+            "", fmt::format("tensor \"{}\"", graph_.tensor(value.tensor).name),
+            "is computed in parts of some samples (tensor parallelism), which train.py "
+            "cannot do",
+            "launch the plan, or give its groups \"tensor\": 1");
     for (const Value& value : rank.values)
       if (value.encoding != Encoding::None ||
           (value.resident && graph_.tensor(value.tensor).producer.valid()) ||
@@ -219,9 +197,7 @@ class Folder {
   const Cluster& cluster_;
   RankPrograms programs_;
   const Graph& graph_;
-  OpId loss_;
-  std::vector<std::vector<int>> groups_;         // every rank makes all of them, in this order
-  std::map<std::pair<int, int>, int> computed_;  // samples of the loss: ranks that compute them
+  std::vector<std::vector<int>> groups_;  // every rank makes all of them, in this order
 };
 
 std::string Folder::readme() const {

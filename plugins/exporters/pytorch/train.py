@@ -1173,7 +1173,7 @@ class Rank:
         adam_used = any(op.type == "ApplyAdam" for op in graph.ops)
         default = 0.001 if adam_used else 0.01
         self.learning_rate = default if options.learning_rate is None else options.learning_rate
-        self.loss_shares = dict(program["loss"])  # by value
+        self.losses = set(program["losses"])  # values: those that no rank before has
         self.loss = 0.0
         self.values = [Value(graph, row) for row in program["values"]]
         for value in self.values:
@@ -1348,8 +1348,8 @@ class Rank:
             if under_way is not None:
                 self.pending[index] = under_way
             if instruction["do"] == "compute":
-                for value in self.loss_shares.keys() & set(instruction["writes"]):
-                    self.loss += self.values[value].data.double().sum().item() * self.loss_shares[value]
+                for value in self.losses & set(instruction["writes"]):
+                    self.loss += self.values[value].data.double().sum().item()
             for value in instruction["releases"]:
                 self.release(index, self.values[value])
         for index in sorted(self.pending):

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
@@ -19,8 +20,18 @@ std::vector<std::vector<DeviceId>> devices_of_stages(const Cluster& cluster, std
   return result;
 }
 
+// Rows are as fast as their slowest device.
+void equalise_rows(Decision& decision) {
+  const auto columns = static_cast<std::size_t>(decision.tensor);
+  for (std::size_t row = 0; row < decision.devices.size(); row += columns) {
+    const auto members = std::span(decision.devices).subspan(row, columns);
+    const std::int32_t least = std::ranges::min_element(members, {}, &DeviceShare::weight)->weight;
+    for (DeviceShare& share : members) share.weight = least;
+  }
+}
+
 // In a single micro-batch.
-Strategy staged(const Problem& problem, std::size_t stages, Bytes bucket) {
+Strategy staged(const Problem& problem, std::size_t stages, std::int32_t tensor, Bytes bucket) {
   const auto times = graph_times(problem);
   std::vector<double> speeds;
   std::vector<Decision> decisions;
@@ -29,30 +40,39 @@ Strategy staged(const Problem& problem, std::size_t stages, Bytes bucket) {
     for (const DeviceId device : devices)
       speed += 1 / std::max(1e-9, to_seconds(times[problem.cluster->device(device).type]));
     decisions.push_back(
-        {Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices)});
+        {Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices), tensor});
+    equalise_rows(decisions.back());
   }
   Strategy strategy = strategy_by_ops(problem, layer_blocks(problem, speeds), decisions);
   if (stages < problem.cluster->device_count()) strategy.bucket = bucket;
   return strategy;
 }
 
-std::vector<std::size_t> stage_counts(const Problem& problem, std::int32_t wanted) {
+// Of whole rows of `tensor` devices.
+std::vector<std::size_t> stage_counts(const Problem& problem, std::int32_t wanted,
+                                      std::int32_t tensor) {
   const std::size_t devices = problem.cluster->device_count();
   const auto layers = static_cast<std::size_t>(layers_of(*problem.graph).count);
-  if (wanted > 0) {
-    const auto stages = static_cast<std::size_t>(wanted);
-    if (devices % stages != 0)
-      refuse_option("stages", std::to_string(wanted),
-                    fmt::format("does not divide the {} devices", devices),
-                    "give a number that divides them");
-    if (stages > layers)
-      refuse_option("stages", std::to_string(wanted),
-                    fmt::format("is more than there are layers ({})", layers), "give fewer");
-    return {stages};
-  }
+  const auto has_rows = [&](std::size_t stages) {
+    return devices % (stages * static_cast<std::size_t>(tensor)) == 0;
+  };
+  const auto stages = static_cast<std::size_t>(wanted);
+  if (wanted > 0 && devices % stages != 0)
+    refuse_option("stages", std::to_string(wanted),
+                  fmt::format("does not divide the {} devices", devices),
+                  "give a number that divides them");
+  if (stages > layers)
+    refuse_option("stages", std::to_string(wanted),
+                  fmt::format("is more than there are layers ({})", layers), "give fewer");
+  if (!has_rows(std::max<std::size_t>(stages, 1)))
+    refuse_option("tensor", std::to_string(tensor),
+                  fmt::format("does not divide the {} devices of a stage",
+                              devices / std::max<std::size_t>(stages, 1)),
+                  "give a number that divides them");
+  if (wanted > 0) return {stages};
   std::vector<std::size_t> counts;
-  for (std::size_t stages = 1; stages <= std::min(devices, layers); ++stages)
-    if (devices % stages == 0) counts.push_back(stages);
+  for (std::size_t count = 1; count <= std::min(devices, layers); ++count)
+    if (has_rows(count)) counts.push_back(count);
   return counts;
 }
 
@@ -77,6 +97,11 @@ OptionTable Settings::option_table() {
            micro_batches,
            {0, 1e6},
            "micro-batches, which divide the batch; 0: one to four for each stage are tried"},
+          {"tensor",
+           tensor,
+           {1, 1e6},
+           "tensor parallelism: devices that compute each op of their samples together, which "
+           "divide those of a stage"},
           {"schedule",
            schedule,
            {kPipelineSchedules.begin(), kPipelineSchedules.end()},
@@ -93,13 +118,13 @@ PlanResult plan(const PlanRequest& request, const Settings& settings) {
   PlanResult best;
   std::size_t best_stages = 0;  // 0: none was evaluated
   Reporter reporter(request.observer);
-  for (const std::size_t stages : stage_counts(request.problem, settings.stages)) {
+  for (const std::size_t stages : stage_counts(request.problem, settings.stages, settings.tensor)) {
     if (best_stages > 0 && request.stop.stop_requested()) break;
     std::vector<Strategy> strategies;
     for (const std::int32_t count :
          micro_batch_counts(request.problem.graph->batch(), stages, settings.micro_batches)) {
       if (strategies.empty())
-        strategies.push_back(staged(request.problem, stages, settings.bucket));
+        strategies.push_back(staged(request.problem, stages, settings.tensor, settings.bucket));
       else
         strategies.push_back(strategies.back());
       strategies.back().micro_batches = {count, settings.schedule};

@@ -1,5 +1,5 @@
 // The planner "pipeline": blocks of consecutive layers as stages, micro-batches one behind the
-// other, data parallelism within a stage.
+// other, data and tensor parallelism within a stage.
 //
 // Stages as GPipe (Huang et al. 2019, section 2) and PipeDream-Flush (Narayanan et al. 2021,
 // section 2.2) have them; which counts of stages and micro-batches are tried is Megatron-LM's habit
@@ -15,14 +15,16 @@ namespace strato::pipeline {
 
 struct Settings {
   std::int32_t stages = 0, micro_batches = 0;  // 0: several are tried
+  std::int32_t tensor = 1;                     // Decision::tensor of every stage
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   Bytes bucket{std::int64_t{64} << 20};
 
   OptionTable option_table();
 };
 
-// Throws InputError where the model cannot be computed in micro-batches, and for a number of stages
-// that does not divide the devices or is more than there are layers.
+// Throws InputError where the model cannot be computed in micro-batches, for a number of stages
+// that does not divide the devices or is more than there are layers, and for rows that do not
+// divide the devices of a stage.
 PlanResult plan(const PlanRequest& request, const Settings& settings);
 
 }  // namespace strato::pipeline

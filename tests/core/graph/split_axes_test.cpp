@@ -125,6 +125,17 @@ TEST(SplitAxes, GradientsOfProducts) {
   EXPECT_EQ(axes_of(graph, "MatMulGradB"), (Axes{{0, {-1, 2}}, {1, {2, -1}}}));
 }
 
+// It is not known which of the two places a gradient reads.
+TEST(SplitAxes, ProductWithItselfHasNoGradientInParts) {
+  ModelKit kit(4);
+  const TensorId x = kit.op("Exp", {kit.weight("w", {4, 6, 6})});
+  kit.op("MatMul", {x, x});
+  const Graph graph = trained(kit);
+  EXPECT_EQ(axes_of(graph, "MatMul").size(), 3U);
+  EXPECT_EQ(axes_of(graph, "MatMulGradA"), Axes{});
+  EXPECT_EQ(axes_of(graph, "MatMulGradB"), Axes{});
+}
+
 TEST(SplitAxes, WhatIsNormalisedStaysTogether) {
   ModelKit kit(4);
   const TensorId x = kit.input("x", {4, 6, 8});

@@ -461,14 +461,15 @@ TEST_F(Table, ARankWithAnAxisTwiceIsRefused) {
   for (std::size_t i = 0; i < program->tasks.size(); ++i) order.push_back(TaskId(i));
   const RankPrograms ranks = rank_programs(*program, order);
   constexpr std::size_t kHead = 8 + 4 + 16, kFirstValue = kHead + 4 + 4 + 4;
-  // From a value's tensor: 4 bytes; its part's form and axis, four bounds and a count, 1 + 1 + 16 +
-  // 1; then each further axis and its bounds; and three figures, 6 bytes.
+  // From a value's tensor: 4 bytes; its part's flags and the number of its ranges; each of these,
+  // an axis and its bounds; and three figures, 6 bytes.
   std::string bytes = write_rank_program(ranks.ranks[0]);
   std::size_t at = kFirstValue, forged = 0;
   for (const Value& value : ranks.ranks[0].values) {
-    const std::size_t more = std::max<std::size_t>(value.part.cuts().size(), 1) - 1;
-    if (more > 0 && ++forged == 1) bytes[at + 4 + 19] = 0;
-    at += 4 + 19 + more * 9 + 6;
+    const std::span<const AxisRange> ranges = value.part.ranges();
+    if (ranges.size() > 1 && ++forged == 1)
+      bytes[at + 4 + 2 + 9] = static_cast<char>(ranges[0].axis);
+    at += 4 + 2 + ranges.size() * 9 + 6;
   }
   ASSERT_GE(forged, 1u);
   const Digest check = digest_of(bytes.substr(kHead));

@@ -60,6 +60,11 @@ TEST(StrategyFile, RoundTripOfAnyStrategy) {
       for (std::size_t i = 0; i < 16; ++i) {
         if (mask >> i & 1) group->devices.push_back({DeviceId(i), *rc::gen::inRange(1, 100)});
       }
+      const bool pairs = *rc::gen::inRange(0, 3) == 0 && group->devices.size() % 2 == 0;
+      if (!pairs || group->mode != Mode::ReplicateAllReduce) continue;
+      group->tensor = 2;
+      for (std::size_t i = 0; i < group->devices.size(); i += 2)
+        group->devices[i + 1].weight = group->devices[i].weight;
     }
     const Rebound rebound = bind(parse_strategy(strategy_json(named(p, strategy)), "s"), p);
     RC_ASSERT(rebound.strategy == strategy);
@@ -276,6 +281,16 @@ TEST(BadStrategyFile, BucketsDuplicatedOpsAndOrders) {
   starts(R"("micro_batches": 1e9)", "s.json: micro_batches: is");
   starts(R"("schedule": "fast")",
          "s.json: schedule: \"fast\" is no schedule of micro-batches; schedules: as-ready, gpipe");
+}
+
+TEST(BadStrategyFile, RowsOfDevices) {
+  const auto group = [](const std::string& more) {
+    return message_of(R"([{"name": "g", "mode": "replicate-allreduce", "devices": {"d": 1}, )" +
+                      more + "}]");
+  };
+  EXPECT_EQ(group(R"("tensor": 1)"), "no error");
+  EXPECT_TRUE(group(R"("tensor": 0)").starts_with("s.json: groups[0].tensor: is 0")) << group("");
+  EXPECT_TRUE(group(R"("tensor": "2")").starts_with("s.json: groups[0].tensor: is not a"));
 }
 
 TEST(BadStrategyFile, OtherFormatsAndNewerVersions) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/graph/axes/split_axes.h"
+#include "core/program/value/op_parts.h"
 #include "plugins/engines/torch/kernels/kernel.h"
 
 namespace strato::torch_engine {
@@ -31,16 +31,19 @@ const Tensor& divided(const Graph& graph, const Op& op) {
 // twice may be cut in two ways.
 class PartTables {
  public:
-  PartTables(const Graph& graph, OpId id, const AxisRange& part) : graph_(graph) {
+  PartTables(const Graph& graph, OpId id, const Part& part) : graph_(graph) {
     const Op& op = graph.op(id);
-    axis_ = {part, divided(graph, op).shape[static_cast<std::size_t>(part.axis)]};
-    const SplitAxis split = split_along(graph, id, part.axis);
-    const auto letters = axis_letters(Site(graph, op));
-    if (!letters) refuse_split(op, part.axis);
-    letter_ = (op.outputs.empty() ? letters->inputs[0]
-                                  : letters->outputs[0])[static_cast<std::size_t>(part.axis)];
+    const auto letter = letter_of(graph, id, part);
+    if (!letter) refuse_split(op, part.first().axis);
+    letter_ = letter->split.letter;
+    size_ = letter->range.size();
+    extent_ = letter->split.extent;
+    if (!part.sums_letter()) {
+      const AxisRange& range = part.cuts()[0];
+      axis_ = {range, divided(graph, op).shape[static_cast<std::size_t>(range.axis)]};
+    }
     add_forward(op);
-    ops_.push_back(with_tensors(op, split.inputs, axes_of(letters->outputs)));
+    ops_.push_back(with_tensors(op, letter->split.inputs, letter->split.outputs));
     if (op.forward.valid()) ops_[OpId(1)].forward = OpId(0);
   }
 
@@ -59,15 +62,15 @@ class PartTables {
     return axes;
   }
 
-  // The forward op of a gradient keeps the whole extent that it sums over (a mean, a loss); but a
-  // convolution's gradient has the weight's shape.
+  // The forward op of a gradient keeps the whole extent that it sums over (a mean, a loss, also one
+  // that keeps its probabilities); but a convolution's gradient has the weight's shape.
   void add_forward(const Op& op) {
     const Op& forward = op.forward.valid() ? graph_.op(op.forward) : op;
     const auto letters = axis_letters(Site(graph_, forward));
     std::vector<int> inputs(forward.inputs.size(), -1), outputs(forward.outputs.size(), -1);
     if (letters && op.attribute("wrt") != nullptr) {
       const std::vector<int> axes = axes_of(letters->outputs);
-      const bool stays = std::ranges::any_of(axes, [](int axis) { return axis >= 0; });
+      const bool stays = std::ranges::all_of(axes, [](int axis) { return axis >= 0; });
       if (stays || forward.family == OpFamily::Convolution) {
         inputs = axes_of(letters->inputs);
         outputs = axes;
@@ -84,16 +87,17 @@ class PartTables {
       op.outputs[i] = add(op.outputs[i], outputs[i]);
     }
     for (auto& [name, value] : op.attributes) {  // only groups of one channel are split
-      if (name == "group" && op.integer("group", 1) > 1) value = std::int64_t{axis_.size()};
+      if (name == "group" && op.integer("group", 1) > 1) value = size_;
     }
     return op;
   }
 
-  // An input that is stretched along the axis stays as it is.
+  // The part has its share of the axis; an input that is stretched along it stays as it is.
   TensorId add(TensorId id, int axis) {
     Tensor tensor = graph_.tensor(id);
-    if (axis >= 0 && tensor.shape[static_cast<std::size_t>(axis)] == axis_.extent) {
-      tensor.shape[static_cast<std::size_t>(axis)] = axis_.size();
+    if (axis >= 0 && tensor.shape[static_cast<std::size_t>(axis)] % extent_ == 0) {
+      std::int64_t& all = tensor.shape[static_cast<std::size_t>(axis)];
+      all = all / extent_ * size_;
       tensor.data = nullptr;
     }
     const TensorId copy = tensors_.next_id();
@@ -102,7 +106,8 @@ class PartTables {
   }
 
   const Graph& graph_;
-  AxisPart axis_;
+  AxisPart axis_;                       // none: the letter is summed over
+  std::int64_t size_ = 0, extent_ = 0;  // of the letter: the part's, and of all parts
   char letter_ = AxisLetters::kMixed;
   IdVector<OpId, Op> ops_;
   IdVector<TensorId, Tensor> tensors_;
@@ -124,7 +129,8 @@ std::vector<Part> part_inputs(const Graph& graph, OpId op, const Part& part) {
 
 // Just updates are cut along several axes, and they go by what they are given, whatever its shape.
 Kernel make_part_kernel(const Graph& graph, OpId op, const Part& part) {
-  return PartTables(graph, op, part.first()).kernel();
+  const bool several = part.cuts().size() > 1;
+  return PartTables(graph, op, several ? Part().cut(part.first()) : part).kernel();
 }
 
 }  // namespace strato::torch_engine

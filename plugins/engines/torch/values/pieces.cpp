@@ -15,7 +15,7 @@ bool is_batched(const Tensor& tensor) { return tensor.batch.kind == BatchKind::B
 // [outer, runs, samples, rest]: the third axis counts samples.
 at::Tensor by_samples(const at::Tensor& value, const Tensor& tensor, std::int64_t samples) {
   const auto axis = static_cast<std::size_t>(tensor.batch.axis);
-  const auto outer = static_cast<std::int64_t>(product(tensor.shape, 0, axis));
+  const std::int64_t outer = c10::multiply_integers(value.sizes().slice(0, axis));
   const std::int64_t runs = tensor.batch.blocks;
   const std::int64_t all = outer * runs * std::max<std::int64_t>(samples, 1);
   return value.reshape({outer, runs, samples, all == 0 ? 0 : value.numel() / all});
@@ -85,9 +85,10 @@ at::Tensor cut(const at::Tensor& value, const Graph& graph, TensorId id, const P
     part = part.narrow(range.axis, range.begin - have.begin, range.size());
   }
   const Tensor& tensor = graph.tensor(id);
-  if (!to.is_samples() || !is_batched(tensor)) return part;
-  const AxisRange have = range_along(graph, id, from, kBatchAxis), want = to.first();
-  part = by_samples(value, tensor, have.size()).narrow(2, want.begin - have.begin, want.size());
+  const AxisRange have = range_along(graph, id, from, kBatchAxis);
+  const AxisRange want = range_along(graph, id, to, kBatchAxis);
+  if (!is_batched(tensor) || have == want) return part;
+  part = by_samples(part, tensor, have.size()).narrow(2, want.begin - have.begin, want.size());
   return part.reshape(shape_of(tensor, to, graph.batch()));
 }
 
@@ -96,15 +97,19 @@ at::Tensor joined(const std::vector<at::Tensor>& parts, const Graph& graph, Tens
   const Tensor& tensor = graph.tensor(id);
   std::vector<std::size_t> order(parts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return held[i].first().begin; });
-  const bool slices = held[order[0]].is_slice();
+  // Sums of which other pieces are whole were summed up in place.
+  const int axis = joined_axis(to.is_partial_sum() ? held[0] : held[0].summed_up(), to);
+  const bool slices = axis != kBatchAxis;
+  std::ranges::stable_sort(
+      order, {}, [&](std::size_t i) { return range_along(graph, id, held[i], axis).begin; });
   CHECK(slices || is_batched(tensor),
         "joins pieces of \"" + tensor.name + "\", which has no batch");
   std::vector<at::Tensor> sorted;
   for (const std::size_t i : order) {
-    sorted.push_back(slices ? parts[i] : by_samples(parts[i], tensor, held[i].first().size()));
+    const AxisRange samples = range_along(graph, id, held[i], kBatchAxis);
+    sorted.push_back(slices ? parts[i] : by_samples(parts[i], tensor, samples.size()));
   }
-  if (slices) return at::cat(sorted, held[order[0]].first().axis);
+  if (slices) return at::cat(sorted, axis);
   return at::cat(sorted, 2).reshape(shape_of(tensor, to, graph.batch()));
 }
 

@@ -65,10 +65,13 @@ std::span<std::byte> bytes_of(std::string& text) { return std::as_writable_bytes
 
 // How the pieces of a tensor lie in it: `runs` times one after another, of so many bytes an index.
 struct Layout {
-  Layout(const Tensor& tensor, const Part& part, std::int64_t extent, std::size_t bytes) {
-    const bool slice = part.is_slice();
-    const auto axis = static_cast<std::size_t>(slice ? part.first().axis : tensor.batch.axis);
-    for (std::size_t i = 0; i < axis; ++i) runs *= static_cast<std::size_t>(tensor.shape[i]);
+  Layout(const Graph& graph, TensorId id, const Part& part, std::int64_t extent,
+         std::size_t bytes) {
+    const Tensor& tensor = graph.tensor(id);
+    const bool slice = !part.cuts().empty();
+    const auto axis = static_cast<std::size_t>(slice ? part.cuts()[0].axis : tensor.batch.axis);
+    const Shape shape = shape_of(tensor, part, graph.batch());
+    for (std::size_t i = 0; i < axis; ++i) runs *= static_cast<std::size_t>(shape[i]);
     if (!slice) runs *= static_cast<std::size_t>(tensor.batch.blocks);
     each = bytes / runs / static_cast<std::size_t>(extent);
     row = bytes / runs;
@@ -288,15 +291,15 @@ void InProcessRun::all_gather(const std::vector<Place>& members) {
   const RankProgram& first = *ranks_[members[0].rank].program;
   const std::size_t row = members[0].instruction;
   const Value& value = first.values[first.writes[row][0]];
-  const Tensor& tensor = programs_->graph->tensor(value.tensor);
   const auto cuts = first.cuts[row];
   const Part part = first.values[first.reads[row][0]].part;
   const bool records = value.encoding != Encoding::None;
   for (const Place& to : members) {
     const auto whole = write_memory(to);
     const std::int32_t first_cut = cuts.front(), count = cuts.back() - first_cut;
-    const Layout layout =
-        records ? Layout(count, whole.size()) : Layout(tensor, part, count, whole.size());
+    const Layout layout = records
+                              ? Layout(count, whole.size())
+                              : Layout(*programs_->graph, value.tensor, part, count, whole.size());
     for (std::size_t m = 0; m < members.size(); ++m) {
       layout.copy(whole, read_memory(members[m]), cuts[m] - first_cut, cuts[m + 1] - first_cut,
                   true);
@@ -307,14 +310,15 @@ void InProcessRun::all_gather(const std::vector<Place>& members) {
 void InProcessRun::reduce_scatter(const std::vector<Place>& members) {
   const RankProgram& first = *ranks_[members[0].rank].program;
   const std::size_t row = members[0].instruction;
-  const Tensor& tensor = programs_->graph->tensor(first.values[first.reads[row][0]].tensor);
+  const TensorId tensor = first.values[first.reads[row][0]].tensor;
+  const DataType type = programs_->graph->tensor(tensor).type;
   const auto term = read_memory(members[0]);
   std::string total(reinterpret_cast<const char*>(term.data()), term.size());
   for (std::size_t m = 1; m < members.size(); ++m) {
-    add(tensor.type, bytes_of(total), read_memory(members[m]));
+    add(type, bytes_of(total), read_memory(members[m]));
   }
   const auto cuts = first.cuts[row];
-  const Layout layout(tensor, at(members[0]).part, cuts.back(), total.size());
+  const Layout layout(*programs_->graph, tensor, at(members[0]).part, cuts.back(), total.size());
   for (std::size_t m = 0; m < members.size(); ++m) {
     layout.copy(bytes_of(total), write_memory(members[m]), cuts[m], cuts[m + 1], false);
   }

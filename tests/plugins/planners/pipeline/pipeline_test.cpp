@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/program/value/collective.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
@@ -52,6 +53,42 @@ TEST(PipelinePlanner, StagesAreBlocksOfWholeLayersOnNeighbouringDevices) {
     EXPECT_EQ(first_device(op), first_device(forward.valid() ? forward : op));
   }
   EXPECT_EQ(stages.size(), 4u);
+}
+
+// Two stages of two rows of four columns.
+TEST(PipelinePlanner, StagesHaveRowsOfColumns) {
+  const Problem problem = sample("bert_3l", 16, "tag-testbed");
+  const PlanResult result =
+      planned("pipeline", problem, {{"stages", "2"}, {"micro_batches", "4"}, {"tensor", "4"}});
+  for (const auto& decision : result.strategy.groups) {
+    EXPECT_EQ(columns_of(*decision), 4u);
+    EXPECT_EQ(decision->devices.size(), 8u);
+  }
+  const Outcome outcome = simulate_strategy(problem, result.strategy);
+  EXPECT_EQ(outcome.timeline->step_time, result.score.step_time);
+  const Program& program = *outcome.timeline->program;
+  const Problem own = problem_for(problem, result.strategy);
+  std::map<std::string, std::set<int>> members;  // of the AllReduces, by phase of the reader
+  for (const TaskId id : program.tasks.ids())
+    if (program.tasks[id].kind == TaskKind::AllReduce) {
+      const bool gradient =
+          program.tasks[id].micro == 0 && program.tasks[id].tensor.valid() &&
+          program.graph->tensor(program.tasks[id].tensor).batch.kind == BatchKind::Partial;
+      members[gradient ? "gradients" : "activations"].insert(
+          static_cast<int>(members_of(program, id).size()));
+    }
+  EXPECT_EQ(members["activations"], std::set<int>{4});
+  EXPECT_EQ(members["gradients"], std::set<int>{2});
+}
+
+TEST(PipelinePlanner, RowsDivideTheDevicesOfAStage) {
+  const Problem problem = sample("bert_3l", 16, "celeritas");
+  EXPECT_NE(message_of([&] {
+              planned("pipeline", problem, {{"tensor", "3"}});
+            }).find("does not divide the"),
+            std::string::npos);
+  for (const auto& decision : planned("pipeline", problem, {{"tensor", "2"}}).strategy.groups)
+    EXPECT_EQ(columns_of(*decision), 2u);
 }
 
 TEST(PipelinePlanner, TriesWhatIsNotGivenAndTakesTheFastest) {

@@ -1,0 +1,109 @@
+#include "core/program/place/mesh_letters.h"
+
+#include <algorithm>
+
+#include "core/program/value/collective.h"
+
+namespace strato {
+namespace {
+
+std::vector<DeviceId> devices_of(std::span<const Shard> shards) {
+  std::vector<DeviceId> devices;
+  for (const Shard& shard : shards) devices.push_back(shard.device);
+  return devices;
+}
+
+}  // namespace
+
+int ColumnPart::input(const Tables& tables, OpId op, TensorId tensor) const {
+  if (split == nullptr) return kAllOf;
+  const std::span<const TensorId> all = tables.inputs(op);
+  return inputs[static_cast<std::size_t>(std::ranges::find(all, tensor) - all.begin())];
+}
+
+// One input that is read in two ways is needed as a whole.
+ColumnPart MeshLetters::part_of(OpId op, ColumnChoice choice) {
+  ColumnPart part;
+  if (choice < 0) return part;
+  const std::vector<LetterSplit>& splits = tables_.letter_splits(op);
+  part.split = &splits[static_cast<std::size_t>(choice)];
+  part.ordinal = choice;
+  const std::vector<TensorId>& inputs = tables_.graph->op(op).inputs;
+  for (const TensorId input : tables_.inputs(op)) {
+    const auto first = static_cast<std::size_t>(std::ranges::find(inputs, input) - inputs.begin());
+    const int axis = part.split->inputs[first];
+    bool same = true;
+    for (std::size_t i = first + 1; i < inputs.size(); ++i)
+      same = same && (inputs[i] != input || part.split->inputs[i] == axis);
+    part.inputs.push_back(same ? axis : kAllOf);
+  }
+  return part;
+}
+
+// Costs are those of the first row.
+const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) {
+  const Layout& layout = layouts_[region.first];
+  const std::vector<DeviceId> row = devices_of(layout.members_of_row(0));
+  const std::int32_t samples = layout.shards.front().end - layout.shards.front().begin;
+  Hasher hasher;
+  hasher.number(layout.columns).number(samples);
+  for (const DeviceId device : row) hasher.number(device.value());
+  for (const OpId op : region.second) hasher.number(op.value());
+  const auto [known, fresh] = known_.try_emplace(hasher.finish());
+  if (!fresh) return known->second;
+
+  const auto time_of = [&](Collective kind) {
+    return [this, &row, samples, kind](TensorId tensor) {
+      const Bytes bytes = slice_bytes(tables_.tensors[tensor], 0, samples, tables_.batch);
+      return tables_.cost->collective(kind, row, bytes).duration;
+    };
+  };
+  ColumnCosts costs;
+  costs.compute = [&](OpId op) { return tables_.op_time(layout.shards.front().costs, op); };
+  costs.all_reduce = time_of(Collective::AllReduce);
+  costs.all_gather = time_of(Collective::AllGather);
+  costs.reduce_scatter = time_of(Collective::ReduceScatter);
+  costs.all_to_all = costs.all_gather;  // slices are exchanged by transfers: no cheaper than that
+  // A gradient of all of a parameter takes the rows longer, and the update each column.
+  std::vector<DeviceId> column;
+  for (std::size_t i = 0; i < layout.shards.size(); i += layout.columns)
+    column.push_back(layout.shards[i].device);
+  costs.whole_parameter = [&, column](TensorId tensor) {
+    const auto spared = static_cast<std::int64_t>(layout.columns) - 1;
+    const Bytes bytes = tables_.tensors[tensor].bytes * spared / (spared + 1);
+    const GpuTypeId gpu = tables_.cluster->device(column.front()).type;
+    const Nanos update = tables_.cost->local_move(gpu, bytes * 2);
+    return column.size() < 2
+               ? update
+               : update + tables_.cost->collective(Collective::AllReduce, column, bytes).duration;
+  };
+  known->second =
+      choose_columns(*tables_.graph, region.second, static_cast<int>(layout.columns), costs);
+  return known->second;
+}
+
+void MeshLetters::choose(const IdVector<OpId, LayoutId>& layout_of) {
+  parts_.clear();
+  std::map<std::vector<DeviceId>, Region> regions;  // by the mesh's devices and columns
+  for (const OpId op : layout_of.ids()) {
+    const Layout& layout = layouts_[layout_of[op]];
+    if (!layout.is_mesh()) continue;
+    std::vector<DeviceId> mesh = devices_of(layout.shards);
+    mesh.push_back(DeviceId(layout.columns));
+    Region& region =
+        regions.try_emplace(std::move(mesh), layout_of[op], std::vector<OpId>()).first->second;
+    if (layout.sharded) region.first = layout_of[op];
+    region.second.push_back(op);
+  }
+  if (regions.empty()) return;
+  constexpr std::size_t kMostRegions = 256;
+  if (known_.size() > kMostRegions) known_.clear();
+  parts_.resize(layout_of.size());
+  for (const auto& [mesh, region] : regions) {
+    const std::vector<ColumnChoice>& choices = choices_for(region);
+    for (std::size_t i = 0; i < region.second.size(); ++i)
+      parts_[region.second[i]] = part_of(region.second[i], choices[i]);
+  }
+}
+
+}  // namespace strato

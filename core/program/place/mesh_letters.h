@@ -1,0 +1,48 @@
+// Which letter of each op the columns of its mesh split (Decision::tensor). The ops of all groups
+// on the same mesh are one region, for which letters are chosen together (tensor_letters.h); what
+// was chosen is remembered from strategy to strategy. Not thread safe.
+#pragma once
+
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/program/place/layouts.h"
+#include "core/program/place/tensor_letters.h"
+
+namespace strato {
+
+// What the columns of a mesh compute of an op.
+struct ColumnPart {
+  const LetterSplit* split = nullptr;  // one of Tables::letter_splits(); null: each computes all
+  std::int32_t ordinal = 0;            // of the split among those
+  std::vector<int> inputs;  // by Tables::inputs(): the axis that a column has its slice of; kAllOf
+
+  // The axis of an input of which a column has its slice; kAllOf: it has all of it.
+  int input(const Tables& tables, OpId op, TensorId tensor) const;
+  int output(std::size_t index) const { return split ? split->outputs[index] : kAllOf; }
+};
+
+class MeshLetters {
+ public:
+  MeshLetters(Tables& tables, Layouts& layouts) : tables_(tables), layouts_(layouts) {}
+
+  // For every op that stands on a mesh.
+  void choose(const IdVector<OpId, LayoutId>& layout_of);
+  bool is_used() const { return !parts_.empty(); }
+  const ColumnPart& of(OpId op) const { return parts_[op]; }
+
+ private:
+  using Region = std::pair<LayoutId, std::vector<OpId>>;  // a layout of it; ascending
+  const std::vector<ColumnChoice>& choices_for(const Region& region);
+  ColumnPart part_of(OpId op, ColumnChoice choice);
+
+  Tables& tables_;
+  Layouts& layouts_;
+  IdVector<OpId, ColumnPart> parts_;  // empty: there is no mesh
+  std::map<Digest, std::vector<ColumnChoice>> known_;
+};
+
+}  // namespace strato

@@ -1,0 +1,141 @@
+#include "core/program/value/op_parts.h"
+
+#include <algorithm>
+
+#include "core/program/value/tables.h"
+
+namespace strato {
+namespace {
+
+const Shape& shape_of(const Graph& graph, TensorId tensor) { return graph.tensor(tensor).shape; }
+
+// The letter's indices as a range of an axis of the tensor; no range where it is all of the axis.
+Part cut_along(const Graph& graph, TensorId tensor, const Part& part, int axis,
+               const OpLetter& letter) {
+  const std::int64_t extent = shape_of(graph, tensor)[static_cast<std::size_t>(axis)];
+  const std::int64_t unit = extent / letter.split.extent;
+  const AxisRange range{static_cast<std::int8_t>(axis),
+                        static_cast<std::int32_t>(letter.range.begin * unit),
+                        static_cast<std::int32_t>(letter.range.end * unit)};
+  return range.size() < extent ? part.cut(range) : part;
+}
+
+Part samples_of(const Graph& graph, TensorId tensor, const Part& part) {
+  const AxisRange* samples = part.along(kBatchAxis);
+  if (!samples) return {};
+  const Part own = samples_part(graph, tensor, samples->begin, samples->end);
+  return part.times() > 1 && !own.is_whole() ? own.repeated(part.period(), part.times()) : own;
+}
+
+}  // namespace
+
+bool is_trained(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensor(id);
+  return !tensor.producer.valid() && tensor.role == TensorRole::Parameter &&
+         graph.update_of(id).valid();
+}
+
+Part samples_part(const Graph& graph, TensorId tensor, std::int32_t begin, std::int32_t end) {
+  const BatchKind kind =
+      is_trained(graph, tensor) ? BatchKind::Whole : graph.tensor(tensor).batch.kind;
+  if (kind == BatchKind::Whole || (begin == 0 && end == graph.batch())) return {};
+  return kind == BatchKind::Batched ? Part::samples(begin, end) : Part::partial_sum(begin, end);
+}
+
+AxisRange range_along(const Graph& graph, TensorId tensor, const Part& part, int axis) {
+  if (const AxisRange* range = part.along(axis)) return *range;
+  std::int64_t extent = graph.batch();
+  if (axis >= kSummedAxis) {
+    const auto splits = letter_splits(graph, graph.tensor(tensor).producer);
+    extent = splits[static_cast<std::size_t>(axis - kSummedAxis)].extent;
+  } else if (axis >= 0) {
+    extent = shape_of(graph, tensor)[static_cast<std::size_t>(axis)];
+  }
+  return {static_cast<std::int8_t>(axis), 0, static_cast<std::int32_t>(extent)};
+}
+
+std::optional<OpLetter> letter_of(const Graph& graph, OpId id, const Part& part) {
+  if (!part.sums_letter() && part.cuts().size() != 1) return std::nullopt;
+  const Op& op = graph.op(id);
+  const std::vector<LetterSplit> splits = letter_splits(graph, id);
+  const AxisRange named = part.sums_letter() ? part.addend() : part.cuts()[0];
+  for (std::int32_t i = 0; i < std::ssize(splits); ++i) {
+    const LetterSplit& split = splits[static_cast<std::size_t>(i)];
+    const int axis = op.outputs.empty() ? split.inputs.front() : split.outputs.front();
+    if (axis == kSummed ? named.axis != kSummedAxis + i : named.axis != axis) continue;
+    const TensorId divided = op.outputs.empty() ? op.inputs.front() : op.outputs.front();
+    const std::int64_t unit =
+        axis == kSummed ? 1
+                        : shape_of(graph, divided)[static_cast<std::size_t>(axis)] / split.extent;
+    if (named.begin % unit != 0 || named.end % unit != 0) return std::nullopt;
+    return OpLetter{split,
+                    i,
+                    {0, static_cast<std::int32_t>(named.begin / unit),
+                     static_cast<std::int32_t>(named.end / unit)}};
+  }
+  return std::nullopt;
+}
+
+std::vector<Part> parts_read(const Graph& graph, OpId id, const Part& part,
+                             const OpLetter& letter) {
+  const std::vector<TensorId>& inputs = graph.op(id).inputs;
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    parts.emplace_back();
+    if (!inputs[i].valid()) continue;
+    const int axis = letter.split.inputs[i];
+    parts.back() = samples_of(graph, inputs[i], part);
+    bool same = true;
+    for (std::size_t j = 0; j < inputs.size(); ++j)
+      same = same && (inputs[j] != inputs[i] || letter.split.inputs[j] == axis);
+    if (axis >= 0 && same) parts.back() = cut_along(graph, inputs[i], parts.back(), axis, letter);
+  }
+  return parts;
+}
+
+std::vector<Part> parts_made(const Graph& graph, OpId id, const Part& part,
+                             const OpLetter& letter) {
+  const std::vector<TensorId>& outputs = graph.op(id).outputs;
+  std::vector<Part> parts;
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const int axis = letter.split.outputs[o];
+    const Part own = samples_of(graph, outputs[o], part);
+    const AxisRange summed{static_cast<std::int8_t>(kSummedAxis + letter.ordinal),
+                           letter.range.begin, letter.range.end};
+    parts.push_back(axis == kSummed ? own.cut(summed)
+                                    : cut_along(graph, outputs[o], own, axis, letter));
+  }
+  return parts;
+}
+
+Part part_in_view(const Graph& graph, TensorId tensor, TensorId view, const Part& part) {
+  const OpId op = graph.tensor(view).producer;
+  if (tensor == view || part.cuts().size() != 1 || !op.valid() || !is_alias(graph, op)) return part;
+  const TensorId base = viewed(graph, op);
+  const Part of_base = part_in_view(graph, tensor, base, part);
+  const AxisRange& range = of_base.cuts()[0];
+  const Part others = of_base.without(range.axis);
+  const std::int64_t extent = shape_of(graph, base)[static_cast<std::size_t>(range.axis)];
+  for (const LetterSplit& split : letter_splits(graph, op)) {
+    const std::int64_t unit = extent / split.extent;
+    if (split.inputs.front() != range.axis || range.begin % unit != 0 || range.end % unit != 0)
+      continue;
+    const OpLetter letter{split,
+                          0,
+                          {0, static_cast<std::int32_t>(range.begin / unit),
+                           static_cast<std::int32_t>(range.end / unit)}};
+    return cut_along(graph, view, others, split.outputs.front(), letter);
+  }
+  return of_base;
+}
+
+Part part_viewed(const Graph& graph, OpId view, const Part& part) {
+  const auto letter = letter_of(graph, view, part);
+  if (!letter) return part;
+  const AxisRange& range = part.cuts()[0];
+  const Part others = part.without(range.axis);
+  const int axis = letter->split.inputs.front();
+  return axis < 0 ? others : cut_along(graph, viewed(graph, view), others, axis, *letter);
+}
+
+}  // namespace strato

@@ -1,0 +1,227 @@
+// Meshes: rows that share the batch, columns that compute each op together. What is exchanged, with
+// closed forms of its bytes, and what stands where.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/graph/train/training_graph.h"
+#include "core/program/project/rank_programs.h"
+#include "core/program/value/collective.h"
+#include "tests/core/graph/model_kit.h"
+#include "tests/core/program/toy.h"
+#include "tests/message_of.h"
+
+namespace strato {
+namespace {
+
+constexpr std::int64_t kMeshBatch = 4, kMeshWidth = 8, kMeshInner = 4 * kMeshWidth, kBlocks = 2;
+
+// Work counts, so that it pays to share it.
+class WorkCosts final : public toy::Costs {
+ public:
+  using Costs::Costs;
+  Nanos compute(OpId op, GpuTypeId, std::int64_t samples) const override {
+    const auto flops = static_cast<std::int64_t>(graph_->op(op).work.flops);
+    return Nanos(1 + 1000 * flops * samples / kMeshBatch);
+  }
+};
+
+// Blocks of two products with a residual connection: w0 [8, 32], w1 [32, 8], and so on.
+Graph perceptron() {
+  ModelKit kit(kMeshBatch);
+  TensorId x = kit.op("MatMul", {kit.input("x", {kMeshBatch, kMeshWidth}),
+                                 kit.weight("in", {kMeshWidth, kMeshWidth})});
+  for (int block = 0; block < kBlocks; ++block) {
+    const std::string name = "w" + std::to_string(block);
+    const TensorId inner =
+        kit.op("Relu", {kit.op("MatMul", {x, kit.weight(name + "up", {kMeshWidth, kMeshInner})})});
+    x = kit.op("Add",
+               {x, kit.op("MatMul", {inner, kit.weight(name + "down", {kMeshInner, kMeshWidth})})});
+  }
+  return make_training_graph(kit.build(), Optimizer::Adam);
+}
+
+class Mesh : public testing::Test {
+ protected:
+  Mesh()
+      : graph(std::make_shared<const Graph>(perceptron())),
+        cluster(toy::cluster(2, 4)),
+        costs(std::make_shared<WorkCosts>(graph, cluster)),
+        grouping(std::make_shared<const Grouping>(*graph,
+                                                  std::vector<std::int32_t>(graph->op_count(), 0),
+                                                  std::vector<Nanos>(graph->op_count(), Nanos(1)))),
+        lowering(graph, grouping, cluster, costs) {}
+
+  static Strategy on(std::vector<int> devices, std::int32_t tensor, std::vector<int> weights = {}) {
+    Strategy strategy;
+    Decision decision = toy::Bench::decision(Mode::ReplicateAllReduce, devices, weights);
+    decision.tensor = tensor;
+    strategy.groups.push_back(decision);
+    return strategy;
+  }
+  std::shared_ptr<const Program> lower(const Strategy& strategy) {
+    LowerOptions options;
+    options.verify = true;
+    return std::make_shared<const Program>(lowering.lower(strategy, options));
+  }
+  bool is_gradient_of_parameter(TensorId tensor) const {
+    return std::ranges::any_of(graph->consumers(tensor), [&](OpId reader) {
+      return graph->op(reader).phase == Phase::Update;
+    });
+  }
+  struct Reduced {
+    std::set<std::set<DeviceId>> groups;
+    Bytes bytes;  // of all of them
+    std::size_t count = 0;
+  };
+  // Of activations and their gradients, and of parameters' gradients.
+  std::pair<Reduced, Reduced> reduced(const Program& program) const {
+    std::pair<Reduced, Reduced> result;
+    for (const TaskId id : program.tasks.ids()) {
+      const Task& task = program.tasks[id];
+      if (task.kind != TaskKind::AllReduce) continue;
+      Reduced& of = is_gradient_of_parameter(task.tensor) ? result.second : result.first;
+      const std::vector<DeviceId> members = members_of(program, id);
+      of.groups.insert({members.begin(), members.end()});
+      of.bytes += task.bytes;
+      ++of.count;
+    }
+    return result;
+  }
+  static std::set<std::set<DeviceId>> groups(std::vector<std::vector<std::size_t>> lists) {
+    std::set<std::set<DeviceId>> result;
+    for (const auto& list : lists) {
+      std::set<DeviceId> group;
+      for (const std::size_t device : list) group.insert(DeviceId(device));
+      result.insert(group);
+    }
+    return result;
+  }
+
+  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const CostModel> costs;
+  std::shared_ptr<const Grouping> grouping;
+  Lowering lowering;
+};
+
+constexpr Bytes kActivation(kMeshBatch* kMeshWidth * 4);  // of the whole batch
+constexpr Bytes kPair(2 * kMeshWidth * kMeshInner * 4);   // of a block's two weights
+constexpr Bytes kFirst(kMeshWidth* kMeshWidth * 4);       // of the first weight
+
+// Shoeybi et al. 2019, section 3: a block has one AllReduce of its result forward, and one of the
+// gradient of its input backward, of the row's samples each.
+TEST_F(Mesh, ARowExchangesActivationsOnceABlockEachWay) {
+  const auto program = lower(on({0, 1, 2, 3}, 4));
+  const auto [activations, gradients] = reduced(*program);
+  EXPECT_EQ(gradients.count, 0u);  // nobody else has samples
+  EXPECT_EQ(activations.groups, groups({{0, 1, 2, 3}}));
+  EXPECT_EQ(activations.count, 2u * kBlocks);
+  EXPECT_EQ(activations.bytes, kActivation * std::int64_t{2 * kBlocks});
+  EXPECT_EQ(toy::count(*program, TaskKind::Transfer), 0u);
+  EXPECT_EQ(toy::count(*program, TaskKind::AllGather), 0u);
+}
+
+// Gradients of what columns keep parts of are summed over the rows, a part in each column.
+TEST_F(Mesh, ColumnsSumUpGradientsOfTheirParts) {
+  const auto program = lower(on({0, 1, 2, 3}, 2));
+  const auto [activations, gradients] = reduced(*program);
+  EXPECT_EQ(activations.groups, groups({{0, 1}, {2, 3}}));
+  EXPECT_EQ(activations.bytes,
+            kActivation * std::int64_t{2 * kBlocks});  // half in each of two rows
+  EXPECT_EQ(gradients.groups, groups({{0, 2}, {1, 3}}));
+  // Both columns together have every pair once; what is not divided each has whole.
+  EXPECT_EQ(gradients.bytes, kPair * kBlocks + kFirst * 2);
+}
+
+TEST_F(Mesh, BucketsFuseTheGradientsOfAColumn) {
+  Strategy strategy = on({0, 1, 2, 3}, 2);
+  strategy.bucket = Bytes(1 << 20);
+  const auto [activations, gradients] = reduced(*lower(strategy));
+  EXPECT_EQ(gradients.count, 2u);
+  EXPECT_EQ(gradients.bytes, kPair * kBlocks + kFirst * 2);
+}
+
+TEST_F(Mesh, ParametersAndTheirStateAreKeptInParts) {
+  const auto program = lower(on({0, 1, 2, 3}, 4));
+  std::map<std::string, std::int64_t> kept;  // by tensor: bytes on the second device
+  for (const Resident& resident : program->residents)
+    if (resident.device == DeviceId(1))
+      kept[graph->tensor(resident.tensor).name] += resident.bytes.value;
+  int states = 0;
+  for (const Tensor& tensor : graph->tensors()) {
+    if (tensor.name.find("up") == std::string::npos &&
+        tensor.name.find("down") == std::string::npos)
+      continue;
+    if (tensor.role != TensorRole::Parameter && tensor.role != TensorRole::OptimizerState) continue;
+    if (tensor.shape.size() < 2) continue;
+    EXPECT_EQ(kept.at(tensor.name) * 4, tensor.bytes().value) << tensor.name;
+    ++states;
+  }
+  EXPECT_EQ(states, 3 * 2 * kBlocks);  // each with two moments
+}
+
+// Every op of a row is computed by its columns together: they are four times as fast where all of
+// it is divided.
+TEST_F(Mesh, WorkIsShared) {
+  const auto whole = lower(on({0}, 1)), parts = lower(on({0, 1, 2, 3}, 4));
+  const auto work = [&](const Program& program, const std::string& op) {
+    std::map<DeviceId, Nanos> times;
+    for (const Task& task : program.tasks)
+      if (task.op.valid() && task.kind == TaskKind::Compute && graph->op(task.op).name == op)
+        times[task.device] += task.duration;
+    return times;
+  };
+  int divided = 0;
+  for (const Op& op : graph->ops()) {
+    if (op.type != "MatMul" || graph->tensor(op.inputs[1]).name == "in") continue;
+    const Nanos alone = work(*whole, op.name).begin()->second;
+    const auto shared = work(*parts, op.name);
+    EXPECT_EQ(shared.size(), 4u);
+    for (const auto& [device, time] : shared) EXPECT_EQ(time.value, (alone.value + 3) / 4);
+    ++divided;
+  }
+  EXPECT_EQ(divided, 2 * kBlocks);
+}
+
+// Three samples and one: rows of unequal weight.
+TEST_F(Mesh, RowsMayHaveUnequalShares) {
+  const auto program = lower(on({0, 1, 2, 3}, 2, {3, 3, 1, 1}));
+  std::map<DeviceId, std::set<std::int32_t>> samples;
+  for (const Task& task : program->tasks)
+    if (task.kind == TaskKind::Compute && graph->op(task.op).type == "Relu")
+      samples[task.device].insert(program->part_of(task).along(kBatchAxis)->size());
+  EXPECT_EQ(samples,
+            (std::map<DeviceId, std::set<std::int32_t>>{
+                {DeviceId(0), {3}}, {DeviceId(1), {3}}, {DeviceId(2), {1}}, {DeviceId(3), {1}}}));
+}
+
+TEST_F(Mesh, MicroBatchesExchangeActivationsEachAndGradientsOnce) {
+  Strategy strategy = on({0, 1, 2, 3}, 2);
+  strategy.micro_batches = {2, PipelineSchedule::Gpipe};
+  const auto [activations, gradients] = reduced(*lower(strategy));
+  EXPECT_EQ(activations.count, 2u * 2u * 2u * kBlocks);
+  EXPECT_EQ(activations.bytes, kActivation * std::int64_t{2 * kBlocks});
+  EXPECT_EQ(gradients.bytes, kPair * kBlocks + kFirst * 2);
+}
+
+TEST_F(Mesh, RowsThatCannotBeAreRefused) {
+  const auto refused = [&](Strategy strategy) {
+    return message_of([&] { validate(strategy, *grouping, *cluster); });
+  };
+  EXPECT_NE(refused(on({0, 1, 2}, 2)).find("is tensor 2 on 3 devices, which are no whole rows"),
+            std::string::npos);
+  EXPECT_NE(refused(on({0, 1, 2, 3}, 2, {1, 2, 1, 1})).find("unequal weights"), std::string::npos);
+  Strategy served = on({0, 1}, 2);
+  served.groups[GroupId(0)]->mode = Mode::ReplicatePs;
+  EXPECT_NE(refused(served).find("is tensor 2 in mode replicate-ps"), std::string::npos);
+  EXPECT_NO_THROW(validate(on({0, 1, 2, 3}, 2), *grouping, *cluster));
+  EXPECT_NE(on({0, 1, 2, 3}, 2).digest(), on({0, 1, 2, 3}, 4).digest());
+  EXPECT_EQ(describe(*on({0, 1, 2, 3}, 2).groups[GroupId(0)], *cluster),
+            "AllReduce, tensor 2, on m0");
+}
+
+}  // namespace
+}  // namespace strato
