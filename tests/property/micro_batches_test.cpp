@@ -35,6 +35,7 @@ std::optional<BlockedCase> random_blocked(std::uint64_t seed, Random& random) {
   made.problem = seed % 2 != 0 ? random_model_problem(random) : random_problem(random);
   made.strategy = seed % 3 != 0 ? random_strategy(made.problem, random)
                                 : random_data_parallel(made.problem, random);
+  if (seed % 5 == 4) made.strategy = with_meshes(made.problem, made.strategy, random);
   if (seed % 4 == 1) {  // of ops that the catalogue knows
     std::mt19937_64 numbers(seed);
     made.strategy = complete(made.strategy, *made.problem.cluster);
@@ -42,7 +43,6 @@ std::optional<BlockedCase> random_blocked(std::uint64_t seed, Random& random) {
                                               *made.problem.cluster, numbers, true}
                                   .variables(made.strategy);
   }
-  if (seed % 5 == 4) made.strategy = with_meshes(made.problem, made.strategy, random);
   const auto micro_batches = random_micro_batches(*made.problem.graph, random);
   if (!micro_batches) return std::nullopt;
   made.strategy.micro_batches = *micro_batches;

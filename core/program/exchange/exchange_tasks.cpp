@@ -86,12 +86,6 @@ Nanos ExchangeTasks::share_of(Nanos time, DeviceId device, std::int64_t some,
                   std::min(time, tables_.cost->local_move(gpu, Bytes(1))));
 }
 
-void ExchangeTasks::overwrite_parameters(OpId update, DeviceId device) {
-  for (TensorId input : tables_.inputs(update))
-    if (tables_.updates_here(update, input))
-      emitter_.overwrite(tables_.tensors[input].slot, device);
-}
-
 Instance ExchangeTasks::make(Task& task, DeviceId device, PartId part, Bytes bytes) {
   task.device = device;
   task.duration = move_time(device, task.bytes);
@@ -124,24 +118,6 @@ Instance ExchangeTasks::concat(TensorId tensor, DeviceId device, std::span<const
   task.bytes = 2 * bytes;
   for (const Instance& piece : pieces) emitter_.read(piece);
   return make(task, device, made, bytes);
-}
-
-Instance ExchangeTasks::join(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
-                             const Part& made, int axis) {
-  const PartId part = find(made);
-  const Bytes bytes = bytes_of(tensor, part);
-  Task task = communication(TaskKind::Concat, tensor);
-  task.part = axis == kBatchAxis ? part : find(with_axis(made, tensor, axis));
-  task.bytes = 2 * bytes;
-  for (const Instance& piece : pieces) emitter_.read(piece);
-  return make(task, device, part, bytes);
-}
-
-Part ExchangeTasks::with_axis(const Part& part, TensorId tensor, int axis) const {
-  if (part.along(axis)) return part;
-  const Shape& shape = tables_.graph->tensor(tensor).shape;
-  return part.cut({static_cast<std::int8_t>(axis), 0,
-                   static_cast<std::int32_t>(shape[static_cast<std::size_t>(axis)])});
 }
 
 Instance ExchangeTasks::sum(TensorId tensor, DeviceId device, std::span<const Instance> terms) {

@@ -9,6 +9,7 @@
 #include "core/cost/value/cost_model.h"
 #include "core/program/exchange/copies.h"
 #include "core/program/exchange/residents.h"
+#include "core/program/place/mesh_letters.h"
 #include "core/program/place/readers.h"
 
 namespace strato {
@@ -62,21 +63,6 @@ class ExchangeTasks {
   // A parameter's new value, in place, from where it was updated.
   void send_home(TensorId parameter, OpId update, TaskId updated, DeviceId from, DeviceId home);
 
-  // Before an update of its parameters on the device, in place.
-  void overwrite_parameters(OpId update, DeviceId device);
-  // Of the shard's samples; of what runs once a step all micro-batches' at once.
-  Nanos time_of(OpId op, const Shard& shard) {
-    if (tables_.micro_batches == 1 || tables_.is_repeated(op))
-      return tables_.op_time(shard.costs, op);
-    const GpuTypeId gpu = tables_.cluster->device(shard.device).type;
-    return tables_.op_time(tables_.column(gpu, tables_.batch), op);
-  }
-  // The pieces, which differ along this axis, to the part that they are together.
-  Instance join(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
-                const Part& made, int axis);
-  // The part that names the axis, also where it has all of it.
-  Part with_axis(const Part& part, TensorId tensor, int axis) const;
-  PartId find(const Part& part) { return emitter_.parts().find(part); }
   PartId axis(const AxisRange& all) { return emitter_.parts().find(Part().cut(all)); }
   // A task that moves all of the tensor; who makes it fills in where.
   Task communication(TaskKind kind, TensorId tensor) const;
@@ -127,6 +113,7 @@ struct ExchangeBase {
   Residents& residents_;
   ExchangeTasks& tasks_;
   Readers& readers_;
+  const MeshLetters& letters_;
 };
 
 }  // namespace strato

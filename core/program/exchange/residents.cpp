@@ -41,7 +41,7 @@ void Residents::add_homes(TensorId parameter) {
   const Shape& shape = tables_.graph->tensor(parameter).shape;
   for (std::size_t i = 0; i < homes.shards.size(); ++i) {
     const DeviceId device = homes.shards[i].device;
-    const int axis = homes.is_mesh() ? placement_.columns(update).input(tables_, update, parameter)
+    const int axis = homes.is_mesh()    ? letters_.of(update).input(tables_, update, parameter)
                      : homes.is_split() ? placement_.split(update).axis
                                         : kAllOf;
     if (axis < 0)

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "core/program/place/emitter.h"
+#include "core/program/place/mesh_letters.h"
 
 namespace strato {
 
 class Residents {
  public:
-  Residents(const Tables& tables, const Placement& placement)
-      : tables_(tables), placement_(placement) {}
+  Residents(const Tables& tables, const Placement& placement, const MeshLetters& letters)
+      : tables_(tables), placement_(placement), letters_(letters) {}
   // Of the strategy that is placed: every parameter is where it is at home, and nothing else yet.
   void start();
 
@@ -70,6 +71,7 @@ class Residents {
 
   const Tables& tables_;
   const Placement& placement_;
+  const MeshLetters& letters_;
   std::vector<SampleRange> samples_;  // micro-batch x device x slot
   std::map<Place, Part> slices_;
   std::map<Place, std::vector<Part>> parts_;

@@ -17,7 +17,7 @@ Part MeshLowering::part_read(OpId op, std::size_t input, std::size_t shard) {
   const Layout& layout = placement_.layout(op);
   const TensorId tensor = tables_.inputs(op)[input];
   const Part part = samples(tensor, layout, shard);
-  const ColumnPart& columns = placement_.columns(op);
+  const ColumnPart& columns = letters_.of(op);
   const int axis = columns.split ? columns.inputs[input] : kAllOf;
   if (axis < 0) return part;
   const Shape& shape = tables_.graph->tensor(tensor).shape;
@@ -28,7 +28,7 @@ Part MeshLowering::part_made(OpId op, std::size_t output, std::size_t shard) {
   const Layout& layout = placement_.layout(op);
   const TensorId tensor = tables_.outputs(op)[output];
   const Part part = samples(tensor, layout, shard);
-  const ColumnPart& columns = placement_.columns(op);
+  const ColumnPart& columns = letters_.of(op);
   const int axis = columns.output(output);
   if (columns.split == nullptr) return part;
   if (axis == kSummed)
@@ -44,16 +44,17 @@ PartId MeshLowering::part_of(OpId op, std::size_t shard) {
   const AxisRange range = placement_.layouts().range(layout, shard, kBatchAxis);
   Part part;
   if (range.size() < tables_.batch) part = Part::samples(range.begin, range.end);
-  const ColumnPart& columns = placement_.columns(op);
-  if (columns.split == nullptr) return tasks_.find(part);
+  const ColumnPart& columns = letters_.of(op);
+  if (columns.split == nullptr) return emitter_.parts().find(part);
   const bool update = tables_.outputs(op).empty();
   const int axis = update ? columns.inputs[0] : columns.output(0);
   if (axis == kSummed)
-    return tasks_.find(
+    return emitter_.parts().find(
         part.cut(layout.slice(shard, kSummedAxis + columns.ordinal, columns.split->extent)));
   const TensorId divided = update ? tables_.inputs(op)[0] : tables_.outputs(op)[0];
   const Shape& shape = tables_.graph->tensor(divided).shape;
-  return tasks_.find(part.cut(layout.slice(shard, axis, shape[static_cast<std::size_t>(axis)])));
+  return emitter_.parts().find(
+      part.cut(layout.slice(shard, axis, shape[static_cast<std::size_t>(axis)])));
 }
 
 Instance MeshLowering::bring(OpId op, std::size_t input, std::size_t shard) {
@@ -67,7 +68,7 @@ Instance MeshLowering::bring(OpId op, std::size_t input, std::size_t shard) {
       residents_.add_reader(op, tensor, shard);
     Instance instance;
     instance.device = device;
-    instance.part = tasks_.find(wanted);
+    instance.part = emitter_.parts().find(wanted);
     return instance;
   }
   if (meshes_.has(tensor)) return meshes_.bring(op, tensor, wanted, device);
@@ -87,13 +88,13 @@ void MeshLowering::compute(OpId op, std::size_t shard, CellOrder* order) {
   task.priority = tasks_.priority(op);
   task.device = device;
   task.part = part_of(op, shard);
-  task.duration = tasks_.time_of(op, layout.shards[shard]);
-  if (placement_.columns(op).split)
+  task.duration = placement_.layouts().time_of(op, layout.shards[shard]);
+  if (letters_.of(op).split)
     task.duration = tasks_.share_of(task.duration, device, 1, std::int64_t(layout.columns));
-  if (task.kind == TaskKind::Update) tasks_.overwrite_parameters(op, device);
+  if (task.kind == TaskKind::Update) overwrite_parameters(emitter_, tables_, op, device);
   const std::span<const TensorId> outputs = tables_.outputs(op);
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const PartId part = tasks_.find(part_made(op, o, shard));
+    const PartId part = emitter_.parts().find(part_made(op, o, shard));
     Instance made{{}, emitter_.next_task(), device, part};
     made.exclusive = true;
     if (task.kind != TaskKind::Update)
@@ -113,7 +114,7 @@ void MeshLowering::view(OpId op, std::size_t shard) {
   instance.exclusive = instance.exclusive && alone;
   instance.next = -1;
   for (std::size_t o = 0; o < tables_.outputs(op).size(); ++o) {
-    instance.part = tasks_.find(part_made(op, o, shard));
+    instance.part = emitter_.parts().find(part_made(op, o, shard));
     copies_.set(copies_.first(tables_.outputs(op)[o]) + shard, instance);
   }
 }

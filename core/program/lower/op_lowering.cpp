@@ -13,12 +13,15 @@ OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const
       placement_(tables_),
       emitter_(tables_),
       copies_(tables_, placement_, emitter_),
-      residents_(tables_, placement_),
+      letters_(tables_, placement_),
+      residents_(tables_, placement_, letters_),
       tasks_(tables_, placement_, emitter_),
       readers_(tables_, placement_),
-      exchange_base_{tables_, placement_, emitter_, copies_, residents_, tasks_, readers_},
+      exchange_base_{tables_,    placement_, emitter_, copies_,
+                     residents_, tasks_,     readers_, letters_},
       collectives_(exchange_base_),
-      mesh_exchange_(exchange_base_),
+      mesh_sums_(exchange_base_),
+      mesh_exchange_(exchange_base_, mesh_sums_),
       exchange_(exchange_base_, collectives_, mesh_exchange_),
       meshes_(exchange_base_, exchange_, mesh_exchange_),
       variables_(exchange_base_) {}
@@ -38,6 +41,7 @@ void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) 
   order_ = nullptr;
   emitter_.start(into);
   copies_.start();
+  letters_.choose();
   residents_.start();
   tasks_.start();
   tasks_.set_priorities(priorities);
@@ -91,7 +95,7 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
     // What the task says is written well before it is copied: fields that have just been stored one
     // by one stall the copy, which loads several at once.
     task.device = shard.device;
-    task.duration = tasks_.time_of(op, shard);
+    task.duration = placement_.layouts().time_of(op, shard);
     const AxisRange samples = placement_.layouts().range(layout, s, kBatchAxis);
     if (samples.size() < tables_.batch)
       task.part = emitter_.parts().samples(samples.begin, samples.end);
@@ -99,7 +103,7 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
     for (const std::size_t first : inputs_.at_hand) emitter_.read(copies_.instance(first + s));
     for (const Instance& instance : inputs_.brought) emitter_.read(instance);
     for (const std::int32_t slot : inputs_.at_home) emitter_.read_parameter(slot, shard.device);
-    if (task.kind == TaskKind::Update) tasks_.overwrite_parameters(op, shard.device);
+    if (task.kind == TaskKind::Update) overwrite_parameters(emitter_, tables_, op, shard.device);
     last = emitter_.next_task();
     write_outputs(op, samples, s, last, task.part);
     if (order_) order_->add(emitter_, shard.device);
@@ -192,7 +196,7 @@ void OpLowering::compute_part(OpId op, std::size_t part, std::span<const Instanc
   task.part = tasks_.axis(range);
   task.duration = tasks_.share_of(tables_.op_time(shard.costs, op), shard.device, range.size(),
                                   layout.cuts.back());
-  if (task.kind == TaskKind::Update) tasks_.overwrite_parameters(op, shard.device);
+  if (task.kind == TaskKind::Update) overwrite_parameters(emitter_, tables_, op, shard.device);
   for (const TensorId output : tables_.outputs(op)) {
     const AxisRange own = layout.range(part, copies_.made(output).axis);
     const PartId made = tasks_.part(output, own);

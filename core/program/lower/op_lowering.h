@@ -41,10 +41,10 @@ class OpLowering {
   void set_order(CellOrder* order) { order_ = order; }
   // Of the program that was lowered: its own, or those of a copy that shares its parts.
   void list_residents(Program& program) { residents_.list(emitter_.parts(), program.residents); }
-  // See CollectiveExchange::fuse and MeshExchange::fuse.
+  // See CollectiveExchange::fuse and MeshSums::fuse.
   void fuse_gradients(Bytes limit) {
     collectives_.fuse(limit);
-    mesh_exchange_.fuse(limit);
+    mesh_sums_.fuse(limit);
   }
 
   Tables& tables() { return tables_; }
@@ -77,11 +77,13 @@ class OpLowering {
   Placement placement_;
   Emitter emitter_;
   Copies copies_;
+  MeshLetters letters_;
   Residents residents_;
   ExchangeTasks tasks_;
   Readers readers_;
   const ExchangeBase exchange_base_;
   CollectiveExchange collectives_;
+  MeshSums mesh_sums_;
   MeshExchange mesh_exchange_;
   Exchange exchange_;
   MeshLowering meshes_;

@@ -194,4 +194,11 @@ class Emitter {
   std::size_t replaced_row_ = 0, replaced_writes_ = 0;
 };
 
+// Of all parameters that the op updates: before its task on the device.
+inline void overwrite_parameters(Emitter& emitter, const Tables& tables, OpId update,
+                                 DeviceId device) {
+  for (const TensorId input : tables.inputs(update))
+    if (tables.updates_here(update, input)) emitter.overwrite(tables.tensors[input].slot, device);
+}
+
 }  // namespace strato

@@ -100,19 +100,24 @@ LayoutId Layouts::of_samples(bool sharded, std::span<const DeviceShare> devices,
   return scratch_.size() == 1 ? on(scratch_[0].device) : find(sharded);
 }
 
-LayoutId Layouts::of_mesh(bool sharded, std::span<const DeviceShare> devices, std::size_t columns,
-                          std::span<const std::int64_t> samples) {
+LayoutId Layouts::of_mesh(const Decision& decision, bool sharded) {
+  const std::size_t columns = columns_of(decision);
+  std::vector<DeviceShare> rows;
+  for (std::size_t i = 0; i < decision.devices.size(); i += columns)
+    rows.push_back(decision.devices[i]);
+  const std::vector<std::int64_t> samples = apportion(tables_.micro_batch, rows);
+  sharded = sharded && std::ranges::count(samples, tables_.micro_batch) == 0;
   scratch_.clear();
   std::int32_t begin = 0;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
+  for (std::size_t i = 0; i < decision.devices.size(); ++i) {
     const std::int64_t of_row = samples[i / columns];
     if (of_row == 0) continue;
+    const DeviceId device = decision.devices[i].device;
     const auto count = sharded ? static_cast<std::int32_t>(of_row) : tables_.micro_batch;
-    const GpuTypeId gpu = tables_.cluster->device(devices[i].device).type;
-    scratch_.push_back({devices[i].device, begin, begin + count, tables_.column(gpu, count)});
+    const GpuTypeId gpu = tables_.cluster->device(device).type;
+    scratch_.push_back({device, begin, begin + count, tables_.column(gpu, count)});
     if (sharded && (i + 1) % columns == 0) begin += count;
   }
-  CHECK(!scratch_.empty(), "a group without devices");
   const LayoutId mesh = find(sharded, {}, -1, columns);
   if (known(mesh).rows.empty()) make_groups(mesh);
   return mesh;

@@ -96,14 +96,22 @@ class Layouts {
     return {kBatchAxis, now_.range.begin + of.begin, now_.range.begin + of.end};
   }
 
+  // The op's time on the shard's samples; of what runs once a step on those of all micro-batches.
+  Nanos time_of(OpId op, const Shard& shard) const {
+    if (tables_.micro_batches == 1 || tables_.is_repeated(op))
+      return tables_.op_time(shard.costs, op);
+    const GpuTypeId gpu = tables_.cluster->device(shard.device).type;
+    return tables_.op_time(tables_.column(gpu, tables_.batch), op);
+  }
+
   // By device its samples, or as many times all of them; devices with none drop out. What has one
   // device is whole there.
   LayoutId of_samples(bool sharded, std::span<const DeviceShare> devices,
                       std::span<const std::int64_t> samples);
   static LayoutId on(DeviceId device) { return device.value(); }  // whole
-  // By row of so many devices its samples, or as many times all of them; rows with none drop out.
-  LayoutId of_mesh(bool sharded, std::span<const DeviceShare> devices, std::size_t columns,
-                   std::span<const std::int64_t> samples);
+  // By row of the decision's devices its samples, or as many times all of them; rows with none drop
+  // out. Of a single row it is the same: whole.
+  LayoutId of_mesh(const Decision& decision, bool sharded);
   // The members of one row of a mesh, or of one column that has several: whole on each of them.
   LayoutId row_group(LayoutId mesh, std::size_t row) const { return known(mesh).rows[row]; }
   LayoutId column_group(LayoutId mesh, std::size_t column) const {

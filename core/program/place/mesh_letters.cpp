@@ -42,7 +42,7 @@ ColumnPart MeshLetters::part_of(OpId op, ColumnChoice choice) {
 
 // Costs are those of the first row.
 const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) {
-  const Layout& layout = layouts_[region.first];
+  const Layout& layout = placement_.layout(region.first);
   const std::vector<DeviceId> row = devices_of(layout.members_of_row(0));
   const std::int32_t samples = layout.shards.front().end - layout.shards.front().begin;
   Hasher hasher;
@@ -82,23 +82,23 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) 
   return known->second;
 }
 
-void MeshLetters::choose(const IdVector<OpId, LayoutId>& layout_of) {
+void MeshLetters::choose() {
   parts_.clear();
   std::map<std::vector<DeviceId>, Region> regions;  // by the mesh's devices and columns
-  for (const OpId op : layout_of.ids()) {
-    const Layout& layout = layouts_[layout_of[op]];
+  for (const OpId op : tables_.ops.ids()) {
+    const LayoutId id = placement_.layout_id(op);
+    const Layout& layout = placement_.layout(id);
     if (!layout.is_mesh()) continue;
     std::vector<DeviceId> mesh = devices_of(layout.shards);
     mesh.push_back(DeviceId(layout.columns));
-    Region& region =
-        regions.try_emplace(std::move(mesh), layout_of[op], std::vector<OpId>()).first->second;
-    if (layout.sharded) region.first = layout_of[op];
+    Region& region = regions.try_emplace(std::move(mesh), id, std::vector<OpId>()).first->second;
+    if (layout.sharded) region.first = id;
     region.second.push_back(op);
   }
   if (regions.empty()) return;
   constexpr std::size_t kMostRegions = 256;
   if (known_.size() > kMostRegions) known_.clear();
-  parts_.resize(layout_of.size());
+  parts_.resize(tables_.ops.size());
   for (const auto& [mesh, region] : regions) {
     const std::vector<ColumnChoice>& choices = choices_for(region);
     for (std::size_t i = 0; i < region.second.size(); ++i)

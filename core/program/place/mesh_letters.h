@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/digest.h"
-#include "core/program/place/layouts.h"
+#include "core/program/place/placement.h"
 #include "core/program/place/tensor_letters.h"
 
 namespace strato {
@@ -27,11 +27,11 @@ struct ColumnPart {
 
 class MeshLetters {
  public:
-  MeshLetters(Tables& tables, Layouts& layouts) : tables_(tables), layouts_(layouts) {}
+  MeshLetters(Tables& tables, const Placement& placement)
+      : tables_(tables), placement_(placement) {}
 
-  // For every op that stands on a mesh.
-  void choose(const IdVector<OpId, LayoutId>& layout_of);
-  bool is_used() const { return !parts_.empty(); }
+  // For every op that stands on a mesh, of the strategy that is placed.
+  void choose();
   const ColumnPart& of(OpId op) const { return parts_[op]; }
 
  private:
@@ -40,7 +40,7 @@ class MeshLetters {
   ColumnPart part_of(OpId op, ColumnChoice choice);
 
   Tables& tables_;
-  Layouts& layouts_;
+  const Placement& placement_;
   IdVector<OpId, ColumnPart> parts_;  // empty: there is no mesh
   std::map<Digest, std::vector<ColumnChoice>> known_;
 };

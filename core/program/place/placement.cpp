@@ -6,8 +6,7 @@
 
 namespace strato {
 
-Placement::Placement(Tables& tables)
-    : tables_(tables), layouts_(tables), mesh_letters_(tables, layouts_) {
+Placement::Placement(Tables& tables) : tables_(tables), layouts_(tables) {
   layout_of_.resize(tables.graph->op_count());
   homes_.resize(tables.graph->op_count());
   duplicated_.resize(tables.graph->op_count());
@@ -20,8 +19,11 @@ Placement::Placement(Tables& tables)
 void Placement::place_group(GroupId group, const Decision& decision) {
   mode_[group] = decision.mode;
   if (decision.mode == Mode::ModelParallel) return place_parts(group, decision);
-  if (const std::size_t columns = columns_of(decision); columns > 1)
-    return place_mesh(group, decision, columns);
+  if (columns_of(decision) > 1) {
+    of_group_[group] = {layouts_.of_mesh(decision, false), layouts_.of_mesh(decision, true)};
+    if (!layout(of_group_[group].sharded).sharded) of_group_[group].sharded = -1;
+    return;
+  }
   const bool replicate = decision.mode != Mode::Duplicate;
   const std::vector<std::int64_t> samples =
       replicate ? apportion(tables_.micro_batch, decision.devices)
@@ -31,17 +33,6 @@ void Placement::place_group(GroupId group, const Decision& decision) {
   layouts.sharded = -1;
   if (replicate && layout(layouts.whole).shards.size() > 1)
     layouts.sharded = layouts_.of_samples(true, decision.devices, samples);
-}
-
-void Placement::place_mesh(GroupId group, const Decision& decision, std::size_t columns) {
-  std::vector<DeviceShare> rows;
-  for (std::size_t i = 0; i < decision.devices.size(); i += columns)
-    rows.push_back(decision.devices[i]);
-  const std::vector<std::int64_t> samples = apportion(tables_.micro_batch, rows);
-  const auto used = std::ranges::count_if(samples, [](std::int64_t of) { return of > 0; });
-  of_group_[group] = {layouts_.of_mesh(false, decision.devices, columns, samples), -1};
-  if (used > 1)
-    of_group_[group].sharded = layouts_.of_mesh(true, decision.devices, columns, samples);
 }
 
 void Placement::place_parts(GroupId group, const Decision& decision) {
@@ -137,7 +128,6 @@ void Placement::place(const Strategy& complete) {
   }
   if (!complete.variables.empty()) place_variables(complete.variables);
   place_updates();
-  mesh_letters_.choose(layout_of_);
 }
 
 void Placement::check() const {

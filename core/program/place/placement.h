@@ -11,9 +11,7 @@
 //   layout.
 // - Whatever has one device is simply whole there.
 // - A group whose devices are rows of several columns (Decision::tensor) has the layouts of its
-// rows,
-//   and each op the letter that its columns split (tensor_letters.h): of all ops of the groups on
-//   the same mesh those letters are chosen together.
+//   rows; what the columns compute of each op is chosen by MeshLetters.
 // - Ops that the strategy splits along another axis than the batch (FastT 5.2) have a layout of
 //   their own: a part on each of their devices, of the whole batch. What their groups say does not
 //   hold for them; a split update's parameter and state are kept in parts, too.
@@ -34,7 +32,6 @@
 #include <vector>
 
 #include "core/program/place/layouts.h"
-#include "core/program/place/mesh_letters.h"
 #include "core/program/value/tables.h"
 #include "core/strategy/value/strategy.h"
 
@@ -109,8 +106,6 @@ class Placement {
   const Layout& homes(OpId update) const { return layout(homes_[update]); }
 
   bool has_splits() const { return !splits_.empty(); }
-  bool has_meshes() const { return mesh_letters_.is_used(); }
-  const ColumnPart& columns(OpId op) const { return mesh_letters_.of(op); }  // of one on a mesh
 
   const SyncedVariables& variables() const { return variables_; }
   const PlacedSplit& split(OpId op) const;  // of an op whose layout is_split()
@@ -129,7 +124,6 @@ class Placement {
     LayoutId whole = 0, sharded = -1;  // sharded: -1 when the batch is not split
   };
   void place_group(GroupId group, const Decision& decision);
-  void place_mesh(GroupId group, const Decision& decision, std::size_t columns);
   void place_parts(GroupId group, const Decision& decision);
   void place_ops();
   void place_splits(std::span<const OpSplit> splits);
@@ -143,7 +137,6 @@ class Placement {
 
   Tables& tables_;
   Layouts layouts_;
-  MeshLetters mesh_letters_;
   IdVector<GroupId, Decision> placed_;  // of the last strategy; no devices: none
   IdVector<OpId, LayoutId> layout_of_, homes_;
   IdVector<OpId, LayoutId> unfolded_layout_of_, unfolded_homes_;  // empty: not folded

@@ -166,9 +166,11 @@ void Symmetry::find(Fold& fold) {
   fold.representative.clear();
   for (std::size_t d = 0; d < devices; ++d) fold.representative.push_back(DeviceId(d));
   fold.more_resident.assign(devices, Bytes(0));
-  if (placement_.has_splits() || placement_.has_meshes()) return;  // parts have slices of their own
+  if (placement_.has_splits()) return;          // each part has a slice of its own
   if (!placement_.variables().empty()) return;  // and servers are like no other replica
   list_layouts();
+  const auto is_mesh = [&](LayoutId id) { return placement_.layout(id).is_mesh(); };
+  if (std::ranges::any_of(layouts_, is_mesh)) return;  // columns have slices, too
   split_classes();
   count_classes();
   if (large_ == 0) return;

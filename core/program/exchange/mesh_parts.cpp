@@ -1,0 +1,72 @@
+#include "core/program/exchange/mesh_parts.h"
+
+#include <algorithm>
+
+namespace strato {
+
+MeshParts::Collected MeshParts::collective(TaskKind kind, TensorId tensor, LayoutId group,
+                                           Bytes bytes, PartId part) {
+  const CollectiveCost& cost = tasks_.collective_cost(kind, group, bytes);
+  Collected what{tasks_.communication(kind, tensor), group, cost.links};
+  what.task.device = placement_.layout(group).shards.front().device;
+  what.task.bytes = bytes;
+  what.task.part = part;
+  what.task.duration = cost.duration;
+  what.task.latency = std::min(cost.latency, cost.duration);
+  return what;
+}
+
+void MeshParts::commit(const Collected& what) {
+  emitter_.commit_collective(what.task, placement_.layout(what.group).shards, what.links);
+}
+
+Instance MeshParts::owned(TensorId tensor, std::size_t shard) const {
+  const TensorFacts& facts = tables_.tensors[tensor];
+  if (facts.source != Source::Parameter) return copies_.of_shard(tensor, shard);
+  const Layout& homes = owners(tensor);
+  const int axis = letters_.of(facts.op).input(tables_, facts.op, tensor);
+  Part part;
+  if (axis >= 0)
+    part = part.cut(homes.slice(
+        shard, axis, tables_.graph->tensor(tensor).shape[static_cast<std::size_t>(axis)]));
+  Instance instance;
+  instance.device = homes.shards[shard].device;
+  instance.part = emitter_.parts().find(part);
+  instance.slot = facts.slot;
+  return instance;
+}
+
+bool MeshParts::is_same_mesh(OpId reader, const Layout& layout) const {
+  const Layout& read = placement_.layout(reader);
+  return read.columns == layout.columns && have_same_devices(read, layout);
+}
+
+// Has the shard something of the wanted part, once the sums over a letter are there?
+bool MeshParts::concerns(TensorId tensor, std::size_t shard, const Part& wanted) const {
+  const Part made = part_of(owned(tensor, shard));
+  return overlap(made.sums_letter() ? made.total() : made, wanted);
+}
+
+// What a device of the mesh has of what it made once the sums over a letter are there, or those
+// over samples, too; null: they are not. Others may have sent it other parts.
+const Instance* MeshParts::settled_there(TensorId tensor, std::size_t shard,
+                                         bool sums_samples) const {
+  const DeviceId device = owners(tensor).shards[shard].device;
+  Part total = part_of(owned(tensor, shard));
+  if (total.sums_letter()) total = total.total();
+  if (!sums_samples) total = total.summed_up();
+  return copies_.first_there(tensor, device, [&](const Instance& here) {
+    const Part part = part_of(here);
+    return part.is_partial_sum() == total.is_partial_sum() && is_cut_from(part, total);
+  });
+}
+
+// The part that names the axis, also where it has all of it.
+Part MeshParts::with_axis(const Part& part, TensorId tensor, int axis) const {
+  if (part.along(axis)) return part;
+  const Shape& shape = tables_.graph->tensor(tensor).shape;
+  return part.cut({static_cast<std::int8_t>(axis), 0,
+                   static_cast<std::int32_t>(shape[static_cast<std::size_t>(axis)])});
+}
+
+}  // namespace strato

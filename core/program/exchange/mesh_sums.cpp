@@ -1,0 +1,140 @@
+#include "core/program/exchange/mesh_sums.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace strato {
+
+void MeshSums::settle(OpId reader, TensorId tensor, const Part& wanted) {
+  if (tables_.tensors[tensor].source == Source::Parameter) return;
+  const Layout& made = owners(tensor);
+  Part first = part_of(owned(tensor, 0));
+  if (first.sums_letter()) {
+    for (std::size_t row = 0; row < made.row_count(); ++row) {
+      const std::size_t shard = row * made.columns;
+      if (concerns(tensor, shard, wanted) && !settled_there(tensor, shard, first.sums_samples()))
+        reduce_row(reader, tensor, row);
+    }
+    first = first.total();
+  }
+  if (first.sums_samples() && !wanted.sums_samples() && !settled_there(tensor, 0, false))
+    reduce_columns({&tensor, 1});
+}
+
+// Does nobody read the partial sums themselves?
+bool MeshSums::allow_sum_in_place(TensorId tensor, const Part& term) const {
+  const Layout& made = owners(tensor);
+  if (!term.sums_letter())
+    for (const OpId consumer : tables_.graph->consumers(tensor))
+      if (placement_.layout(consumer).sharded) return false;
+  for (std::size_t i = 0; i < made.shards.size(); ++i)
+    if (!owned(tensor, i).exclusive) return false;
+  return true;
+}
+
+void MeshSums::reduce_row(OpId reader, TensorId tensor, std::size_t row) {
+  const Layout& made = owners(tensor);
+  const Part total = part_of(owned(tensor, row * made.columns)).total();
+  const PartId all = emitter_.parts().find(total);
+  const Bytes bytes = tasks_.bytes_of(tensor, all);
+  const LayoutId group = placement_.layouts().row_group(copies_.owners(tensor), row);
+  const int axis =
+      is_same_mesh(reader, made) ? letters_.of(reader).input(tables_, reader, tensor) : kAllOf;
+  const bool scatter = axis >= 0;
+  const bool in_place = !scatter && allow_sum_in_place(tensor, part_of(owned(tensor, 0)));
+  const Collected what =
+      collective(scatter ? TaskKind::ReduceScatter : TaskKind::AllReduce, tensor, group, bytes,
+                 scatter ? emitter_.parts().find(with_axis(total, tensor, axis)) : all);
+  const TaskId id = emitter_.next_task();
+  for (std::size_t i = row * made.columns; i < (row + 1) * made.columns; ++i) {
+    const Instance term = owned(tensor, i);
+    emitter_.read(term);
+    const std::int64_t extent =
+        scatter ? tables_.graph->tensor(tensor).shape[static_cast<std::size_t>(axis)] : 0;
+    const PartId part =
+        scatter ? emitter_.parts().find(total.cut(made.slice(i, axis, extent))) : all;
+    const BufferId buffer =
+        in_place ? term.buffer
+                 : emitter_.write(tensor, term.device, tasks_.bytes_of(tensor, part), part);
+    Instance sum{buffer, id, term.device, part};
+    sum.exclusive = !in_place || term.exclusive;
+    copies_.add(tensor, sum);
+  }
+  commit(what);
+}
+
+// Each column for itself. Tensors are of one layout; a bucket's are summed up in place.
+void MeshSums::reduce_columns(std::span<const TensorId> tensors) {
+  const LayoutId mesh = copies_.owners(tensors.front());
+  const Layout& made = placement_.layout(mesh);
+  for (std::size_t column = 0; column < made.columns; ++column) {
+    const auto term_at = [&](TensorId tensor, std::size_t row) {
+      return *settled_there(tensor, row * made.columns + column, true);
+    };
+    Bytes bytes;
+    for (const TensorId tensor : tensors)
+      bytes += tasks_.bytes_of(tensor, emitter_.parts().find(part_of(term_at(tensor, 0)).total()));
+    Collected what = collective(
+        TaskKind::AllReduce, tensors.front(), placement_.layouts().column_group(mesh, column),
+        bytes,
+        tensors.size() == 1 ? emitter_.parts().find(part_of(term_at(tensors.front(), 0)).total())
+                            : kWhole);
+    const TaskId id = emitter_.next_task();
+    for (const TensorId tensor : tensors) {
+      what.task.priority = std::min(what.task.priority, tasks_.priority(tensor));
+      for (std::size_t row = 0; row < made.row_count(); ++row) {
+        const Instance term = term_at(tensor, row);
+        const PartId total = emitter_.parts().find(part_of(term).total());
+        const bool in_place = term.exclusive && allow_sum_in_place(tensor, part_of(term));
+        emitter_.read(term);
+        const BufferId buffer =
+            in_place ? term.buffer
+                     : emitter_.write(tensor, term.device, tasks_.bytes_of(tensor, total), total);
+        copies_.add(tensor, {buffer, id, term.device, total});
+      }
+    }
+    commit(what);
+  }
+}
+
+bool MeshSums::is_fusible(TensorId tensor) const {
+  const Copies::Made& made = copies_.made(tensor);
+  if (made.form != Copies::Form::OnMesh || made.copies >= 0) return false;
+  const Part part = part_of(owned(tensor, 0));
+  const auto consumers = tables_.graph->consumers(tensor);
+  return part.sums_samples() && !part.sums_letter() && !consumers.empty() &&
+         tables_.is_late(consumers.front()) &&
+         is_same_mesh(consumers.front(), placement_.layout(made.layout)) &&
+         allow_sum_in_place(tensor, part);
+}
+
+void MeshSums::fuse(Bytes limit) {
+  CHECK(limit > Bytes(0), "a bucket without room");
+  std::vector<std::pair<TaskId, TensorId>> gradients;  // by the last task that makes it
+  for (const OpId op : tables_.early)
+    for (const TensorId output : tables_.outputs(op))
+      if (is_fusible(output))
+        gradients.emplace_back(owned(output, owners(output).shards.size() - 1).task, output);
+  std::ranges::stable_sort(gradients, {}, &std::pair<TaskId, TensorId>::first);
+  struct Bucket {
+    std::vector<TensorId> tensors;
+    Bytes bytes;
+  };
+  std::map<LayoutId, Bucket> open;
+  for (const auto& gradient : gradients) {
+    const TensorId tensor = gradient.second;
+    const Bytes bytes =
+        tasks_.bytes_of(tensor, emitter_.parts().find(part_of(owned(tensor, 0)).total()));
+    Bucket& bucket = open[copies_.owners(tensor)];
+    if (!bucket.tensors.empty() && bucket.bytes + bytes > limit)
+      reduce_columns(std::exchange(bucket, {}).tensors);
+    bucket.tensors.push_back(tensor);
+    bucket.bytes += bytes;
+  }
+  for (const auto& bucket : open) reduce_columns(bucket.second.tensors);
+}
+
+}  // namespace strato

@@ -1,0 +1,35 @@
+// Sums up what the devices of a mesh (Decision::tensor) made partial sums of.
+//
+// - Sums over a letter are all-reduced in each row whose samples are wanted, or where the reader
+//   stands on the same mesh and its columns need just slices, reduced and scattered (Megatron:
+//   Shoeybi et al. 2019, section 3; with sequence parallelism Korthikanti et al. 2022, section
+//   4.2.2).
+// - Sums over samples are all-reduced in each column; several gradients of the same mesh as one
+//   message (fuse()).
+//
+// Not thread safe.
+#pragma once
+
+#include <span>
+
+#include "core/program/exchange/mesh_parts.h"
+
+namespace strato {
+
+class MeshSums : public MeshParts {
+ public:
+  using MeshParts::MeshParts;
+
+  // As far as the reader needs it for this part.
+  void settle(OpId reader, TensorId tensor, const Part& wanted);
+  // All-reduces what waits for the updates in buckets of at most `limit` bytes of a column.
+  void fuse(Bytes limit);
+
+ private:
+  void reduce_row(OpId reader, TensorId tensor, std::size_t row);
+  void reduce_columns(std::span<const TensorId> tensors);
+  bool allow_sum_in_place(TensorId tensor, const Part& term) const;
+  bool is_fusible(TensorId tensor) const;
+};
+
+}  // namespace strato
