@@ -2,6 +2,8 @@
 // and priorities, on exclusive and on fair links: communication is taken to be free.
 // Micro-batches are not covered by what follows: they make more shards than devices. Each of these
 // has its fixed cost, and no strategy of the property tests beats the bound, but nobody proved it.
+// Nor are ops that several devices compute together along another axis than the batch (split ops,
+// the columns of a mesh): these may be faster than any of their layouts below.
 // Staleness (VariableSync) is the exception: there an update does not wait for the gradient of its
 // own step, and training means something else.
 //
