@@ -23,7 +23,9 @@ Strategy changed(const Strategy& strategy, std::span<const GroupId> groups, cons
   Strategy result = strategy;
   for (const GroupId group : groups) {
     auto& decision = result.groups[group];
-    if (decision) change(group, *decision);
+    if (!decision) continue;
+    change(group, *decision);
+    decision->tensor = static_cast<std::int32_t>(columns_of(*decision));
   }
   return result;
 }

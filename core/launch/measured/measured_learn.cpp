@@ -72,7 +72,7 @@ class Learner {
 
   void take_op(const Task& task, Nanos time) {
     const Graph& graph = *program_.graph;
-    if (!program_.cuts_of(task).empty()) return;
+    if (program_.part_of(task).is_divided()) return;
     std::string& signature = signatures_[task.op.index()];
     if (signature.empty()) signature = op_signature(graph, task.op);
     const std::int64_t samples = follows_batch(graph, task.op) ? program_.samples_of(task) : 1;
@@ -175,7 +175,10 @@ Nanos time_of(const Program& program, TaskId id, const CostModel& cost) {
     return cost.collective(*kind, members_of(program, id), task.bytes).duration;
   if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update) {
     const std::int64_t samples = program.samples_of(task);
-    return at_least_one(cost.compute(task.op, gpu, std::max<std::int64_t>(samples, 1)));
+    const Nanos all = cost.compute(task.op, gpu, std::max<std::int64_t>(samples, 1));
+    const double share = program.share_of(task);
+    return at_least_one(
+        share < 1 ? Nanos(static_cast<std::int64_t>(static_cast<double>(all.value) * share)) : all);
   }
   return at_least_one(cost.local_move(gpu, task.bytes));
 }

@@ -1,5 +1,5 @@
-// Brings what was made, or is kept, on a mesh (Decision::tensor) to where it is needed: reshard()
-// of one tensor, from the parts in which it stands to the part that a reader wants.
+// Brings what was made, or is kept, on a mesh (Decision::tensor) to where it is needed: from the
+// parts in which a tensor stands to the part that a reader wants.
 //
 // - What is there, or a slice of it, is taken (Split).
 // - Partial sums are summed up first (mesh_sums.h).

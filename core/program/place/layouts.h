@@ -109,8 +109,8 @@ class Layouts {
   LayoutId of_samples(bool sharded, std::span<const DeviceShare> devices,
                       std::span<const std::int64_t> samples);
   static LayoutId on(DeviceId device) { return device.value(); }  // whole
-  // By row of the decision's devices its samples, or as many times all of them; rows with none drop
-  // out. Of a single row it is the same: whole.
+  // Each row of the decision's devices has its share of the samples, or all of them where it is not
+  // sharded. Rows without samples drop out; a single row is not sharded.
   LayoutId of_mesh(const Decision& decision, bool sharded);
   // The members of one row of a mesh, or of one column that has several: whole on each of them.
   LayoutId row_group(LayoutId mesh, std::size_t row) const { return known(mesh).rows[row]; }

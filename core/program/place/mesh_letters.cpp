@@ -47,7 +47,7 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) 
   const std::int32_t samples = layout.shards.front().end - layout.shards.front().begin;
   Hasher hasher;
   hasher.number(layout.columns).number(samples);
-  for (const DeviceId device : row) hasher.number(device.value());
+  for (const Shard& shard : layout.shards) hasher.number(shard.device.value());
   for (const OpId op : region.second) hasher.number(op.value());
   const auto [known, fresh] = known_.try_emplace(hasher.finish());
   if (!fresh) return known->second;

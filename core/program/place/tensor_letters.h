@@ -27,7 +27,7 @@ struct ColumnCosts {
   std::function<Nanos(OpId)> compute;  // of a whole row's samples; a part takes 1 / columns of it
   // Of the row's part of the tensor, among its columns.
   std::function<Nanos(TensorId)> all_reduce, all_gather, reduce_scatter, all_to_all;
-  // Perhaps: what it costs that an op of the region needs all of a parameter, once for each
+  // May be null. What it costs that an op of the region needs all of a parameter, once for each
   // parameter (memory, the rows' longer all-reduce of its gradient). Null: nothing.
   std::function<Nanos(TensorId)> whole_parameter = nullptr;
   // Whether sums of gradients are decided, too, and may be kSumOfSums: the partial gradients of

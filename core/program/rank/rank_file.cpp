@@ -82,7 +82,8 @@ class RankReader {
       AxisRange range{in_.number<std::int8_t>(), 0, 0};
       range.begin = in_.number<std::int32_t>();
       range.end = in_.number<std::int32_t>();
-      if (range.axis < kBatchAxis || (i > 0 && range.axis <= result.ranges().back().axis))
+      if (range.axis < kBatchAxis || result.sums_letter() ||
+          (i > 0 && range.axis <= result.ranges().back().axis))
         in_.damaged("a part is cut along axes out of order");
       const bool summed = sums && i == 0 && range.axis == kBatchAxis;
       result = summed ? Part::partial_sum(range.begin, range.end) : result.cut(range);

@@ -75,7 +75,8 @@ class RankCheck {
     const Part& part = value.part;
     const bool some_samples = part.along(kBatchAxis) && !part.sums_samples();
     if (!is_part_of(part, tensor, graph_.batch()) ||
-        (some_samples && tensor.batch.kind != BatchKind::Batched))
+        (some_samples && tensor.batch.kind != BatchKind::Batched) ||
+        !is_of_its_letter(part, tensor))
       refuse("values", "a part is not one of its tensor");
     if (value.record_count < 0 || (value.record_count > 0) != is_gathered(value.encoding) ||
         (value.encoding != Encoding::None && value.resident) ||
@@ -85,6 +86,16 @@ class RankCheck {
       refuse("values", "an encoding is not one of its tensor");
     if (value.resident && tensor.producer.valid() && !is_gradient(graph_, value.tensor))
       refuse("values", "a tensor is not resident");
+  }
+
+  // A sum over some indices of a letter is of one that the tensor's producer sums over.
+  bool is_of_its_letter(const Part& part, const Tensor& tensor) const {
+    if (!part.sums_letter()) return true;
+    if (!tensor.producer.valid()) return false;
+    const std::vector<LetterSplit> splits = letter_splits(graph_, tensor.producer);
+    const AxisRange range = part.addend();
+    const auto split = static_cast<std::size_t>(range.axis - kSummedAxis);
+    return split < splits.size() && range.end <= splits[split].extent;
   }
 
   void check_kind() const {
@@ -268,7 +279,7 @@ class RankCheck {
     expect(!part.is_whole() && !part.is_partial_sum() && part.cuts().size() <= 1,
            "its part is all of it, or cut along several axes");
     expect(gathers || whole.part.is_partial_sum(), "its whole is none");
-    const Part all = gathers ? whole.part : whole.part.total();
+    const Part all = gathers ? whole.part : whole.part.summed_up();
     const int axis = part.cuts().empty() ? kBatchAxis : part.cuts()[0].axis;
     expect(part.without(axis) == all.without(axis), "its whole is none");
     const AxisRange own = own_cut(range_along(graph_, whole.tensor, all, axis));

@@ -7,6 +7,7 @@
 
 #include "core/base/quantity_text.h"
 #include "core/program/value/collective.h"
+#include "core/program/value/op_parts.h"
 
 namespace strato {
 
@@ -41,7 +42,19 @@ AxisRange Program::range_of(const Task& task) const {
 }
 
 std::int64_t Program::samples_of(const Task& task) const {
-  return cuts_of(task).empty() ? range_of(task).size() : graph->batch();
+  const AxisRange* samples = part_of(task).along(kBatchAxis);
+  return samples ? samples->size() : graph->batch();
+}
+
+double Program::share_of(const Task& task) const {
+  const Op& op = graph->op(task.op);
+  const TensorId whole = op.outputs.empty() ? op.inputs[0] : op.outputs[0];
+  double share = 1;
+  for (const AxisRange& range : part_of(task).ranges())
+    if (range.axis != kBatchAxis)
+      share *= static_cast<double>(range.size()) /
+               static_cast<double>(range_along(*graph, whole, {}, range.axis).size());
+  return share;
 }
 
 std::string Program::task_name(TaskId id) const {
@@ -55,11 +68,14 @@ std::string Program::task_name(TaskId id) const {
   if (task.device.valid() && (!is_communication(task.kind) || task.target.valid()))
     name += " @" + cluster->device(task.device).name;
   if (task.target.valid()) name += ">" + cluster->device(task.target).name;
-  if (!cuts_of(task).empty()) return name + " " + describe(cuts_of(task));
-  const AxisRange samples = range_of(task);
-  return samples.size() == graph->batch()
-             ? name
-             : name + fmt::format(" [{},{})", samples.begin, samples.end);
+  const Part& part = part_of(task);
+  const AxisRange* samples = part.along(kBatchAxis);
+  if (samples && samples->size() != graph->batch() && (part.cuts().empty() || !part.sums_samples()))
+    name += fmt::format(" [{},{})", samples->begin, samples->end);
+  if (!part.cuts().empty()) name += " " + describe(part.cuts());
+  if (part.sums_letter())
+    name += fmt::format(" sum over [{},{})", part.addend().begin, part.addend().end);
+  return name;
 }
 
 }  // namespace strato

@@ -150,8 +150,10 @@ struct Program {
   std::span<const AxisRange> cuts_of(const Task& task) const { return part_of(task).cuts(); }
   // The first of these, or else the task's samples.
   AxisRange range_of(const Task& task) const;
-  // How many samples the task works on: a slice has the whole batch.
+  // How many samples the task works on: the whole batch, where its part does not say.
   std::int64_t samples_of(const Task& task) const;
+  // Which part of its samples' work an op's task does: less than 1 where it is divided otherwise.
+  double share_of(const Task& task) const;
   std::size_t resource_count() const;
   ResourceId compute_stream(DeviceId device) const { return ResourceId(2 * device.index()); }
   ResourceId communication_stream(DeviceId device) const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/io/json.h"
+#include "core/program/value/op_parts.h"
 
 namespace strato {
 namespace {
@@ -15,10 +16,12 @@ std::string name_of(const Program& program, const Buffer& buffer, const Task& wr
   const Tensor& tensor = program.graph->tensor(buffer.tensor);
   const std::int64_t batch = program.graph->batch();
   std::string name = tensor.name;
-  const bool sliced = !program.cuts_of(writer).empty();
-  const AxisRange samples = program.range_of(writer);
-  const bool some = !sliced && samples.size() != batch;
-  if (sliced) name += " " + describe(program.cuts_of(writer));
+  const Part& part = program.part_of(writer);
+  const bool sliced = !part.cuts().empty();
+  const AxisRange samples = range_along(*program.graph, buffer.tensor, part, kBatchAxis);
+  const bool some = (!sliced || !part.sums_samples()) && samples.size() != batch;
+  if (sliced) name += " " + describe(part.cuts());
+  if (part.sums_letter()) name += " partial";
   if (some && tensor.batch.kind == BatchKind::Partial) name += " partial";
   if (some && tensor.batch.kind != BatchKind::Whole)
     name += fmt::format("[{},{})", samples.begin, samples.end);

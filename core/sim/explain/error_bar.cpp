@@ -26,7 +26,7 @@ ErrorKey key_of(const Program& program, const Task& task, CostSource source) {
 Estimate explain_op(const Program& program, const Task& task, const CostModel& cost) {
   const GpuTypeId gpu = program.cluster->device(task.device).type;
   Estimate estimate = cost.explain_compute(task.op, gpu, program.samples_of(task));
-  if (program.cuts_of(task).empty()) return estimate;
+  if (!program.part_of(task).is_divided()) return estimate;
   estimate.time = task.duration;
   estimate.detail += estimate.detail.empty() ? "a slice of the op" : "; a slice of the op";
   return estimate;

@@ -71,11 +71,24 @@ class Binder {
     for (const NamedGroup& group : named_.groups) {
       std::optional<Decision>& decision = decisions_.emplace_back();
       if (!group.mode) continue;
+      const std::size_t dropped = missing_devices_.size();
       decision = Decision{*group.mode, bind_shares(group.devices), group.tensor};
-      if (!decision->devices.empty()) continue;
+      if (!decision->devices.empty()) {
+        if (missing_devices_.size() > dropped) keep_rows(*decision, group.name);
+        continue;
+      }
       decision.reset();
       say("group \"{}\": none of its devices is in the cluster, left undecided", group.name);
     }
+  }
+
+  // Without the devices that are missing there may be no whole rows.
+  void keep_rows(Decision& decision, const std::string& group) {
+    const auto columns = static_cast<std::int32_t>(columns_of(decision));
+    if (columns == decision.tensor) return;
+    say("group \"{}\": its devices are no whole rows of {}, tensor parallelism dropped", group,
+        decision.tensor);
+    decision.tensor = columns;
   }
 
   // Devices that are named go before those that their device group stands for. Reports each name

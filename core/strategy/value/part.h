@@ -51,8 +51,8 @@ class Part {
   Part without(int axis) const;
   // The sum that partial sums like this one add up to: of all indices of the summed letter, where
   // it sums over one, which may be a partial sum over samples itself; else of all samples.
-  Part total() const { return without(addend().axis); }
-  // The same of all letters and samples.
+  Part total() const { return is_partial_sum() ? without(addend().axis) : *this; }
+  // The total of the letter and of the samples, where it sums over both.
   Part summed_up() const { return is_partial_sum() ? total().summed_up() : *this; }
   // The range that tells such partial sums apart.
   AxisRange addend() const { return sums_letter() ? ranges_[count_ - 1u] : ranges_[0]; }
@@ -60,6 +60,8 @@ class Part {
   bool is_whole() const { return count_ == 0; }
   bool is_partial_sum() const { return partial_sum_ || sums_letter(); }
   bool sums_samples() const { return partial_sum_; }
+  // Is an op divided otherwise than by its samples?
+  bool is_divided() const { return !cuts().empty() || sums_letter(); }
   bool sums_letter() const { return count_ > 0 && ranges_[count_ - 1u].axis >= kSummedAxis; }
   bool is_slice() const {  // of every sample
     return count_ > 0 && ranges_[0].axis != kBatchAxis && ranges_[0].axis < kSummedAxis;

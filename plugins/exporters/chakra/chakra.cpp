@@ -152,9 +152,8 @@ class Traces {
     Bytes bytes = task.bytes;
     if (task.op.valid() && (task.kind == TaskKind::Compute || task.kind == TaskKind::Update)) {
       const Op& op = program_.graph->op(task.op);
-      double part = static_cast<double>(program_.samples_of(task)) /
-                    static_cast<double>(program_.graph->batch());
-      if (!program_.cuts_of(task).empty()) part = part_of_split(op, task);
+      const double part = static_cast<double>(program_.samples_of(task)) /
+                          static_cast<double>(program_.graph->batch()) * program_.share_of(task);
       flops = op.work.flops * part;
       const double moved = static_cast<double>(op.work.batch_bytes.value) * part;
       bytes = Bytes(static_cast<std::int64_t>(moved)) + op.work.fixed_bytes;
@@ -162,16 +161,6 @@ class Traces {
     add_attribute(node, "num_ops").set_uint64_value(static_cast<std::uint64_t>(flops));
     add_attribute(node, "tensor_size")
         .set_uint64_value(static_cast<std::uint64_t>(std::max<std::int64_t>(1, bytes.value)));
-  }
-
-  double part_of_split(const Op& op, const Task& task) const {
-    const TensorId whole = op.outputs.empty() ? op.inputs[0] : op.outputs[0];
-    const Shape& shape = program_.graph->tensor(whole).shape;
-    double part = 1;
-    for (const AxisRange& range : program_.cuts_of(task))
-      part *= static_cast<double>(range.end - range.begin) /
-              static_cast<double>(shape[static_cast<std::size_t>(range.axis)]);
-    return part;
   }
 
   void describe_transfer(proto::Node& node, const Task& task, bool sends) const {

@@ -140,8 +140,15 @@ class Folder {
     return text + "]}\n";
   }
 
-  // Refuses what train.py cannot do yet: variables that are synchronised in parts, encoded or
-  // stale.
+  [[noreturn]] void refuse_columns(TensorId tensor) const {
+    throw InputError("", fmt::format("tensor \"{}\"", graph_.tensor(tensor).name),
+                     "is computed by the columns of a mesh together (tensor parallelism), which "
+                     "train.py cannot do",
+                     "launch the plan, or give its groups \"tensor\": 1");
+  }
+
+  // Refuses what train.py cannot do yet: meshes, and variables that are synchronised in parts,
+  // encoded or stale.
   void refuse_parts(const RankProgram& rank) const {
     const auto refuse = [&](TensorId tensor) {
       throw InputError("", fmt::format("variable of \"{}\"", graph_.tensor(tensor).name),
@@ -151,16 +158,15 @@ class Folder {
     for (const Value& value : rank.values)
       if (value.part.sums_letter() || (value.part.along(kBatchAxis) && !value.part.sums_samples() &&
                                        !value.part.cuts().empty()))
-        throw InputError(
-            "", fmt::format("tensor \"{}\"", graph_.tensor(value.tensor).name),
-            "is computed in parts of some samples (tensor parallelism), which train.py "
-            "cannot do",
-            "launch the plan, or give its groups \"tensor\": 1");
+        refuse_columns(value.tensor);
     for (const Value& value : rank.values)
       if (value.encoding != Encoding::None ||
           (value.resident && graph_.tensor(value.tensor).producer.valid()) ||
           (value.part.is_partial_sum() && !value.part.cuts().empty()))
         refuse(value.tensor);
+    for (const Instruction& what : rank.instructions)
+      if (what.kind == InstructionKind::View && !what.part.cuts().empty())
+        refuse_columns(graph_.op(what.op).outputs.front());
     for (std::size_t i = 0; i < rank.instructions.size(); ++i)
       for (const auto* rows : {&rank.reads, &rank.writes})
         for (const ValueId id : (*rows)[i])

@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/io/json.h"
 #include "core/plugin/api/plugin.h"
 
@@ -50,6 +51,12 @@ class Placed {
         strategy_(complete(input.strategy, *program_.cluster)),
         names_(device_names(*program_.cluster)),
         tasks_of_(graph_.op_count()) {
+    for (const auto& group : strategy_.groups)
+      if (columns_of(*group) > 1)
+        throw InputError("", "strategy",
+                         "has op groups whose columns compute ops together (tensor parallelism), "
+                         "which TensorFlow's placement cannot say",
+                         "give all groups \"tensor\": 1");
     for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
       const Task& task = program_.tasks[TaskId(i)];
       const bool computes = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;

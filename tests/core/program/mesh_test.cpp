@@ -185,6 +185,23 @@ TEST_F(Mesh, WorkIsShared) {
   EXPECT_EQ(divided, 2 * kBlocks);
 }
 
+// All tasks of a product together do its work once, and none is called as another.
+TEST_F(Mesh, TasksSayWhichPartOfTheWorkTheyDo) {
+  const auto program = lower(on({0, 1, 2, 3}, 2));
+  std::map<OpId, double> work;
+  std::set<std::string> names;
+  for (const TaskId id : program->tasks.ids()) {
+    const Task& task = program->tasks[id];
+    if (task.kind != TaskKind::Compute) continue;
+    EXPECT_TRUE(names.insert(program->task_name(id)).second) << program->task_name(id);
+    if (graph->op(task.op).family == OpFamily::MatMul)
+      work[task.op] +=
+          static_cast<double>(program->samples_of(task)) / kMeshBatch * program->share_of(task);
+  }
+  EXPECT_EQ(work.size(), 2u * kBlocks * 3u - 1u);  // with gradients of weights and inputs
+  for (const auto& [op, all] : work) EXPECT_DOUBLE_EQ(all, 1) << graph->op(op).name;
+}
+
 // Three samples and one: rows of unequal weight.
 TEST_F(Mesh, RowsMayHaveUnequalShares) {
   const auto program = lower(on({0, 1, 2, 3}, 2, {3, 3, 1, 1}));

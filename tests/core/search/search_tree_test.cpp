@@ -74,6 +74,13 @@ void expect_damage_said(const std::string& bytes) {
   }
 }
 
+TEST(SearchTree, rows_of_devices_round_trip) {
+  SearchTree tree = sample();
+  tree.pinned[GroupId(1)] =
+      Decision{Mode::ReplicateAllReduce, {{DeviceId(0), 1}, {DeviceId(1), 1}}, 2};
+  EXPECT_EQ(parse_search_tree(serialise(tree)).pinned, tree.pinned);
+}
+
 TEST(SearchTree, any_changed_bit_is_seen) {
   const std::string bytes = serialise(sample());
   for (std::size_t i = 0; i < bytes.size(); ++i)

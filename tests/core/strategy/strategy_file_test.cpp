@@ -97,6 +97,22 @@ TEST(StrategyFile, BucketDuplicatedOpsAndOrderRoundTripExactly) {
   }));
 }
 
+// A device that the cluster lacks leaves no whole rows.
+TEST(StrategyFile, RowsWithoutADeviceAreNoRows) {
+  const toy::Problem p;
+  Strategy strategy;
+  strategy.groups.resize(p.grouping.size());
+  Decision mesh{Mode::ReplicateAllReduce, {{DeviceId(0), 1}, {DeviceId(1), 1}}, 2};
+  strategy.groups[GroupId(0)] = mesh;
+  NamedStrategy file = named(p, strategy);
+  EXPECT_EQ(bind(file, p).strategy, strategy);
+  file.groups[0].devices[1].first = "gone:7";
+  const Rebound rebound = bind(file, p);
+  EXPECT_EQ(rebound.strategy.groups[GroupId(0)]->tensor, 1);
+  EXPECT_NE(rebound.unmatched.back().find("no whole rows of 2"), std::string::npos)
+      << rebound.unmatched.back();
+}
+
 TEST(StrategyFile, OrdersMayBePartial) {
   const toy::Problem p;
   const std::string first = p.graph->op(OpId(0)).name, third = p.graph->op(OpId(2)).name;

@@ -97,7 +97,7 @@ at::Tensor joined(const std::vector<at::Tensor>& parts, const Graph& graph, Tens
   const Tensor& tensor = graph.tensor(id);
   std::vector<std::size_t> order(parts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Sums of which other pieces are whole were summed up in place.
+  // A piece of a whole that says it is a partial sum was summed up in place.
   const int axis = joined_axis(to.is_partial_sum() ? held[0] : held[0].summed_up(), to);
   const bool slices = axis != kBatchAxis;
   std::ranges::stable_sort(
