@@ -31,8 +31,9 @@ std::string Program::resource_name(ResourceId resource) const {
 
 std::span<const Resident> Program::residents_of(TensorId tensor, DeviceId device) const {
   const auto place = [](const Resident& of) { return std::pair(of.device, of.tensor); };
-  const auto found = std::ranges::equal_range(residents, std::pair(device, tensor), {}, place);
-  return {found.begin(), found.end()};
+  const std::pair key(device, tensor);
+  const auto first = std::ranges::lower_bound(residents, key, {}, place);
+  return {first, std::ranges::upper_bound(first, residents.end(), key, {}, place)};
 }
 
 AxisRange Program::range_of(const Task& task) const {
