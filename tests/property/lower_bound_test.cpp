@@ -58,51 +58,55 @@ struct Simulations {
   Timeline timeline;
 };
 
-TEST(LowerBound, HoldsForRandomStrategiesOfRandomProblems) {
-  double tightest = 0;
-  for (std::uint64_t seed = 0; seed < 400 && !HasFailure(); ++seed) {
+struct Held {
+  int strategies = 0;
+  double tightest = 0;  // the bound's share of a step
+};
+
+// Holds the bound against so many random strategies of each of 400 random problems, as `change`
+// leaves them: nothing where it does not go with the problem.
+template <class Change>
+Held hold(int strategies, const Change& change) {
+  Held held;
+  for (std::uint64_t seed = 0; seed < 400 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const RandomProblem made = random_problem(random);
     const Problem problem = free_communication(made, random);
     const Nanos bound = lower_bound(problem);
     Simulations simulations(problem);
-    for (int i = 0; i < 40; ++i) {
-      const Strategy strategy = random_strategy(made, random);
+    for (int i = 0; i < strategies; ++i) {
+      const std::optional<Strategy> strategy = change(random_strategy(made, random), made, random);
+      if (!strategy) break;
       const Nanos time =
-          simulations.step_time(strategy, {.priorities = i % 2 == 0, .fair_links = i % 4 == 1});
-      ASSERT_LE(bound, time) << "strategy " << i;
-      tightest = std::max(tightest, bound / time);
+          simulations.step_time(*strategy, {.priorities = i % 2 == 0, .fair_links = i % 4 == 1});
+      EXPECT_LE(bound, time) << "strategy " << i;
+      held.tightest = std::max(held.tightest, bound / time);
+      ++held.strategies;
     }
   }
-  EXPECT_GT(tightest, 0.9);
+  return held;
+}
+
+TEST(LowerBound, HoldsForRandomStrategiesOfRandomProblems) {
+  const Held held = hold(40, [](Strategy strategy, const RandomProblem&, Random&) {
+    return std::optional(std::move(strategy));
+  });
+  EXPECT_GT(held.tightest, 0.9);
 }
 
 // Micro-batches make more shards than devices, each with its own launch.
 TEST(LowerBound, HoldsInMicroBatches) {
-  int blocked = 0;
-  double tightest = 0;
-  for (std::uint64_t seed = 0; seed < 400 && !HasFailure(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
-    const RandomProblem made = random_problem(random);
-    const Problem problem = free_communication(made, random);
-    const Nanos bound = lower_bound(problem);
-    Simulations simulations(problem);
-    for (int i = 0; i < 20; ++i) {
-      Strategy strategy = random_strategy(made, random);
-      const auto micro_batches = random_micro_batches(*problem.graph, random);
-      if (!micro_batches || !goes_with(made, *micro_batches)) break;
-      strategy.micro_batches = *micro_batches;
-      const Nanos time =
-          simulations.step_time(strategy, {.priorities = i % 2 == 0, .fair_links = i % 4 == 1});
-      ASSERT_LE(bound, time) << "strategy " << i;
-      tightest = std::max(tightest, bound / time);
-      ++blocked;
-    }
-  }
-  EXPECT_GT(blocked, 1000);
-  EXPECT_GT(tightest, 0.8);
+  const auto divided = [](Strategy strategy, const RandomProblem& problem,
+                          Random& random) -> std::optional<Strategy> {
+    const auto micro_batches = random_micro_batches(*problem.graph, random);
+    if (!micro_batches || !goes_with(problem, *micro_batches)) return std::nullopt;
+    strategy.micro_batches = *micro_batches;
+    return strategy;
+  };
+  const Held held = hold(20, divided);
+  EXPECT_GT(held.strategies, 1000);
+  EXPECT_GT(held.tightest, 0.8);
 }
 
 // Every mode on every set of devices with every weight up to 2.

@@ -26,9 +26,7 @@ Instance MeshParts::owned(TensorId tensor, std::size_t shard) const {
   const Layout& homes = owners(tensor);
   const int axis = letters_.of(facts.op).input(tables_, facts.op, tensor);
   Part part;
-  if (axis >= 0)
-    part = part.cut(homes.slice(
-        shard, axis, tables_.graph->tensor(tensor).shape[static_cast<std::size_t>(axis)]));
+  if (axis >= 0) part = homes.sliced(part, shard, axis, tables_.graph->tensor(tensor));
   Instance instance;
   instance.device = homes.shards[shard].device;
   instance.part = emitter_.parts().find(part);

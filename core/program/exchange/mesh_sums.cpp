@@ -52,10 +52,9 @@ void MeshSums::reduce_row(OpId reader, TensorId tensor, std::size_t row) {
   for (std::size_t i = row * made.columns; i < (row + 1) * made.columns; ++i) {
     const Instance term = owned(tensor, i);
     emitter_.read(term);
-    const std::int64_t extent =
-        scatter ? tables_.graph->tensor(tensor).shape[static_cast<std::size_t>(axis)] : 0;
     const PartId part =
-        scatter ? emitter_.parts().find(total.cut(made.slice(i, axis, extent))) : all;
+        scatter ? emitter_.parts().find(made.sliced(total, i, axis, tables_.graph->tensor(tensor)))
+                : all;
     const BufferId buffer =
         in_place ? term.buffer
                  : emitter_.write(tensor, term.device, tasks_.bytes_of(tensor, part), part);

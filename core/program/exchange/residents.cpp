@@ -38,7 +38,6 @@ void Residents::add_reader(OpId op, TensorId tensor, std::size_t shard) {
 void Residents::add_homes(TensorId parameter) {
   const OpId update = tables_.tensors[parameter].op;
   const Layout& homes = placement_.homes(update);
-  const Shape& shape = tables_.graph->tensor(parameter).shape;
   for (std::size_t i = 0; i < homes.shards.size(); ++i) {
     const DeviceId device = homes.shards[i].device;
     const int axis = homes.is_mesh()    ? letters_.of(update).input(tables_, update, parameter)
@@ -47,7 +46,8 @@ void Residents::add_homes(TensorId parameter) {
     if (axis < 0)
       add_all(parameter, device);
     else if (homes.is_mesh())
-      add_slice(parameter, device, homes.slice(i, axis, shape[static_cast<std::size_t>(axis)]));
+      add_slice(parameter, device,
+                homes.sliced({}, i, axis, tables_.graph->tensor(parameter)).first());
     else
       add_slice(parameter, device, homes.range(i, axis));
   }

@@ -20,8 +20,7 @@ Part MeshLowering::part_read(OpId op, std::size_t input, std::size_t shard) {
   const ColumnPart& columns = letters_.of(op);
   const int axis = columns.split ? columns.inputs[input] : kAllOf;
   if (axis < 0) return part;
-  const Shape& shape = tables_.graph->tensor(tensor).shape;
-  return part.cut(layout.slice(shard, axis, shape[static_cast<std::size_t>(axis)]));
+  return layout.sliced(part, shard, axis, tables_.graph->tensor(tensor));
 }
 
 Part MeshLowering::part_made(OpId op, std::size_t output, std::size_t shard) {
@@ -33,8 +32,7 @@ Part MeshLowering::part_made(OpId op, std::size_t output, std::size_t shard) {
   if (columns.split == nullptr) return part;
   if (axis == kSummed)
     return part.cut(layout.slice(shard, kSummedAxis + columns.ordinal, columns.split->extent));
-  const Shape& shape = tables_.graph->tensor(tensor).shape;
-  return part.cut(layout.slice(shard, axis, shape[static_cast<std::size_t>(axis)]));
+  return layout.sliced(part, shard, axis, tables_.graph->tensor(tensor));
 }
 
 // Of the op's index space: the row's samples, and of its first output (of an update: its parameter)
@@ -52,9 +50,7 @@ PartId MeshLowering::part_of(OpId op, std::size_t shard) {
     return emitter_.parts().find(
         part.cut(layout.slice(shard, kSummedAxis + columns.ordinal, columns.split->extent)));
   const TensorId divided = update ? tables_.inputs(op)[0] : tables_.outputs(op)[0];
-  const Shape& shape = tables_.graph->tensor(divided).shape;
-  return emitter_.parts().find(
-      part.cut(layout.slice(shard, axis, shape[static_cast<std::size_t>(axis)])));
+  return emitter_.parts().find(layout.sliced(part, shard, axis, tables_.graph->tensor(divided)));
 }
 
 Instance MeshLowering::bring(OpId op, std::size_t input, std::size_t shard) {

@@ -41,6 +41,10 @@ struct Layout {
     const auto begin = static_cast<std::int32_t>(column(shard)) * unit;
     return {static_cast<std::int8_t>(axis), begin, begin + unit};
   }
+  // The column's slice of a part of a tensor.
+  Part sliced(const Part& part, std::size_t shard, int axis, const Tensor& tensor) const {
+    return part.cut(slice(shard, axis, tensor.shape[static_cast<std::size_t>(axis)]));
+  }
   std::size_t row_count() const { return shards.size() / columns; }
   std::span<const Shard> members_of_row(std::size_t row) const {
     return std::span(shards).subspan(row * columns, columns);

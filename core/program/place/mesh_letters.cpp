@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/program/value/collective.h"
+#include "core/program/value/op_parts.h"
 
 namespace strato {
 namespace {
@@ -21,22 +22,13 @@ int ColumnPart::input(const Tables& tables, OpId op, TensorId tensor) const {
   return inputs[static_cast<std::size_t>(std::ranges::find(all, tensor) - all.begin())];
 }
 
-// One input that is read in two ways is needed as a whole.
 ColumnPart MeshLetters::part_of(OpId op, ColumnChoice choice) {
   ColumnPart part;
   if (choice < 0) return part;
-  const std::vector<LetterSplit>& splits = tables_.letter_splits(op);
-  part.split = &splits[static_cast<std::size_t>(choice)];
+  part.split = &tables_.letter_splits(op)[static_cast<std::size_t>(choice)];
   part.ordinal = choice;
-  const std::vector<TensorId>& inputs = tables_.graph->op(op).inputs;
-  for (const TensorId input : tables_.inputs(op)) {
-    const auto first = static_cast<std::size_t>(std::ranges::find(inputs, input) - inputs.begin());
-    const int axis = part.split->inputs[first];
-    bool same = true;
-    for (std::size_t i = first + 1; i < inputs.size(); ++i)
-      same = same && (inputs[i] != input || part.split->inputs[i] == axis);
-    part.inputs.push_back(same ? axis : kAllOf);
-  }
+  for (const TensorId input : tables_.inputs(op))
+    part.inputs.push_back(axis_read(tables_.graph->op(op), part.split->inputs, input));
   return part;
 }
 

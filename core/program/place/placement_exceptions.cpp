@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/program/place/placement.h"
+#include "core/program/value/op_parts.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {
@@ -16,20 +17,11 @@ std::int64_t extent_of(const Graph& graph, OpId id, int axis) {
   return graph.tensor(made).shape[static_cast<std::size_t>(axis)];
 }
 
-// By the op's distinct inputs. One that is read in two ways is needed as a whole.
+// By the op's distinct inputs.
 std::vector<int> axes_of_inputs(const Op& op, const SplitAxis& axes,
                                 std::span<const TensorId> inputs) {
   std::vector<int> result;
-  for (const TensorId input : inputs) {
-    int axis = -1;
-    bool first = true;
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      if (op.inputs[i] != input) continue;
-      axis = first || axis == axes.inputs[i] ? axes.inputs[i] : -1;
-      first = false;
-    }
-    result.push_back(axis);
-  }
+  for (const TensorId input : inputs) result.push_back(axis_read(op, axes.inputs, input));
   return result;
 }
 

@@ -76,6 +76,16 @@ std::optional<OpLetter> letter_of(const Graph& graph, OpId id, const Part& part)
   return std::nullopt;
 }
 
+int axis_read(const Op& op, std::span<const int> axes, TensorId input) {
+  std::optional<int> axis;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op.inputs[i] != input) continue;
+    if (axis.value_or(axes[i]) != axes[i]) return kAllOf;
+    axis = axes[i];
+  }
+  return axis.value_or(kAllOf);
+}
+
 std::vector<Part> parts_read(const Graph& graph, OpId id, const Part& part,
                              const OpLetter& letter) {
   const std::vector<TensorId>& inputs = graph.op(id).inputs;
@@ -83,12 +93,9 @@ std::vector<Part> parts_read(const Graph& graph, OpId id, const Part& part,
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     parts.emplace_back();
     if (!inputs[i].valid()) continue;
-    const int axis = letter.split.inputs[i];
+    const int axis = axis_read(graph.op(id), letter.split.inputs, inputs[i]);
     parts.back() = samples_of(graph, inputs[i], part);
-    bool same = true;
-    for (std::size_t j = 0; j < inputs.size(); ++j)
-      same = same && (inputs[j] != inputs[i] || letter.split.inputs[j] == axis);
-    if (axis >= 0 && same) parts.back() = cut_along(graph, inputs[i], parts.back(), axis, letter);
+    if (axis >= 0) parts.back() = cut_along(graph, inputs[i], parts.back(), axis, letter);
   }
   return parts;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/graph/axes/letter_splits.h"
@@ -23,8 +24,11 @@ struct OpLetter {
 // Nothing: the part is along no letter, or the op has none such.
 std::optional<OpLetter> letter_of(const Graph& graph, OpId op, const Part& part);
 
-// By input and by output of the op; an invalid input has all. One that is read in two ways is
-// needed as a whole.
+// Of `axes`, by input of the op, that of this one. A tensor that is read in two ways is needed as a
+// whole: kAllOf.
+int axis_read(const Op& op, std::span<const int> axes, TensorId input);
+
+// By input and by output of the op; an invalid input has all.
 std::vector<Part> parts_read(const Graph& graph, OpId op, const Part& part, const OpLetter& letter);
 std::vector<Part> parts_made(const Graph& graph, OpId op, const Part& part, const OpLetter& letter);
 

@@ -23,9 +23,9 @@ std::vector<int> input_axes(const ProgramTask& at, int axis) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].valid()) continue;
     const bool alike = graph.tensor(inputs[i]).shape == graph.tensor(inputs.front()).shape;
-    result[i] = split != axes.end() ? split->inputs[i] : alike ? axis : -1;
-    for (std::size_t j = 0; split != axes.end() && j < inputs.size(); ++j)
-      if (inputs[j] == inputs[i] && split->inputs[j] != split->inputs[i]) result[i] = -1;
+    result[i] = split != axes.end() ? axis_read(at.op(), split->inputs, inputs[i])
+                : alike             ? axis
+                                    : -1;
   }
   return result;
 }

@@ -66,6 +66,7 @@ NamedGroup read_group(const JsonView& view) {
   if (const auto devices = view.find("devices")) group.devices = read_devices(*devices);
   if (const auto tensor = view.find("tensor"))
     group.tensor = static_cast<std::int32_t>(tensor->integer(1, kMostColumns));
+  if (group.tensor > 1 && !group.mode) view.fail("has \"tensor\" and no \"mode\"", "add it");
   if (group.mode && group.devices.empty()) view.fail("has a mode and no \"devices\"", "add them");
   if (!group.mode && !group.devices.empty()) view.fail("has devices and no \"mode\"", "add it");
   return group;

@@ -74,7 +74,10 @@ class Binder {
       const std::size_t dropped = missing_devices_.size();
       decision = Decision{*group.mode, bind_shares(group.devices), group.tensor};
       if (!decision->devices.empty()) {
-        if (missing_devices_.size() > dropped) keep_rows(*decision, group.name);
+        if (missing_devices_.size() > dropped)
+          keep_rows(*decision, group.name);
+        else
+          check_rows(*decision, fmt::format("group \"{}\"", group.name));
         continue;
       }
       decision.reset();

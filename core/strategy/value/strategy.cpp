@@ -67,17 +67,7 @@ void validate(const Decision& decision, const std::string& place, const Cluster&
   if (static_cast<std::size_t>(decision.mode) >= kModes.size())
     refuse(place, "choose one", "has no known mode");
   validate_shares(decision.devices, place, cluster);
-  if (decision.tensor < 1) refuse(place, "give at least 1", "is tensor {}", decision.tensor);
-  if (decision.tensor == 1 || columns_of(decision) > 1) return;
-  if (decision.mode != Mode::ReplicateAllReduce)
-    refuse(place, "take replicate-allreduce, or tensor 1", "is tensor {} in mode {}",
-           decision.tensor, name_of(decision.mode));
-  if (decision.devices.size() % static_cast<std::size_t>(decision.tensor) != 0)
-    refuse(place, "give a number that divides that of the devices",
-           "is tensor {} on {} devices, which are no whole rows", decision.tensor,
-           decision.devices.size());
-  refuse(place, "give equal weights to the devices of a row", "is tensor {} with unequal weights",
-         decision.tensor);
+  check_rows(decision, place);
 }
 
 // Only the graph tells whether an axis divides its op (split_axes.h).
@@ -198,6 +188,20 @@ std::size_t columns_of(const Decision& decision) {
   for (std::size_t row = 0; row < devices.size(); row += columns)
     if (!has_equal_weights(devices.subspan(row, columns))) return 1;
   return columns;
+}
+
+void check_rows(const Decision& decision, const std::string& place) {
+  if (decision.tensor < 1) refuse(place, "give at least 1", "is tensor {}", decision.tensor);
+  if (decision.tensor == 1 || columns_of(decision) > 1) return;
+  if (decision.mode != Mode::ReplicateAllReduce)
+    refuse(place, "take replicate-allreduce, or tensor 1", "is tensor {} in mode {}",
+           decision.tensor, name_of(decision.mode));
+  if (decision.devices.size() % static_cast<std::size_t>(decision.tensor) != 0)
+    refuse(place, "give a number that divides that of the devices",
+           "is tensor {} on {} devices, which are no whole rows", decision.tensor,
+           decision.devices.size());
+  refuse(place, "give equal weights to the devices of a row", "is tensor {} with unequal weights",
+         decision.tensor);
 }
 
 bool has_equal_weights(std::span<const DeviceShare> shares) {

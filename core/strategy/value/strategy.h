@@ -56,6 +56,8 @@ struct Decision {
 // The devices of a row. Where the decision's own number means nothing (in another mode, or where it
 // does not divide the devices, or a row's weights differ) it is 1: each device is a row.
 std::size_t columns_of(const Decision& decision);
+// Throws InputError (of this place) where it means nothing.
+void check_rows(const Decision& decision, const std::string& place);
 
 // An op that several devices compute together, each a slice of its outputs (FastT 5.2,
 // SplitOperation): of the channels of a convolution, of the columns of a matrix product. Every part

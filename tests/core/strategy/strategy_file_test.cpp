@@ -307,6 +307,34 @@ TEST(BadStrategyFile, RowsOfDevices) {
   EXPECT_EQ(group(R"("tensor": 1)"), "no error");
   EXPECT_TRUE(group(R"("tensor": 0)").starts_with("s.json: groups[0].tensor: is 0")) << group("");
   EXPECT_TRUE(group(R"("tensor": "2")").starts_with("s.json: groups[0].tensor: is not a"));
+  EXPECT_TRUE(message_of(R"([{"name": "g", "tensor": 2}])").starts_with("s.json: groups[0]: has"));
+
+  // Rows that are none are told where the plan meets its cluster.
+  const toy::Problem p;
+  NamedStrategy file;
+  file.groups.push_back({p.grouping.group(GroupId(0)).name,
+                         Mode::ReplicateAllReduce,
+                         {{"v100:0", 1}, {"v100:1", 1}, {"v100:2", 1}},
+                         {},
+                         false,
+                         2});
+  const auto bound = [&] {
+    try {
+      bind(file, p);
+      return std::string("no error");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_NE(bound().find("is tensor 2 on 3 devices, which are no whole rows"), std::string::npos)
+      << bound();
+  file.groups[0].devices.pop_back();
+  EXPECT_EQ(bound(), "no error");
+  file.groups[0].devices[1].second = 3;
+  EXPECT_NE(bound().find("unequal weights"), std::string::npos) << bound();
+  file.groups[0].devices[1].second = 1;
+  file.groups[0].mode = Mode::ReplicatePs;
+  EXPECT_NE(bound().find("in mode replicate-ps"), std::string::npos) << bound();
 }
 
 TEST(BadStrategyFile, OtherFormatsAndNewerVersions) {
