@@ -95,7 +95,8 @@ bool Placement::duplicate_products(std::span<const VariableSync> variables) {
     if (!factors || !may_synchronise(variable.update)) continue;
     for (const OpId product : gradient_products(*tables_.graph, variable.update))
       duplicated_[product] = true;
-    duplicated_[variable.update] = any = true;
+    duplicated_[variable.update] = true;
+    any = true;
   }
   return any;
 }

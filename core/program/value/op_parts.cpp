@@ -88,14 +88,14 @@ int axis_read(const Op& op, std::span<const int> axes, TensorId input) {
 
 std::vector<Part> parts_read(const Graph& graph, OpId id, const Part& part,
                              const OpLetter& letter) {
-  const std::vector<TensorId>& inputs = graph.op(id).inputs;
+  const Op& op = graph.op(id);
   std::vector<Part> parts;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
+  for (const TensorId input : op.inputs) {
     parts.emplace_back();
-    if (!inputs[i].valid()) continue;
-    const int axis = axis_read(graph.op(id), letter.split.inputs, inputs[i]);
-    parts.back() = samples_of(graph, inputs[i], part);
-    if (axis >= 0) parts.back() = cut_along(graph, inputs[i], parts.back(), axis, letter);
+    if (!input.valid()) continue;
+    const int axis = axis_read(op, letter.split.inputs, input);
+    parts.back() = samples_of(graph, input, part);
+    if (axis >= 0) parts.back() = cut_along(graph, input, parts.back(), axis, letter);
   }
   return parts;
 }
