@@ -43,6 +43,7 @@ std::optional<BlockedCase> random_blocked(std::uint64_t seed, Random& random) {
                                               *made.problem.cluster, numbers, true}
                                   .variables(made.strategy);
   }
+  if (seed % 7 > 3) made.strategy.recomputed = random_recomputed(*made.problem.graph, random);
   const auto micro_batches = random_micro_batches(*made.problem.graph, random);
   if (!micro_batches) return std::nullopt;
   made.strategy.micro_batches = *micro_batches;
@@ -77,7 +78,8 @@ void expect_schedule(const BlockedCase& made, const Timeline& timeline) {
   for (const TaskId id : execution_order(timeline)) {
     const Task& task = program.tasks[id];
     if (task.kind != TaskKind::Compute || !tables.is_repeated(task.op)) continue;
-    const Pass pass(program.graph->op(task.op).phase == Phase::Backward, task.micro);
+    const bool backward = task.again || program.graph->op(task.op).phase == Phase::Backward;
+    const Pass pass(backward, task.micro);
     std::vector<Pass>& of = seen[task.device];
     if (of.empty() || of.back() != pass) of.push_back(pass);
   }
@@ -92,7 +94,7 @@ void expect_schedule(const BlockedCase& made, const Timeline& timeline) {
 
 TEST(MicroBatches, ProgramsAreRightAndKeepToTheirSchedules) {
   const std::uint64_t count = kSanitized ? 150 : 800;
-  std::uint64_t blocked = 0, sums = 0, sent_sums = 0, stages = 0;
+  std::uint64_t blocked = 0, sums = 0, sent_sums = 0, stages = 0, again = 0;
   for (std::uint64_t seed = 0; seed < count && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -113,6 +115,7 @@ TEST(MicroBatches, ProgramsAreRightAndKeepToTheirSchedules) {
       const Task& task = program->tasks[TaskId(i)];
       sums += task.kind == TaskKind::Sum && program->writes[i].empty();
       sent_sums += task.kind == TaskKind::Transfer && program->part_of(task).times() > 1;
+      again += task.again;
       stages = std::max(stages, static_cast<std::uint64_t>(task.micro));
     }
 
@@ -127,6 +130,7 @@ TEST(MicroBatches, ProgramsAreRightAndKeepToTheirSchedules) {
   }
   EXPECT_GT(blocked, count / 8);
   EXPECT_GT(sums, 10 * blocked);
+  EXPECT_GT(again, 4 * blocked);
   EXPECT_GT(sent_sums, blocked / 16);
 }
 

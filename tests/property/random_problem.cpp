@@ -222,6 +222,14 @@ RandomProblem random_problem(Random& random) {
   return problem;
 }
 
+std::vector<OpId> random_recomputed(const Graph& graph, Random& random) {
+  const std::uint64_t some = 1 + random.below(4);  // of four
+  std::vector<OpId> ops;
+  for (const OpId op : graph.ops().ids())
+    if (graph.op(op).phase == Phase::Forward && random.below(4) < some) ops.push_back(op);
+  return ops;
+}
+
 std::vector<OpId> random_duplicated(const RandomProblem& problem, Random& random) {
   std::vector<OpId> ops;
   const std::uint64_t one_in = random.below(3) == 0 ? 1 + random.below(6) : 0;

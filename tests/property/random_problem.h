@@ -22,6 +22,8 @@ struct RandomProblem {
 RandomProblem random_problem(Random& random);
 // Often none, else any number of ops.
 std::vector<OpId> random_duplicated(const RandomProblem& problem, Random& random);
+// Any number of ops of the forward pass.
+std::vector<OpId> random_recomputed(const Graph& graph, Random& random);
 // Every mode, uneven shares, groups left undecided; some with buckets, duplicated ops, priorities.
 Strategy random_strategy(const RandomProblem& problem, Random& random);
 // Most groups alike: AllReduce with equal shares on most devices.

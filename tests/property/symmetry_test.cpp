@@ -57,8 +57,9 @@ TEST(Symmetry, FoldedTimelinesAreTheFullOnes) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const RandomProblem problem = random_problem(random);
-    const Strategy strategy =
+    Strategy strategy =
         seed % 4 == 0 ? random_strategy(problem, random) : random_data_parallel(problem, random);
+    if (seed % 5 == 3) strategy.recomputed = random_recomputed(*problem.graph, random);
     Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
     Simulator simulator;
     Fold fold;

@@ -11,6 +11,7 @@ namespace strato {
 Instance MeshExchange::cut(TensorId tensor, const Instance& from, const Part& wanted) {
   const PartId part = emitter_.parts().find(wanted);
   if (from.part == part) return from;
+  if (const Instance* here = copies_.local(tensor, from.device, part)) return *here;
   return copies_.add(tensor, tasks_.split(tensor, from, part));
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/program/lower/micro_batches.h"
 #include "core/program/lower/op_lowering.h"
+#include "core/program/lower/recomputation.h"
 #include "core/program/lower/verify.h"
 #include "core/program/place/symmetry.h"
 #include "core/strategy/value/variable_check.h"
@@ -90,8 +91,8 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
     ops.list_residents(into);
     verify(into);
   };
-  const auto lower_all = [&](const std::vector<OpId>& list) {
-    for (const OpId op : list) ops.lower(op);
+  const auto synchronise = [&] {
+    for (const OpId op : ops.tables().late) ops.lower(op);
   };
   const auto find_twins = [&] {
     parts.symmetry.find(*options.fold);
@@ -99,8 +100,9 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   };
   const auto compute = [&] {
     ops.start(into, strategy.priorities);
-    several ? MicroBatchLowering(ops).lower(strategy.micro_batches.schedule)
-            : lower_all(ops.tables().early);
+    Recomputation all(ops, strategy.recomputed);
+    if (several) return MicroBatchLowering(ops, all).lower(strategy.micro_batches.schedule);
+    for (const OpId op : ops.tables().early) all.lower(op);
   };
   pass(
       "place", [&] { ops.placement().place(strategy); }, [&] { ops.placement().check(); });
@@ -109,8 +111,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   if (strategy.bucket > Bytes(0))
     pass(
         "fuse", [&] { ops.fuse_gradients(strategy.bucket); }, check_program);
-  pass(
-      "synchronise", [&] { lower_all(ops.tables().late); }, check_program);
+  pass("synchronise", synchronise, check_program);
   pass(
       "finish", [&] { ops.list_residents(into); }, check_program);
 }

@@ -14,9 +14,10 @@ class MeshLowering : ExchangeBase {
       : ExchangeBase(base), exchange_(exchange), meshes_(meshes) {}
   // Its outputs are declared. `order`: as OpLowering::set_order() has it.
   void lower(OpId op, CellOrder* order);
+  // As OpLowering::bring_input().
+  Instance bring(OpId op, std::size_t input, std::size_t shard);
 
  private:
-  Instance bring(OpId op, std::size_t input, std::size_t shard);
   Part part_read(OpId op, std::size_t input, std::size_t shard);
   Part part_made(OpId op, std::size_t output, std::size_t shard);
   Part samples(TensorId tensor, const Layout& layout, std::size_t shard);

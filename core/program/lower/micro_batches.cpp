@@ -26,7 +26,7 @@ void MicroBatchLowering::lower(PipelineSchedule schedule) {
 void MicroBatchLowering::lower_cell(const Pipeline& pipeline, const PipelineCell& cell) {
   enter(cell.micro);
   for (const OpId op : pipeline.ops(cell)) {
-    ops_.lower(op);
+    all_.lower(op);
     for (const TensorId output : ops_.tables().outputs(op))
       if (ops_.tables().tensors[output].kind == BatchKind::Partial)
         accumulate(op, output, cell.micro);

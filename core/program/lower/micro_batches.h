@@ -4,13 +4,14 @@
 
 #include "core/program/lower/op_lowering.h"
 #include "core/program/lower/pipeline.h"
+#include "core/program/lower/recomputation.h"
 
 namespace strato {
 
 // Of one lowering, which it refers to.
 class MicroBatchLowering {
  public:
-  explicit MicroBatchLowering(OpLowering& ops) : ops_(ops) {}
+  MicroBatchLowering(OpLowering& ops, Recomputation& all) : ops_(ops), all_(all) {}
   // All ops but the late ones (Tables::late), of the strategy that is placed. Throws InputError as
   // Pipeline does.
   void lower(PipelineSchedule schedule);
@@ -22,6 +23,7 @@ class MicroBatchLowering {
   PartId of_all(const Instance& term, const Shard& shard);
 
   OpLowering& ops_;
+  Recomputation& all_;
 };
 
 }  // namespace strato

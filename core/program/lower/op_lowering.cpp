@@ -106,6 +106,7 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
     if (task.kind == TaskKind::Update) overwrite_parameters(emitter_, tables_, op, shard.device);
     last = emitter_.next_task();
     write_outputs(op, samples, s, last, task.part);
+    emitter_.wait_if_again(shard.device);
     if (order_) order_->add(emitter_, shard.device);
     emitter_.commit_compute(task);
   }
@@ -197,6 +198,7 @@ void OpLowering::compute_part(OpId op, std::size_t part, std::span<const Instanc
   task.duration = tasks_.share_of(tables_.op_time(shard.costs, op), shard.device, range.size(),
                                   layout.cuts.back());
   if (task.kind == TaskKind::Update) overwrite_parameters(emitter_, tables_, op, shard.device);
+  emitter_.wait_if_again(shard.device);
   for (const TensorId output : tables_.outputs(op)) {
     const AxisRange own = layout.range(part, copies_.made(output).axis);
     const PartId made = tasks_.part(output, own);
@@ -220,6 +222,14 @@ void OpLowering::lower_split(OpId op) {
       brought.push_back(exchange_.part_input(op, inputs[i], part, split.inputs[i]));
     compute_part(op, part, brought);
   }
+}
+
+Instance OpLowering::bring_input(OpId op, std::size_t shard, std::size_t input) {
+  if (placement_.layout(op).is_mesh()) return meshes_.bring(op, input, shard);
+  if (placement_.layout(op).is_split())
+    return exchange_.part_input(op, tables_.inputs(op)[input], shard,
+                                placement_.split(op).inputs[input]);
+  return exchange_.input(op, tables_.inputs(op)[input], shard);
 }
 
 void OpLowering::lower(OpId op, bool outputs_stay) {

@@ -37,6 +37,9 @@ class OpLowering {
   void start(Program& into, std::span<const std::int32_t> priorities);
   // `outputs_stay`: they are declared already, with the same layout.
   void lower(OpId op, bool outputs_stay = false);
+  // What a shard of the op is about to read of its input (by Tables::inputs()): the tasks that
+  // bring it there are added now, unless it is there already.
+  Instance bring_input(OpId op, std::size_t shard, std::size_t input);
   // What ops compute waits for each other as it says; null: as their inputs have it.
   void set_order(CellOrder* order) { order_ = order; }
   // Of the program that was lowered: its own, or those of a copy that shares its parts.

@@ -118,6 +118,15 @@ class Emitter {
   std::span<const TaskId> dependencies() const { return dependencies_; }
   // Of the tasks that follow.
   void set_micro(std::int32_t micro) { micro_ = micro; }
+  // The tasks that follow are what recomputation does again, and what they compute on a device
+  // comes after these tasks there; null: no longer.
+  using TasksByDevice = IdVector<DeviceId, std::vector<TaskId>>;
+  void set_again(const TasksByDevice* after) { again_after_ = after; }
+  // Before the task is committed.
+  void wait_if_again(DeviceId device) {
+    if (again_after_ == nullptr) return;
+    for (const TaskId task : (*again_after_)[device]) depend(task);
+  }
   TaskId next_task() const { return replaced_.valid() ? replaced_ : program_->tasks.next_id(); }
 
   TaskId commit_compute(const Task& task) {
@@ -142,6 +151,7 @@ class Emitter {
     const TaskId row = program_->tasks.next_id();
     program_->tasks.push_back(task);
     if (micro_ > 0) program_->tasks.back().micro = micro_;
+    if (again_after_ != nullptr) program_->tasks.back().again = true;
     program_->writes.end_row();
     push_sorted_unique(dependencies_, program_->dependencies);
     push_sorted_unique(reads_, program_->reads);
@@ -189,6 +199,7 @@ class Emitter {
   std::vector<Reader> readers_;
   std::vector<std::vector<ResourceId>> links_;  // from device x to device; empty: not asked yet
   std::int32_t micro_ = 0;
+  const TasksByDevice* again_after_ = nullptr;
   Store* store_ = nullptr;
   TaskId replaced_;
   std::size_t replaced_row_ = 0, replaced_writes_ = 0;

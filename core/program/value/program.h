@@ -57,6 +57,8 @@ struct Task {
   TaskKind kind = TaskKind::Compute;
   // Of a Split: what it makes stays for the step that follows, and is in no buffer.
   bool keeps = false;
+  // What the backward pass computes, or moves, once more (Strategy::recomputed).
+  bool again = false;
   Encoding encoding =
       Encoding::None;  // of what is sent; of a Split: it encodes, of a Sum or Concat: decodes
   OpId op;             // the op computed, or whose output is moved

@@ -141,6 +141,8 @@ Digest Strategy::digest() const {
   if (bucket > Bytes(0)) hasher.text("bucket").number(bucket.value);
   if (!duplicated.empty()) hasher.text("duplicated").number(duplicated.size());
   for (const OpId op : duplicated) hasher.number(op.value());
+  if (!recomputed.empty()) hasher.text("recomputed").number(recomputed.size());
+  for (const OpId op : recomputed) hasher.number(op.value());
   if (!splits.empty()) hasher.text("splits").number(splits.size());
   for (const OpSplit& split : splits) {
     hasher.number(split.op.value()).number(split.axis).number(split.parts.size());
@@ -162,7 +164,7 @@ bool operator==(const Strategy& a, const Strategy& b) {
   const bool alike =
       a.grouping && b.grouping ? *a.grouping == *b.grouping : a.grouping == b.grouping;
   return a.groups == b.groups && a.bucket == b.bucket && a.duplicated == b.duplicated &&
-         a.splits == b.splits && a.variables == b.variables && a.priorities == b.priorities &&
+         a.recomputed == b.recomputed && a.splits == b.splits && a.variables == b.variables && a.priorities == b.priorities &&
          a.micro_batches == b.micro_batches && alike;
 }
 
@@ -281,6 +283,7 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
   if (strategy.micro_batches.count < 1)
     refuse("micro-batches", "give at least 1", "are {}", strategy.micro_batches.count);
   validate_ops(strategy.duplicated, {"duplicated ops"}, grouping);
+  validate_ops(strategy.recomputed, {"recomputed ops"}, grouping);
   validate_splits(strategy, grouping, cluster);
   validate_variables(strategy, grouping, cluster);
 }

@@ -2,7 +2,7 @@
 // copy.
 //
 // Here are TAG's decisions: per op group a set of devices with shares and a mode (TAG 4.2). A group
-// that is not decided yet is empty (partial strategies are legal: see complete()). Single variables
+// that is not decided yet is empty (partial strategies are legal. see complete()). Single variables
 // may say otherwise how they are synchronised: AutoDist's node configs (variable_sync.h).
 #pragma once
 
@@ -102,6 +102,10 @@ struct Strategy {
   // twice. An update of a ReplicatePs group in it runs on every device; elsewhere an entry that
   // changes nothing is legal.
   std::vector<OpId> duplicated;
+  // Ops of the forward pass whose outputs are not kept for the backward pass, which computes them
+  // again when it needs them (Chen et al. 2016, "Training deep nets with sublinear memory cost").
+  // Ascending, no op twice. An op that cannot be (core/program/value/recompute.h) changes nothing and is legal.
+  std::vector<OpId> recomputed;
   // Ops split along another axis than the batch, ascending by op, no op twice; what their groups
   // say does not hold for them.
   std::vector<OpSplit> splits;

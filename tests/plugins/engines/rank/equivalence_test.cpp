@@ -69,8 +69,9 @@ void expect_same_loss(InProcessRun& run, const Reference& reference) {
   EXPECT_NEAR(sum, reference.loss, 1e-9 * std::max(1.0, std::abs(reference.loss)));
 }
 
-void run_and_compare(const RandomProblem& problem, const Strategy& strategy,
-                     const Reference& reference, Random& random) {
+// Returns how many tasks compute something again.
+std::ptrdiff_t run_and_compare(const RandomProblem& problem, const Strategy& strategy,
+                               const Reference& reference, Random& random) {
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   const Program program = lowering.lower(strategy);
   const auto programs =
@@ -83,6 +84,7 @@ void run_and_compare(const RandomProblem& problem, const Strategy& strategy,
   for (int step = 1; step <= kSteps; ++step) run.run_step(step, random);
   expect_trained_alike(run, reference);
   expect_same_loss(run, reference);
+  return std::ranges::count(program.tasks, true, &Task::again);
 }
 
 std::unique_ptr<InProcessRun> synchronised_run(const RandomProblem& problem, Random& random,
@@ -162,6 +164,35 @@ TEST_P(OnMeshes, ColumnsComputeWhatOneDeviceDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, OnMeshes, testing::Range(0, 6));
+
+class Recomputed : public testing::TestWithParam<int> {};
+
+// What is computed again is what it was, in any strategy, on meshes, in micro-batches.
+TEST_P(Recomputed, OpsMakeWhatTheyMadeBefore) {
+  Random random(static_cast<std::uint64_t>(GetParam()) + 600);
+  std::ptrdiff_t again = 0;
+  for (const SmallNet& net : small_nets(12, static_cast<Optimizer>(GetParam() % 3))) {
+    const Reference reference(net.graph);
+    for (int i = 0; i < 6; ++i) {
+      SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
+      const RandomProblem problem = problem_of(net.graph, random);
+      Strategy strategy =
+          i % 3 == 0 ? any_synchronisation(problem, random) : any_strategy(problem, random);
+      if (i % 3 == 1) {
+        strategy = with_meshes(problem, random_strategy(problem, random), random);
+        duplicate_batch_norm(*net.graph, strategy);
+      }
+      strategy.recomputed = random_recomputed(*net.graph, random);
+      if (i % 2 == 1 && !has_batch_norm(*net.graph))
+        strategy = in_micro_batches(problem, strategy, random);
+      again += run_and_compare(problem, strategy, reference, random);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(again, 300);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Recomputed, testing::Range(0, 4));
 
 // Adam makes steps of any size from the rounding of small gradients: not for halves.
 TEST_P(Synchronised, ByHalvesNearlySo) {
