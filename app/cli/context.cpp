@@ -206,6 +206,12 @@ void PlannerChoice::declare(CLI::App& command, bool with_planner) {
       ->capture_default_str()
       ->check(CLI::IsMember(
           std::vector<std::string>(kPipelineSchedules.begin(), kPipelineSchedules.end())));
+  command
+      .add_option("--recompute", recompute,
+                  "What the backward pass computes again instead of keeping it: all but products "
+                  "and convolutions, or blocks of the model")
+      ->capture_default_str()
+      ->check(CLI::IsMember(std::vector<std::string>(kRecompute.begin(), kRecompute.end())));
   constraints.declare(command);
 }
 
@@ -218,6 +224,7 @@ PlannerOptions PlannerChoice::options() const {
   for (const std::string& text : set) options.set.insert(key_and_value(text, "--set"));
   options.constraints = constraints.read();
   options.micro_batches = {micro_batches, *pipeline_schedule_from(schedule)};
+  options.recompute = *recompute_from(recompute);
   return options;
 }
 

@@ -129,6 +129,7 @@ Verdict make_verdict(const Problem& problem, const Strategy& strategy,
   Verdict verdict;
   verdict.problem = std::make_shared<const Problem>(problem_for(problem, strategy));
   verdict.micro_batches = strategy.micro_batches;
+  verdict.recomputed = strategy.recomputed.size();
   verdict.outcome = simulate_strategy(problem, strategy, true, options);
   verdict.baseline = simulate_strategy(problem, data_parallel(problem), true, options);
   verdict.lower_bound = lower_bound(problem);
@@ -183,6 +184,7 @@ Json result_json(const Verdict& verdict) {
     json["evaluations_to_beat_data_parallel"] = *verdict.evaluations_to_beat_data_parallel;
   }
   if (verdict.micro_batches.count > 1) json["micro_batches"] = describe(verdict.micro_batches);
+  if (verdict.recomputed > 0) json["recomputed_ops"] = verdict.recomputed;
   for (const auto& [name, value] : verdict.facts) json["facts"][name] = value;
   return json;
 }
@@ -219,6 +221,7 @@ std::string verdict_text(const Verdict& verdict, double wall_seconds) {
   text += fmt::format("  lower bound    {}\n", time_text(verdict.lower_bound));
   if (verdict.micro_batches.count > 1)
     text += fmt::format("  micro-batches  {}\n", describe(verdict.micro_batches));
+  if (verdict.recomputed > 0) text += fmt::format("  recomputed     {} ops\n", verdict.recomputed);
   text += fmt::format("  tasks          {}\n", verdict.outcome.program->tasks.size());
   text += fmt::format("  evaluations    {}{}\n", verdict.evaluations, beaten_text(verdict));
   text += fmt::format("  took           {}\n", time_text(nanos_from_seconds(wall_seconds)));

@@ -25,6 +25,7 @@ struct Verdict {
   ErrorBar error;           // of outcome's step time
   bool own_groups = false;  // the strategy divides the groups that it was searched in
   MicroBatches micro_batches;
+  std::size_t recomputed = 0;  // ops
   std::string planner;
   std::uint64_t seed = 0;
   std::int64_t evaluations = 0;

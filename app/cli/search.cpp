@@ -63,6 +63,7 @@ SearchOutcome search(const SearchJob& job) {
       std::make_shared<const Problem>(problem_for(problem, outcome.result.strategy));
   outcome.verdict.own_groups = outcome.result.strategy.grouping != nullptr;
   outcome.verdict.micro_batches = outcome.result.strategy.micro_batches;
+  outcome.verdict.recomputed = outcome.result.strategy.recomputed.size();
   outcome.verdict.outcome = simulate_strategy(problem, outcome.result.strategy);
   outcome.verdict.lower_bound = lower_bound(problem);
   outcome.verdict.error = error_bar(*outcome.verdict.outcome.timeline, *problem.cost);

@@ -41,6 +41,8 @@ IdVector<OpId, int> decisions_of(const Problem& problem, const Strategy& strateg
     ops[op] = texts.number_of(texts.texts[at(ops[op])] + ", whole on each");
   for (const OpSplit& split : strategy.splits)
     ops[split.op] = texts.number_of(split_text(split, *problem.cluster));
+  for (const OpId op : strategy.recomputed)
+    ops[op] = texts.number_of(texts.texts[at(ops[op])] + ", computed again");
   return ops;
 }
 

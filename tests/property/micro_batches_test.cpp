@@ -43,6 +43,7 @@ std::optional<BlockedCase> random_blocked(std::uint64_t seed, Random& random) {
                                               *made.problem.cluster, numbers, true}
                                   .variables(made.strategy);
   }
+  if (seed % 6 == 3) made.strategy = with_sharded_updates(made.problem, made.strategy, random);
   if (seed % 7 > 3) made.strategy.recomputed = random_recomputed(*made.problem.graph, random);
   const auto micro_batches = random_micro_batches(*made.problem.graph, random);
   if (!micro_batches) return std::nullopt;

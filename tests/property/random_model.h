@@ -16,5 +16,9 @@ RandomProblem random_model_problem(Random& random);
 // of the first is replicated (sharded data parallelism).
 std::vector<OpSplit> random_splits(const RandomProblem& problem, const Strategy& strategy,
                                    Random& random);
+// Most updates in parts on the devices of their groups (ZeRO), gathered once a step or in each
+// pass.
+Strategy with_sharded_updates(const RandomProblem& problem, const Strategy& strategy,
+                              Random& random);
 
 }  // namespace strato

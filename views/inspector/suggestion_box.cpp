@@ -87,9 +87,13 @@ void SuggestionBox::refresh() {
   }
   const int tried = suggestions_->tried();
   const bool looking = suggestions_->looking();
+  const auto& outcome = session_.snapshot().outcome;
+  const bool fits = !outcome || outcome->timeline->feasible;
   const bool alone = problem && problem->cluster->devices().size() == 1;
   note_->setText(looking     ? tr("Trying single changes: %1 so far…").arg(tried)
-                 : tried > 0 ? tr("None of %1 single changes is faster").arg(tried)
+                 : tried > 0 ? (fits ? tr("None of %1 single changes is faster")
+                                     : tr("None of %1 single changes makes it fit"))
+                                   .arg(tried)
                              : tr("None: the cluster has one device only"));
   note_->setVisible(looking || (list.empty() && (tried > 0 || alone)));
 }

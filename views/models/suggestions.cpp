@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/error.h"
+#include "core/program/value/recompute.h"
 #include "core/search/constraints/bound_constraints.h"
 #include "core/search/evaluate/actions.h"
 #include "views/models/strategy_edits.h"
@@ -18,8 +20,8 @@ constexpr double kWorthwhile = 0.002;  // of the step time
 constexpr int kSoon = 250;             // ms: a person who clicks around is not followed at once
 
 bool is_worth_a_word(const EditEffect& effect) {
-  if (effect.feasible != effect.feasible_before) return effect.feasible;
-  return effect.relative() < -kWorthwhile;
+  if (!effect.feasible) return false;
+  return !effect.feasible_before || effect.relative() < -kWorthwhile;
 }
 
 // The best for each group, then the best of all.
@@ -189,6 +191,31 @@ class Suggestions::Search {
     }
   }
 
+  // Where it does not fit: what keeps less for the backward pass. Where it does, it may keep more.
+  void keep_less() {
+    const Strategy& now = job_.strategy;
+    if (before_.feasible && now.recomputed.empty()) return;
+    const auto recompute = [&](Recompute which, const QString& words) {
+      Strategy changed = now;
+      changed.recomputed = recomputed_ops(*job_.problem->graph, which, changed.micro_batches.count);
+      if (wanted() && changed.recomputed != now.recomputed) try_one({}, changed, words);
+    };
+    recompute(Recompute::None, Suggestions::tr("Keep what is computed again"));
+    recompute(Recompute::Cheap, Suggestions::tr("Compute all but products again"));
+    recompute(Recompute::Blocks, Suggestions::tr("Compute blocks of the model again"));
+    if (before_.feasible || now.micro_batches.count > 1) return;
+    for (const std::int32_t count : {2, 4, 8, 16}) {
+      if (job_.problem->graph->batch() % count != 0 || !wanted()) return;
+      Strategy changed = now;
+      changed.micro_batches.count = count;
+      try {
+        try_one({}, changed, Suggestions::tr("Divide the batch into %1 micro-batches").arg(count));
+      } catch (const InputError&) {
+        return;  // it cannot be: an op needs all samples
+      }
+    }
+  }
+
  private:
   void try_one(const std::vector<GroupId>& groups, const Strategy& changed, const QString& words) {
     ++tried_;
@@ -271,6 +298,7 @@ void Suggestions::look(const Job& job, const std::atomic<std::uint64_t>& latest)
     search.emplace(job, latest);
     if (job.whole) {
       search->fuse();
+      search->keep_less();
       tell(search->found(), search->tried(), false);
     }
     for (const std::vector<GroupId>& groups : job.targets) {

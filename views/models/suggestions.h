@@ -1,7 +1,9 @@
 // Single changes that would make the step faster, found in the background: the most plausible
 // decisions are simulated one by one for the selected groups; where none is, for all groups alike,
 // then for each of those with most work and parameters, and gradients are fused in other buckets.
-// Kept to the constraints. What is no longer about the strategy shown is dropped. GUI thread only.
+// Where the step does not fit in memory only what makes it fit is one, and what keeps less for the
+// backward pass is tried, too: recomputation and micro-batches. Kept to the constraints. What is no
+// longer about the strategy shown is dropped. GUI thread only.
 #pragma once
 
 #include <QObject>
@@ -16,7 +18,7 @@
 namespace strato {
 
 struct Suggestion {
-  std::vector<GroupId> groups;  // decided alike; none: it is about the gradients of all
+  std::vector<GroupId> groups;  // decided alike; none: it is about all
   QString words;                // "Move fc6 to v100"
   EditEffect effect;            // with the strategy that it makes
 };

@@ -76,10 +76,14 @@ SliceColours by_phase(const Program& program, bool dark) {
       entry(QT_TRANSLATE_NOOP("ColourWords", "loss"), style::phase_colour(Phase::Loss, dark)),
       entry(QT_TRANSLATE_NOOP("ColourWords", "backward"),
             style::phase_colour(Phase::Backward, dark)),
-      entry(QT_TRANSLATE_NOOP("ColourWords", "update"), style::phase_colour(Phase::Update, dark))};
+      entry(QT_TRANSLATE_NOOP("ColourWords", "update"), style::phase_colour(Phase::Update, dark)),
+      entry(QT_TRANSLATE_NOOP("ColourWords", "computed again"),
+            mixed(style::phase_colour(Phase::Forward, dark),
+                  style::phase_colour(Phase::Backward, dark), 0.5))};
+  constexpr std::uint8_t kAgain = 4;
   for (const Task& task : program.tasks) {
     const Phase phase = task.op.valid() ? program.graph->op(task.op).phase : Phase::Forward;
-    colours.entry_of.push_back(static_cast<std::uint8_t>(phase));
+    colours.entry_of.push_back(task.again ? kAgain : static_cast<std::uint8_t>(phase));
   }
   return colours;
 }

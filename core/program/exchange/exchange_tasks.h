@@ -8,6 +8,7 @@
 
 #include "core/cost/value/cost_model.h"
 #include "core/program/exchange/copies.h"
+#include "core/program/exchange/parameter_gathers.h"
 #include "core/program/exchange/residents.h"
 #include "core/program/place/mesh_letters.h"
 #include "core/program/place/readers.h"
@@ -114,6 +115,7 @@ struct ExchangeBase {
   ExchangeTasks& tasks_;
   Readers& readers_;
   const MeshLetters& letters_;
+  ParameterGathers& gathers_;
 };
 
 }  // namespace strato

@@ -99,7 +99,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
     if (options.fold->left_out > 0) ops.placement().fold(*options.fold);
   };
   const auto compute = [&] {
-    ops.start(into, strategy.priorities);
+    ops.start(into, strategy.priorities, strategy.gather);
     Recomputation all(ops, strategy.recomputed);
     if (several) return MicroBatchLowering(ops, all).lower(strategy.micro_batches.schedule);
     for (const OpId op : ops.tables().early) all.lower(op);

@@ -17,8 +17,9 @@ OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const
       residents_(tables_, placement_, letters_),
       tasks_(tables_, placement_, emitter_),
       readers_(tables_, placement_),
-      exchange_base_{tables_,    placement_, emitter_, copies_,
-                     residents_, tasks_,     readers_, letters_},
+      gathers_(tables_, placement_, emitter_, copies_),
+      exchange_base_{tables_, placement_, emitter_, copies_, residents_,
+                     tasks_,  readers_,   letters_, gathers_},
       collectives_(exchange_base_),
       mesh_sums_(exchange_base_),
       mesh_exchange_(exchange_base_, mesh_sums_),
@@ -26,7 +27,8 @@ OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const
       meshes_(exchange_base_, exchange_, mesh_exchange_),
       variables_(exchange_base_) {}
 
-void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) {
+void OpLowering::start(Program& into, std::span<const std::int32_t> priorities,
+                       ParameterGather gather) {
   into.graph = tables_.graph;
   into.cluster = tables_.cluster;
   into.micro_batches = tables_.micro_batches;
@@ -44,6 +46,7 @@ void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) 
   letters_.choose();
   residents_.start();
   tasks_.start();
+  gathers_.start(gather);
   tasks_.set_priorities(priorities);
   variables_.start();
 }
@@ -233,6 +236,7 @@ Instance OpLowering::bring_input(OpId op, std::size_t shard, std::size_t input) 
 }
 
 void OpLowering::lower(OpId op, bool outputs_stay) {
+  gathers_.enter(op);
   if (!outputs_stay) declare_outputs(op);
   if (placement_.layout(op).is_mesh()) return meshes_.lower(op, order_);
   if (tables_.ops[op].alias) return lower_alias(op);

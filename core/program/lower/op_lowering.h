@@ -34,7 +34,8 @@ class OpLowering {
   void set_observer(BlockObserver* observer) { observer_ = observer; }
 
   // Empties the program, for the strategy that is placed. Priorities: by op; empty: none.
-  void start(Program& into, std::span<const std::int32_t> priorities);
+  void start(Program& into, std::span<const std::int32_t> priorities,
+             ParameterGather gather = ParameterGather::OnceAStep);
   // `outputs_stay`: they are declared already, with the same layout.
   void lower(OpId op, bool outputs_stay = false);
   // What a shard of the op is about to read of its input (by Tables::inputs()): the tasks that
@@ -84,6 +85,7 @@ class OpLowering {
   Residents residents_;
   ExchangeTasks tasks_;
   Readers readers_;
+  ParameterGathers gathers_;
   const ExchangeBase exchange_base_;
   CollectiveExchange collectives_;
   MeshSums mesh_sums_;

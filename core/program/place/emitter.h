@@ -122,6 +122,7 @@ class Emitter {
   // comes after these tasks there; null: no longer.
   using TasksByDevice = IdVector<DeviceId, std::vector<TaskId>>;
   void set_again(const TasksByDevice* after) { again_after_ = after; }
+  bool is_again() const { return again_after_ != nullptr; }
   // Before the task is committed.
   void wait_if_again(DeviceId device) {
     if (again_after_ == nullptr) return;

@@ -76,6 +76,7 @@ std::string Program::task_name(TaskId id) const {
   if (!part.cuts().empty()) name += " " + describe(part.cuts());
   if (part.sums_letter())
     name += fmt::format(" sum over [{},{})", part.addend().begin, part.addend().end);
+  if (task.again) name += " again";
   return name;
 }
 

@@ -1,7 +1,5 @@
 #include "core/program/value/recompute.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <span>
 
@@ -137,11 +135,6 @@ std::vector<OpId> recomputed_ops(const Graph& graph, Recompute which, std::int64
     for (; i < end; ++i)
       if (ops[i].last_reader < end && may_recompute(graph, ops[i].op)) result.push_back(ops[i].op);
   return result;
-}
-
-std::string describe_recomputed(std::span<const OpId> ops) {
-  if (ops.empty()) return "none";
-  return fmt::format("{} op{}", ops.size(), ops.size() == 1 ? "" : "s");
 }
 
 }  // namespace strato

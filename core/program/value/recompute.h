@@ -5,8 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,8 +34,5 @@ bool may_recompute(const Graph& graph, OpId op);
 // make what is kept between them, `in_flight` times (micro-batches that wait for their backward
 // pass), and what is made within the largest of them least, together.
 std::vector<OpId> recomputed_ops(const Graph& graph, Recompute which, std::int64_t in_flight = 1);
-
-// "none", "12 ops".
-std::string describe_recomputed(std::span<const OpId> ops);
 
 }  // namespace strato

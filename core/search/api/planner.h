@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/program/value/recompute.h"
 #include "core/search/api/evaluator.h"
 #include "core/search/api/option_table.h"
 #include "core/search/api/problem.h"
@@ -42,6 +43,8 @@ struct PlannerOptions {
   // The strategies that are looked at have so many micro-batches, but those that say so themselves
   // and those with ops split along another axis than the batch.
   MicroBatches micro_batches = {};
+  // What those compute again that do not say so themselves.
+  Recompute recompute = Recompute::None;
   bool record_steps = false;  // fill PlanResult::steps where the planner can; costs time and memory
 };
 

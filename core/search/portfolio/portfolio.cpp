@@ -257,7 +257,8 @@ PlanResult tree_search(const PlanRequest& request, const TreeSearchOptions& opti
   TreeSearchOptions own = options;
   const auto constraints = bind_constraints(request.options.constraints.get(), request.problem);
   if (constraints) own.pins = constraints->pins();
-  // A strategy that is repaired, or computed in micro-batches, is another one than is bounded.
+  // A strategy that is repaired, or computed in micro-batches, is another one than is bounded; what
+  // is computed again only adds to it.
   if (constraints || request.options.micro_batches.count > 1) own.bounds = false;
   return Portfolio(request, own, prior).run();
 }

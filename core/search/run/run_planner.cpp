@@ -81,17 +81,31 @@ class ChangingObserver final : public Observer {
   const Change change_;
 };
 
-// The strategy with the micro-batches, where it has none of its own and no op that each device has
-// a slice of.
-Strategy in_micro_batches(Strategy strategy, const MicroBatches& micro_batches,
-                          const Graph& graph) {
-  const auto updates = [&](const OpSplit& split) {
-    return graph.op(split.op).phase == Phase::Update;
-  };
-  if (strategy.micro_batches.count == 1 && std::ranges::all_of(strategy.splits, updates))
-    strategy.micro_batches = micro_batches;
-  return strategy;
-}
+// What the options have of every strategy that does not say so itself.
+class WantedOfAll {
+ public:
+  WantedOfAll(const PlannerOptions& options, std::shared_ptr<const Graph> graph)
+      : graph_(std::move(graph)),
+        micro_batches_(options.micro_batches),
+        recomputed_(recomputed_ops(*graph_, options.recompute, options.micro_batches.count)) {}
+
+  bool is_nothing() const { return micro_batches_.count == 1 && recomputed_.empty(); }
+  // Micro-batches not where each device has a slice of some op.
+  Strategy operator()(Strategy strategy) const {
+    const auto updates = [&](const OpSplit& split) {
+      return graph_->op(split.op).phase == Phase::Update;
+    };
+    if (strategy.micro_batches.count == 1 && std::ranges::all_of(strategy.splits, updates))
+      strategy.micro_batches = micro_batches_;
+    if (strategy.recomputed.empty()) strategy.recomputed = recomputed_;
+    return strategy;
+  }
+
+ private:
+  std::shared_ptr<const Graph> graph_;
+  MicroBatches micro_batches_;
+  std::vector<OpId> recomputed_;
+};
 
 // "12.3 ms", for notes.
 std::string outcome_words(const Score& score) {
@@ -233,16 +247,13 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
       make_simulating_evaluator(problem, options.threads, planner.wants_feedback());
   CountingEvaluator counting(*simulating);
   const auto caching = make_caching_evaluator(counting);
-  const bool in_parts = options.micro_batches.count > 1;
-  const auto divided = [&](const Strategy& strategy) {
-    return in_micro_batches(strategy, options.micro_batches, *problem.graph);
-  };
-  ChangingEvaluator dividing(*caching, [&](const CompleteStrategy& strategy) {
-    return CompleteStrategy(divided(*strategy), *problem.cluster);
+  const WantedOfAll wanted(options, problem.graph);
+  ChangingEvaluator changing(*caching, [&](const CompleteStrategy& strategy) {
+    return CompleteStrategy(wanted(*strategy), *problem.cluster);
   });
-  Evaluator& evaluator = in_parts ? dividing : *caching;
-  ChangingObserver of_parts(told, divided);
-  Observer& observer = in_parts ? of_parts : told;
+  Evaluator& evaluator = wanted.is_nothing() ? *caching : changing;
+  ChangingObserver of_changed(told, wanted);
+  Observer& observer = wanted.is_nothing() ? told : of_changed;
   const auto plan = [&](Evaluator& asked, Observer& of) {
     return plan_within(constraints.get(), planner, {problem, asked, options, of, stop, resume});
   };
@@ -261,7 +272,7 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
     if (floor) apply_floor(result, planner, *floor);
     result.evaluations_to_beat_data_parallel = race.won;
   }
-  if (in_parts) result.strategy = divided(result.strategy);
+  result.strategy = wanted(std::move(result.strategy));
   result.evaluations = counting.count();
   if (left_out > 0)
     result.facts.push_back(

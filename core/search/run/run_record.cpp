@@ -60,6 +60,8 @@ std::string run_options_text(const RunOptions& options) {
   if (const MicroBatches& micro_batches = options.planner.micro_batches; micro_batches.count > 1)
     json["micro_batches"] = {{"count", micro_batches.count},
                              {"schedule", name_of(micro_batches.schedule)}};
+  if (options.planner.recompute != Recompute::None)
+    json["recompute"] = name_of(options.planner.recompute);
   if (options.costs) json["costs"] = costs_json(*options.costs);
   return json_text(json);
 }
@@ -84,6 +86,11 @@ RunOptions parse_run_options(const std::string& text, const std::string& name) {
     const auto known = pipeline_schedule_from(schedule.string());
     if (!known) schedule.fail("is no schedule of micro-batches", "start a new search");
     planner.micro_batches.schedule = *known;
+  }
+  if (const auto recompute = view.find("recompute")) {
+    const auto known = recompute_from(recompute->string());
+    if (!known) recompute->fail("names no ops to compute again", "start a new search");
+    planner.recompute = *known;
   }
   if (const auto costs = view.find("costs")) options.costs = read_run_costs(*costs);
   return options;

@@ -4,7 +4,7 @@
 //   {"format": "stratoscope-strategy", "version": 1, "groups": [
 //     {"name": "features.28", "mode": "replicate-ps", "devices": {"v100:0": 1, "v100:1": 3},
 //      "ops": ["features.28", "features.28/grad"]}, ...],
-//    "bucket_bytes": 25000000, "duplicated": ["fc6/grad_w", ...],
+//    "bucket_bytes": 25000000, "duplicated": ["fc6/grad_w", ...], "recomputed": ["gelu_3", ...],
 //    "splits": [{"op": "conv1", "axis": 1, "devices": {"v100:0": 1, "v100:1": 1}}, ...],
 //    "variables": [{"variable": "embed.w", "axis": 0, "parts": [
 //      {"sync": "ps", "server": "v100:0", "stations": ["v100:1", "p100:0"], "encoding": "half"},
@@ -15,15 +15,17 @@
 // without ops it means the op group of that name. With "renamed": true its ops are called so from
 // then on; else groups get names from their ops. With "tensor": 4 the devices are rows of four that
 // compute each op of their samples together (Decision::tensor). A device group's name ("v100")
-// stands for all its devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "splits",
+// stands for all its devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "recomputed",
+// "splits", "gather" ("once-a-step", "each-pass": of parameters whose updates are split),
 // "variables", "order", "micro_batches" (1) and their "schedule" ("as-ready", "gpipe", "1f1b") may
 // be missing. "duplicated" lists ops of replicated groups that every device of their group computes
-// on the whole batch (sufficient factor broadcasting). "splits" are ops that several devices
-// compute together, each a slice along the axis (counted from 0; of an update: the parameter's) in
-// proportion to its weight. "variables" are parameters that are synchronised in another way than
-// their groups say (variable_sync.h): equal parts along the axis (0 unless it is there), or as many
-// along each axis as "partition" says in its place ([2, 3]: six, row by row), each with
-// "sync" ("ps" with its "server", or "allreduce"), and where it is not the default "encoding"
+// on the whole batch (sufficient factor broadcasting), "recomputed" ops of the forward pass that
+// the backward pass computes again. "splits" are ops that several devices compute together, each a
+// slice along the axis (counted from 0; of an update: the parameter's) in proportion to its weight.
+// "variables" are parameters that are synchronised in another way than their groups say
+// (variable_sync.h): equal parts along the axis (0 unless it is there), or as many along each axis
+// as "partition" says in its place ([2, 3]: six, row by row), each with "sync" ("ps" with its
+// "server", or "allreduce"), and where it is not the default "encoding"
 // ("none", "sparse-rows", "half", "top-k", "sufficient-factors", "low-rank"), of ps "stations", of
 // allreduce "merge_group" and "sequence"; a variable may have a "staleness" (0, see there). "order"
 // is either a list of ops in the order in which they run, those not listed after all that are; or
@@ -84,8 +86,10 @@ struct NamedVariable {
 struct NamedStrategy {
   std::vector<NamedGroup> groups;
   Bytes bucket;
-  std::vector<std::string> duplicated;   // each op once
-  std::vector<NamedSplit> splits;        // each op once
+  std::vector<std::string> duplicated;  // each op once
+  std::vector<std::string> recomputed;  // each op once
+  std::vector<NamedSplit> splits;       // each op once
+  ParameterGather gather = ParameterGather::OnceAStep;
   std::vector<NamedVariable> variables;  // each parameter once
   std::optional<NamedOrder> order;       // nothing: first in, first out
   MicroBatches micro_batches;
@@ -99,8 +103,8 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
 std::string strategy_json(const NamedStrategy& strategy);
 // Throws InputError with the exact place: not JSON, another format, a newer version, an unknown
 // mode, a weight below 1, an op in two groups, a name twice, a negative bucket, an op twice in the
-// order or among the duplicated or split ones, a priority or an axis out of range, a variable
-// twice, a part of it with what is not for its synchroniser.
+// order or among the duplicated, recomputed or split ones, a priority or an axis out of range, a
+// variable twice, a part of it with what is not for its synchroniser.
 NamedStrategy parse_strategy(std::string_view json, const std::string& file);
 
 // The same, all but format and version, in the root of another file: of a plan.

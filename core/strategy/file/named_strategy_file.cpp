@@ -250,7 +250,9 @@ void add_strategy(Json& root, const NamedStrategy& strategy) {
   if (strategy.bucket > Bytes(0)) root["bucket_bytes"] = strategy.bucket.value;
   root["groups"] = strategy.groups;
   if (!strategy.duplicated.empty()) root["duplicated"] = strategy.duplicated;
+  if (!strategy.recomputed.empty()) root["recomputed"] = strategy.recomputed;
   if (!strategy.splits.empty()) root["splits"] = strategy.splits;
+  if (strategy.gather != ParameterGather::OnceAStep) root["gather"] = name_of(strategy.gather);
   if (!strategy.variables.empty()) root["variables"] = strategy.variables;
   if (strategy.order) root["order"] = order_to_json(*strategy.order);
   if (strategy.micro_batches.count == 1) return;
@@ -264,7 +266,12 @@ NamedStrategy strategy_from_json(const JsonView& root) {
   read_groups(root.at("groups"), strategy);
   if (const auto ops = root.find("duplicated"))
     strategy.duplicated = read_names(*ops, "name each op once");
+  if (const auto ops = root.find("recomputed"))
+    strategy.recomputed = read_names(*ops, "name each op once");
   if (const auto splits = root.find("splits")) strategy.splits = read_splits(*splits);
+  if (const auto gather = root.find("gather"))
+    strategy.gather = read_word(*gather, ParameterGather::EachPass,
+                                "is no way to gather parameters", "ways: once-a-step, each-pass");
   if (const auto list = root.find("variables")) strategy.variables = read_variables(*list);
   if (const auto order = root.find("order")) strategy.order = read_order(*order);
   if (const auto count = root.find("micro_batches"))
@@ -285,8 +292,9 @@ std::string strategy_json(const NamedStrategy& strategy) {
 NamedStrategy parse_strategy(std::string_view json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format("stratoscope-strategy", 1);
-  root.allow_only({"format", "version", "note", "bucket_bytes", "groups", "duplicated", "splits",
-                   "variables", "order", "micro_batches", "schedule"});
+  root.allow_only({"format", "version", "note", "bucket_bytes", "groups", "duplicated",
+                   "recomputed", "splits", "gather", "variables", "order", "micro_batches",
+                   "schedule"});
   return strategy_from_json(root);
 }
 

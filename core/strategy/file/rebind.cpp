@@ -265,10 +265,16 @@ Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grou
   CHECK(op_times.empty() || op_times.size() == graph.op_count(), "one time for each op");
   Rebound result = Binder(named, graph, grouping, cluster, op_times).bind();
   result.strategy.bucket = named.bucket;
+  result.strategy.gather = named.gather;
   result.strategy.micro_batches = named.micro_batches;
-  bind_ops("duplicated", named.duplicated, std::identity(), graph, result.unmatched,
-           [&](const std::string&, OpId op) { result.strategy.duplicated.push_back(op); });
-  std::ranges::sort(result.strategy.duplicated);
+  const auto bind_list = [&](const char* what, const std::vector<std::string>& names,
+                             std::vector<OpId>& ops) {
+    bind_ops(what, names, std::identity(), graph, result.unmatched,
+             [&](const std::string&, OpId op) { ops.push_back(op); });
+    std::ranges::sort(ops);
+  };
+  bind_list("duplicated", named.duplicated, result.strategy.duplicated);
+  bind_list("recomputed", named.recomputed, result.strategy.recomputed);
   bind_variables(named.variables, graph, grouping, cluster, result);
   if (named.order) result.strategy.priorities = bind_order(*named.order, graph, result.unmatched);
   return result;

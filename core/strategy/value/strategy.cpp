@@ -149,6 +149,7 @@ Digest Strategy::digest() const {
     for (const DeviceShare& part : split.parts)
       hasher.number(part.device.value()).number(part.weight);
   }
+  if (gather != ParameterGather::OnceAStep) hasher.text("gather").number(gather);
   if (!variables.empty()) hasher.text("variables").number(variables.size());
   for (const VariableSync& variable : variables) add_to(hasher, variable);
   if (!priorities.empty()) hasher.text("priorities").numbers(std::span(priorities));
@@ -164,7 +165,8 @@ bool operator==(const Strategy& a, const Strategy& b) {
   const bool alike =
       a.grouping && b.grouping ? *a.grouping == *b.grouping : a.grouping == b.grouping;
   return a.groups == b.groups && a.bucket == b.bucket && a.duplicated == b.duplicated &&
-         a.recomputed == b.recomputed && a.splits == b.splits && a.variables == b.variables && a.priorities == b.priorities &&
+         a.recomputed == b.recomputed && a.splits == b.splits && a.gather == b.gather &&
+         a.variables == b.variables && a.priorities == b.priorities &&
          a.micro_batches == b.micro_batches && alike;
 }
 

@@ -92,6 +92,18 @@ struct MicroBatches {
   friend bool operator==(const MicroBatches&, const MicroBatches&) = default;
 };
 
+// When parameters that are kept in parts (updates that are split) are brought to those who read all
+// of them.
+enum class ParameterGather : std::uint8_t {
+  OnceAStep,  // when the step begins, for both passes (ZeRO's stage 2: see sharded-dp)
+  EachPass,   // in each micro-batch's forward and backward pass anew, just before they are read
+              // (ZeRO's stage 3: Rajbhandari et al. 2020, section 5.3)
+};
+inline constexpr std::array<std::string_view, 2> kParameterGathers = {"once-a-step", "each-pass"};
+inline std::string_view name_of(ParameterGather gather) {
+  return kParameterGathers[static_cast<std::size_t>(gather)];
+}
+
 struct Strategy {
   IdVector<GroupId, std::optional<Decision>> groups;  // one entry per op group
   // Gradients that the same devices all-reduce are fused, in the order in which they are made, into
@@ -104,11 +116,13 @@ struct Strategy {
   std::vector<OpId> duplicated;
   // Ops of the forward pass whose outputs are not kept for the backward pass, which computes them
   // again when it needs them (Chen et al. 2016, "Training deep nets with sublinear memory cost").
-  // Ascending, no op twice. An op that cannot be (core/program/value/recompute.h) changes nothing and is legal.
+  // Ascending, no op twice. An op that cannot be (core/program/value/recompute.h) changes nothing
+  // and is legal.
   std::vector<OpId> recomputed;
   // Ops split along another axis than the batch, ascending by op, no op twice; what their groups
   // say does not hold for them.
   std::vector<OpSplit> splits;
+  ParameterGather gather = ParameterGather::OnceAStep;
   // Variables of replicated groups that are synchronised otherwise than their group says (AutoDist
   // 2.2); ascending by update op, no update twice. Elsewhere an entry changes nothing and is legal.
   std::vector<VariableSync> variables;

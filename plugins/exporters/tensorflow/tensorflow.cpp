@@ -57,6 +57,10 @@ class Placed {
                          "has op groups whose columns compute ops together (tensor parallelism), "
                          "which TensorFlow's placement cannot say",
                          "give all groups \"tensor\": 1");
+    if (!strategy_.recomputed.empty())
+      throw InputError("", "strategy",
+                       "has ops that are computed again, which TensorFlow's placement cannot say",
+                       "plan with --recompute none");
     for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
       const Task& task = program_.tasks[TaskId(i)];
       const bool computes = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;

@@ -24,6 +24,7 @@
 #include "core/schedule/list/placement.h"
 #include "plugins/planners/baselines/heft.h"
 #include "plugins/planners/baselines/pipeline.h"
+#include "plugins/planners/baselines/sharding.h"
 
 namespace strato {
 namespace {
@@ -121,9 +122,15 @@ PlanResult horovod(const PlanRequest& request, const HorovodSettings& settings) 
 
 struct ShardedDpSettings {
   Bytes smallest{std::int64_t{64} << 10}, bucket{std::int64_t{64} << 20};
+  ParameterGather gather = ParameterGather::OnceAStep;
 
   OptionTable option_table() {
-    return {{"smallest",
+    return {{"gather",
+             gather,
+             {kParameterGathers.begin(), kParameterGathers.end()},
+             "when parameters are there whole: for the whole step (ZeRO's stage 2), or gathered "
+             "for each pass and dropped behind it (stage 3, FSDP)"},
+            {"smallest",
              smallest,
              OptionUnit::KB,
              {0, 1e9},
@@ -137,42 +144,20 @@ struct ShardedDpSettings {
   }
 };
 
-// The bytes of parameters that are kept in parts, and of all.
-struct ParameterBytes {
-  Bytes parts, all;
-};
-
-Strategy sharded(const Problem& problem, Bytes smallest, ParameterBytes& bytes) {
-  const Graph& graph = *problem.graph;
-  Strategy strategy = data_parallel(problem);
-  const std::vector<DeviceShare> replicas = replicas_of(graph, *strategy.groups.front());
-  for (const OpId op : graph.ops().ids()) {
-    if (graph.op(op).phase != Phase::Update || graph.op(op).inputs.empty()) continue;
-    const Bytes parameter = graph.tensor(graph.op(op).inputs.front()).bytes();
-    bytes.all += parameter;
-    if (parameter < smallest) continue;
-    const std::optional<OpSplit> split = sharded_update(graph, op, replicas);
-    if (!split) continue;
-    strategy.splits.push_back(*split);
-    bytes.parts += parameter;
-  }
-  return strategy;
-}
-
 // The planner "sharded-dp" (Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: memory optimizations
 // toward training trillion parameter models", sections 5.1 to 5.3): replicas on all devices, each
 // of which updates and keeps its part of every parameter and of its optimizer state. Gradients are
 // reduce-scattered as they are made; parameters are all-gathered at the start of the step and stay
 // until the backward pass has read them. So it is stage 2, with the gather of stage 1 and 2 moved
-// from the end of a step to the start of the next one; stage 3 would gather again for the backward
-// pass.
+// from the end of a step to the start of the next one; with gather=each-pass it is stage 3.
 //
 // Small parameters stay whole: a collective of their own costs more than the memory is worth. Their
 // gradients are all-reduced in fusion buckets.
 PlanResult sharded_dp(const PlanRequest& request, const ShardedDpSettings& settings) {
-  ParameterBytes bytes;
-  Strategy strategy = sharded(request.problem, settings.smallest, bytes);
+  Strategy strategy = data_parallel(request.problem);
+  const ParameterBytes bytes = shard_updates(request.problem, strategy, settings.smallest);
   strategy.bucket = settings.bucket;
+  strategy.gather = settings.gather;
   PlanResult result = best_of(request, {std::move(strategy)});
   result.facts.push_back(
       {"parameters in parts", fmt::format("{}: {} of {}", result.strategy.splits.size(),

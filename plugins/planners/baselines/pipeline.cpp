@@ -8,6 +8,7 @@
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
 #include "core/search/evaluate/baselines.h"
+#include "plugins/planners/baselines/sharding.h"
 
 namespace strato::pipeline {
 namespace {
@@ -45,6 +46,14 @@ Strategy staged(const Problem& problem, std::size_t stages, std::int32_t tensor,
   }
   Strategy strategy = strategy_by_ops(problem, layer_blocks(problem, speeds), decisions);
   if (stages < problem.cluster->device_count()) strategy.bucket = bucket;
+  return strategy;
+}
+
+Strategy sharded(Strategy strategy, const Problem& problem, StageSharding shard) {
+  constexpr Bytes kSmallest{std::int64_t{64} << 10};
+  if (shard == StageSharding::Nothing) return strategy;
+  shard_updates(problem, strategy, kSmallest);
+  if (shard == StageSharding::Parameters) strategy.gather = ParameterGather::EachPass;
   return strategy;
 }
 
@@ -92,29 +101,44 @@ std::vector<std::int32_t> micro_batch_counts(std::int64_t batch, std::size_t sta
 }  // namespace
 
 OptionTable Settings::option_table() {
-  return {{"stages", stages, {0, 1e6}, "stages, which divide the devices; 0: each number is tried"},
-          {"micro_batches",
-           micro_batches,
-           {0, 1e6},
-           "micro-batches, which divide the batch; 0: one to four for each stage are tried"},
-          {"tensor",
-           tensor,
-           {1, 1e6},
-           "tensor parallelism: devices that compute each op of their samples together, which "
-           "divide those of a stage"},
-          {"schedule",
-           schedule,
-           {kPipelineSchedules.begin(), kPipelineSchedules.end()},
-           "what a stage does next: as-ready, all forward passes first, or one of each in turn"},
-          {"bucket",
-           bucket,
-           OptionUnit::MB,
-           {0, 1e6},
-           "largest fusion bucket in MB (2^20 bytes) of a stage's gradients; 0: one by one"}};
+  return {
+      {"stages", stages, {0, 1e6}, "stages, which divide the devices; 0: each number is tried"},
+      {"micro_batches",
+       micro_batches,
+       {0, 1e6},
+       "micro-batches, which divide the batch; 0: one to four for each stage are tried"},
+      {"tensor",
+       tensor,
+       {1, 1e6},
+       "tensor parallelism: devices that compute each op of their samples together, which "
+       "divide those of a stage"},
+      {"schedule",
+       schedule,
+       {kPipelineSchedules.begin(), kPipelineSchedules.end()},
+       "what a stage does next: as-ready, all forward passes first, or one of each in turn"},
+      {"shard",
+       shard,
+       {"nothing", "updates", "parameters"},
+       "what the replicas of a stage keep a part of each: updates (ZeRO's stage 2), or "
+       "parameters, which are gathered for each pass, too (stage 3, FSDP)"},
+      {"recompute",
+       recompute,
+       {kRecomputing.begin(), kRecomputing.end()},
+       "what the backward pass computes again: when-needed, only as much as makes a plan fit in "
+       "memory; all but products and convolutions; or blocks of the model"},
+      {"bucket",
+       bucket,
+       OptionUnit::MB,
+       {0, 1e6},
+       "largest fusion bucket in MB (2^20 bytes) of a stage's gradients; 0: one by one"}};
 }
 
 // One number of stages after the other: large models take seconds each.
 PlanResult plan(const PlanRequest& request, const Settings& settings) {
+  if (settings.shard != StageSharding::Nothing && settings.tensor > 1)
+    refuse_option("tensor", std::to_string(settings.tensor),
+                  "divides ops whose parameters are divided so already",
+                  "leave out tensor, or shard");
   PlanResult best;
   std::size_t best_stages = 0;  // 0: none was evaluated
   Reporter reporter(request.observer);
@@ -124,24 +148,32 @@ PlanResult plan(const PlanRequest& request, const Settings& settings) {
     for (const std::int32_t count :
          micro_batch_counts(request.problem.graph->batch(), stages, settings.micro_batches)) {
       if (strategies.empty())
-        strategies.push_back(staged(request.problem, stages, settings.tensor, settings.bucket));
+        strategies.push_back(
+            sharded(staged(request.problem, stages, settings.tensor, settings.bucket),
+                    request.problem, settings.shard));
       else
         strategies.push_back(strategies.back());
       strategies.back().micro_batches = {count, settings.schedule};
     }
-    const std::vector<Score> scores = request.evaluator.evaluate(strategies);
-    const std::size_t fastest = best_of(scores);
-    best.evaluations += std::ssize(scores);
-    const bool better = best_stages == 0 || scores[fastest].better_than(best.score);
+    const std::int64_t at_most_in_flight = settings.schedule == PipelineSchedule::OneFOneB
+                                               ? static_cast<std::int64_t>(stages)
+                                               : strategies.back().micro_batches.count;
+    Tried tried = try_recomputing(request, strategies, settings.recompute, at_most_in_flight);
+    const std::size_t fastest = best_of(tried.scores);
+    best.evaluations += std::ssize(tried.scores);
+    const bool better = best_stages == 0 || tried.scores[fastest].better_than(best.score);
     if (better) {
-      best.strategy = std::move(strategies[fastest]);
-      best.score = scores[fastest];
+      best.strategy = std::move(tried.strategies[fastest]);
+      best.score = tried.scores[fastest];
       best_stages = stages;
     }
     const Progress progress{best.evaluations, best.evaluations, reporter.elapsed(), best.score};
     better ? reporter.improvement(best.strategy, progress) : reporter.progress(progress, false);
   }
   best.facts.push_back({"stages", std::to_string(best_stages)});
+  if (!best.strategy.recomputed.empty())
+    best.facts.push_back(
+        {"computed again", fmt::format("{} ops", best.strategy.recomputed.size())});
   return best;
 }
 

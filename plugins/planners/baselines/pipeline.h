@@ -10,13 +10,22 @@
 
 #include "core/search/api/option_table.h"
 #include "core/search/api/planner.h"
+#include "plugins/planners/baselines/fitting.h"
 
 namespace strato::pipeline {
+
+enum class StageSharding : std::uint8_t {
+  Nothing,
+  Updates,     // parameters are gathered once a step
+  Parameters,  // in each pass of each micro-batch
+};
 
 struct Settings {
   std::int32_t stages = 0, micro_batches = 0;  // 0: several are tried
   std::int32_t tensor = 1;                     // Decision::tensor of every stage
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
+  StageSharding shard = StageSharding::Nothing;
+  Recomputing recompute = Recomputing::WhenNeeded;
   Bytes bucket{std::int64_t{64} << 20};
 
   OptionTable option_table();

@@ -78,8 +78,11 @@ TEST(StrategyFile, BucketDuplicatedOpsAndOrderRoundTripExactly) {
   EXPECT_TRUE(rc::check([&] {
     Strategy strategy = weighted_strategy(p);
     strategy.bucket = Bytes(*rc::gen::inRange<std::int64_t>(0, 1 << 30));
+    strategy.gather = static_cast<ParameterGather>(*rc::gen::inRange(0, 2));
     for (std::size_t i = 0; i < ops; ++i)
       if (*rc::gen::inRange(0, 4) == 0) strategy.duplicated.push_back(OpId(i));
+    for (std::size_t i = 0; i < ops; ++i)
+      if (*rc::gen::inRange(0, 3) == 0) strategy.recomputed.push_back(OpId(i));
     const int form = *rc::gen::inRange(0, 4);
     for (std::size_t i = 0; form > 0 && i < ops; ++i)
       strategy.priorities.push_back(form == 1   ? static_cast<std::int32_t>(i * 5 % ops)
@@ -283,6 +286,9 @@ TEST(BadStrategyFile, BucketsDuplicatedOpsAndOrders) {
   starts(R"("duplicated": "all")", "s.json: duplicated: is not a list");
   starts(R"("duplicated": {"a": 1})", "s.json: duplicated: is not a list");
   starts(R"("duplicated": ["a", 7])", "s.json: duplicated[1]: is not a text");
+  starts(R"("gather": "never")", "s.json: gather: \"never\" is no way to gather parameters");
+  starts(R"("recomputed": ["a", "a"])",
+         "s.json: recomputed[1]: \"a\" is there twice; name each op once");
   starts(R"("duplicated": ["a", "b", "a"])",
          "s.json: duplicated[2]: \"a\" is there twice; name each op once");
   starts(R"("order": [])", "no error");

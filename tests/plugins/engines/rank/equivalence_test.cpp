@@ -182,6 +182,7 @@ TEST_P(Recomputed, OpsMakeWhatTheyMadeBefore) {
         strategy = with_meshes(problem, random_strategy(problem, random), random);
         duplicate_batch_norm(*net.graph, strategy);
       }
+      if (i == 5) strategy = with_sharded_updates(problem, strategy, random);
       strategy.recomputed = random_recomputed(*net.graph, random);
       if (i % 2 == 1 && !has_batch_norm(*net.graph))
         strategy = in_micro_batches(problem, strategy, random);
@@ -193,6 +194,30 @@ TEST_P(Recomputed, OpsMakeWhatTheyMadeBefore) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Recomputed, testing::Range(0, 4));
+
+class Sharded : public testing::TestWithParam<int> {};
+
+// Parameters that are kept in parts, gathered for the step or for each pass.
+TEST_P(Sharded, ReplicasTrainTheirParts) {
+  Random random(static_cast<std::uint64_t>(GetParam()) + 700);
+  for (const SmallNet& net : small_nets(12, static_cast<Optimizer>(GetParam() % 3))) {
+    const Reference reference(net.graph);
+    for (int i = 0; i < 4; ++i) {
+      SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
+      const RandomProblem problem = problem_of(net.graph, random);
+      Strategy strategy = random_data_parallel(problem, random);
+      duplicate_batch_norm(*net.graph, strategy);
+      strategy = with_sharded_updates(problem, strategy, random);
+      strategy.gather = i % 2 == 0 ? ParameterGather::EachPass : ParameterGather::OnceAStep;
+      if (i > 1 && !has_batch_norm(*net.graph))
+        strategy = in_micro_batches(problem, strategy, random);
+      run_and_compare(problem, strategy, reference, random);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Sharded, testing::Range(0, 3));
 
 // Adam makes steps of any size from the rounding of small gradients: not for halves.
 TEST_P(Synchronised, ByHalvesNearlySo) {

@@ -64,6 +64,56 @@ TEST(ShardedDp, every_device_keeps_one_part_in_n) {
   }
 }
 
+// How many parameters are there whole on device 0 at once, at most.
+int gathered_at_once(const Timeline& timeline) {
+  const Program& program = *timeline.program;
+  std::map<BufferId, std::pair<Nanos, Nanos>> lives;
+  for (const TaskId id : program.tasks.ids()) {
+    if (program.tasks[id].kind == TaskKind::AllGather)
+      for (const BufferId buffer : program.writes[id.index()])
+        if (program.buffers[buffer].device == DeviceId(0))
+          lives[buffer] = {timeline.tasks[id].start, timeline.tasks[id].end};
+    for (const BufferId buffer : program.reads[id.index()])
+      if (const auto life = lives.find(buffer); life != lives.end())
+        life->second.second = std::max(life->second.second, timeline.tasks[id].end);
+  }
+  int most = 0;
+  for (const auto& [buffer, life] : lives) {
+    const Nanos begin = life.first;
+    most = std::max(most, static_cast<int>(std::ranges::count_if(lives, [&](const auto& other) {
+                      return other.second.first <= begin && begin < other.second.second;
+                    })));
+  }
+  return most;
+}
+
+// ZeRO's stage 3 moves the parameters twice (its section 7.2.2), and holds few of them whole.
+TEST(ShardedDp, each_pass_gathers_what_it_reads_and_drops_it) {
+  constexpr int kLayers = 12;
+  const Problem problem = make_problem(toy::chain(kLayers, 8, 256), toy::small_cluster(4, 0), {});
+  Strategy once = sharded(problem).strategy;
+  Strategy each = sharded(problem, {{"gather", "each-pass"}}).strategy;
+  EXPECT_EQ(each.gather, ParameterGather::EachPass);
+  EXPECT_NE(once.digest(), each.digest());
+  const auto gathers = [&](const Strategy& strategy) {
+    return kinds(*simulate_strategy(problem, strategy).program)[TaskKind::AllGather];
+  };
+  const auto scatters = [&](const Strategy& strategy) {
+    return kinds(*simulate_strategy(problem, strategy).program)[TaskKind::ReduceScatter];
+  };
+  EXPECT_EQ(gathers(once), kLayers);
+  EXPECT_EQ(gathers(each), 2 * kLayers - 1);  // nothing needs the first layer's input gradient
+  EXPECT_EQ(gathered_at_once(*simulate_strategy(problem, once).timeline), kLayers);
+  EXPECT_LE(gathered_at_once(*simulate_strategy(problem, each).timeline), 3);
+  EXPECT_LT(peak(*simulate_strategy(problem, each).timeline),
+            peak(*simulate_strategy(problem, once).timeline));
+  once.micro_batches = each.micro_batches = {4, PipelineSchedule::OneFOneB};
+  EXPECT_EQ(gathers(once), kLayers);
+  EXPECT_EQ(gathers(each), 4 * (2 * kLayers - 1));
+  EXPECT_EQ(scatters(each), kLayers);
+  EXPECT_LE(gathered_at_once(*simulate_strategy(problem, each).timeline), 3);
+}
+
 TEST(ShardedDp, the_whole_is_data_parallelism_when_every_parameter_is_small) {
   const Problem problem = training_chain(toy::small_cluster(4, 0), 8, 64);
   EXPECT_EQ(sharded(problem, {{"smallest", "1000"}, {"bucket", "0"}}).strategy,

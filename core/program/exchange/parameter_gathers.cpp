@@ -1,0 +1,48 @@
+#include "core/program/exchange/parameter_gathers.h"
+
+#include <algorithm>
+
+namespace strato {
+
+void ParameterGathers::start(ParameterGather how) {
+  how_ = how;
+  op_ = OpId();
+  gathers_ = false;
+  if (how == ParameterGather::OnceAStep) return;
+  of_.assign(tables_.tensors.size(), -1);
+  computed_.assign(tables_.cluster->device_count(), {});
+}
+
+void ParameterGathers::begin(OpId op) {
+  find_computed();
+  const bool backward = emitter_.is_again() || tables_.graph->op(op).phase == Phase::Backward;
+  pass_ = 2 * std::max(placement_.layouts().now().micro, 0) + (backward ? 1 : 0);
+  op_ = op;
+  gathers_ = false;
+  first_ = emitter_.next_task();
+}
+
+void ParameterGathers::find_computed() {
+  if (!gathers_) return;
+  const IdVector<TaskId, Task>& tasks = emitter_.program().tasks;
+  for (TaskId id = first_; id < emitter_.next_task(); id = TaskId(id.index() + 1))
+    if (tasks[id].kind == TaskKind::Compute && tasks[id].op == op_)
+      computed_[tasks[id].device].push_back(id);
+}
+
+void ParameterGathers::read(TensorId parameter) {
+  if (how_ == ParameterGather::OnceAStep || of_[parameter] == pass_) return;
+  of_[parameter] = pass_;
+  copies_.forget_copies(parameter);
+}
+
+void ParameterGathers::limit_ahead(std::span<const Shard> devices) {
+  constexpr std::size_t kAhead = 2;
+  if (how_ == ParameterGather::OnceAStep) return;
+  gathers_ = true;
+  for (const Shard& shard : devices)
+    if (const std::vector<TaskId>& all = computed_[shard.device]; all.size() >= kAhead)
+      emitter_.depend(all[all.size() - kAhead]);
+}
+
+}  // namespace strato

@@ -1,0 +1,47 @@
+// When parameters that are kept in parts are gathered (ParameterGather). Of each pass on its own as
+// PyTorch's FSDP does it (Zhao et al. 2023, "PyTorch FSDP: experiences on scaling fully sharded
+// data parallel", section 3.3: resharding, and the rate limiter): a pass gathers what it reads just
+// before, and what it gathered is dropped with its last reader there. Not thread safe.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "core/program/exchange/copies.h"
+
+namespace strato {
+
+class ParameterGathers {
+ public:
+  ParameterGathers(const Tables& tables, Placement& placement, Emitter& emitter, Copies& copies)
+      : tables_(tables), placement_(placement), emitter_(emitter), copies_(copies) {}
+  void start(ParameterGather how);
+  // The op is lowered next.
+  void enter(OpId op) {
+    if (how_ == ParameterGather::EachPass) begin(op);
+  }
+  // The op reads a parameter that is kept in parts. What another pass gathered of it is not there.
+  void read(TensorId parameter);
+  // The task that is committed next gathers for the op on these devices: it waits until each of
+  // them has computed the last but one op that it gathered for. So what is gathered ahead is what
+  // one op reads.
+  void limit_ahead(std::span<const Shard> devices);
+
+ private:
+  void begin(OpId op);
+  void find_computed();
+
+  const Tables& tables_;
+  Placement& placement_;
+  Emitter& emitter_;
+  Copies& copies_;
+  ParameterGather how_ = ParameterGather::OnceAStep;
+  std::int32_t pass_ = 0;                // 2 x micro-batch, and 1 for the backward pass
+  IdVector<TensorId, std::int32_t> of_;  // the pass that gathered it; -1: none
+  OpId op_;
+  bool gathers_ = false;                              // for op_
+  TaskId first_;                                      // that was added for op_
+  IdVector<DeviceId, std::vector<TaskId>> computed_;  // by ops that were gathered for
+};
+
+}  // namespace strato

@@ -1,0 +1,44 @@
+#include "plugins/planners/baselines/fitting.h"
+
+#include <iterator>
+#include <utility>
+
+namespace strato {
+namespace {
+
+void add(Tried& all, const PlanRequest& request, std::vector<Strategy> strategies) {
+  const std::vector<Score> scores = request.evaluator.evaluate(strategies);
+  all.scores.insert(all.scores.end(), scores.begin(), scores.end());
+  std::ranges::move(strategies, std::back_inserter(all.strategies));
+}
+
+std::vector<Strategy> recomputing(std::vector<Strategy> strategies, std::vector<OpId> ops) {
+  for (Strategy& strategy : strategies) strategy.recomputed = ops;
+  return strategies;
+}
+
+}  // namespace
+
+Tried try_recomputing(const PlanRequest& request, const std::vector<Strategy>& strategies,
+                      Recomputing how, std::int64_t in_flight) {
+  const auto ops = [&](Recompute which) {
+    return recomputed_ops(*request.problem.graph, which, in_flight);
+  };
+  Tried all;
+  if (how != Recomputing::WhenNeeded) {
+    const auto which = static_cast<Recompute>(static_cast<int>(how) - 1);
+    add(all, request, recomputing(strategies, ops(which)));
+    return all;
+  }
+  std::vector<Strategy> open = strategies;
+  for (const Recompute which : {Recompute::None, Recompute::Cheap, Recompute::Blocks}) {
+    if (open.empty() || (which != Recompute::None && request.stop.stop_requested())) break;
+    const std::size_t first = all.scores.size();
+    add(all, request, recomputing(std::exchange(open, {}), ops(which)));
+    for (std::size_t i = first; i < all.scores.size(); ++i)
+      if (!all.scores[i].feasible) open.push_back(all.strategies[i]);
+  }
+  return all;
+}
+
+}  // namespace strato

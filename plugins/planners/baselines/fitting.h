@@ -1,0 +1,31 @@
+// Strategies that fit in memory by computing more of the forward pass again
+// (core/program/value/recompute.h).
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "core/search/api/planner.h"
+
+namespace strato {
+
+enum class Recomputing : std::uint8_t {
+  WhenNeeded,  // nothing; where that does not fit what is cheap; where that does not, blocks
+  None,
+  Cheap,
+  Blocks,
+};
+inline constexpr std::array<std::string_view, 4> kRecomputing = {"when-needed", "none", "cheap",
+                                                                 "blocks"};
+
+struct Tried {
+  std::vector<Strategy> strategies;
+  std::vector<Score> scores;  // one each
+};
+// Evaluates these strategies, which compute nothing again, with recomputation. `in_flight`: passes
+// under way on a device, at most (recomputed_ops()).
+Tried try_recomputing(const PlanRequest& request, const std::vector<Strategy>& strategies,
+                      Recomputing how, std::int64_t in_flight);
+
+}  // namespace strato
