@@ -207,6 +207,12 @@ void PlannerChoice::declare(CLI::App& command, bool with_planner) {
       ->check(CLI::IsMember(
           std::vector<std::string>(kPipelineSchedules.begin(), kPipelineSchedules.end())));
   command
+      .add_option("--tensor", tensor,
+                  "Tensor parallelism: so many devices, which follow each other, compute each op "
+                  "together, where that divides the devices of an op group")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  command
       .add_option("--recompute", recompute,
                   "What the backward pass computes again instead of keeping it: all but products "
                   "and convolutions, or blocks of the model")
@@ -224,6 +230,7 @@ PlannerOptions PlannerChoice::options() const {
   for (const std::string& text : set) options.set.insert(key_and_value(text, "--set"));
   options.constraints = constraints.read();
   options.micro_batches = {micro_batches, *pipeline_schedule_from(schedule)};
+  options.tensor = tensor;
   options.recompute = *recompute_from(recompute);
   return options;
 }

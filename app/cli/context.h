@@ -56,6 +56,7 @@ struct PlannerChoice {
   std::vector<std::string> set;  // key=value
   std::int32_t micro_batches = 1;
   std::string schedule = "1f1b";
+  std::int32_t tensor = 1;
   std::string recompute = "none";
   ConstraintOptions constraints;
 

@@ -179,6 +179,50 @@ class LetteredOp {
   std::optional<AxisLetters> forward_;  // of a gradient op
 };
 
+// ---- sums of sums
+
+struct SummedLetter {
+  int axis = 0;  // kSumOver and on
+  std::int64_t extent = 0;
+};
+
+// That the tensor's producer sums over.
+std::vector<SummedLetter> summed_letters(const Graph& graph, TensorId tensor) {
+  std::vector<SummedLetter> result;
+  const OpId producer = tensor.valid() ? graph.tensor(tensor).producer : OpId();
+  if (!producer.valid() || graph.op(producer).view) return result;
+  const std::vector<TensorId>& outputs = graph.op(producer).outputs;
+  const auto output =
+      static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin());
+  const std::vector<LetterSplit> splits = letter_splits(graph, producer);
+  for (std::size_t i = 0; i < splits.size(); ++i)
+    if (splits[i].outputs[output] == kSummed)
+      result.push_back({kSumOver + static_cast<int>(i), splits[i].extent});
+  return result;
+}
+
+// One letter of each input, in all ways: mostly there is one.
+void add_sums_of_sums(const Graph& graph, const Op& op, std::vector<LetterSplit>& splits) {
+  constexpr std::size_t kMost = 4;
+  if (std::set(op.inputs.begin(), op.inputs.end()).size() < op.inputs.size()) return;
+  std::vector<LetterSplit> ways{{'{', 0, {}, {kSummed}}};
+  for (const TensorId input : op.inputs) {
+    std::vector<LetterSplit> longer;
+    for (const LetterSplit& way : ways)
+      for (const SummedLetter& letter : summed_letters(graph, input)) {
+        if (longer.size() == kMost) break;
+        longer.push_back(way);
+        longer.back().extent = std::gcd(way.extent, letter.extent);
+        longer.back().inputs.push_back(letter.axis);
+      }
+    ways = std::move(longer);
+  }
+  for (LetterSplit& way : ways) {
+    way.letter = static_cast<char>('{' + (&way - ways.data()));
+    if (way.extent >= 2) splits.push_back(std::move(way));
+  }
+}
+
 }  // namespace
 
 std::vector<LetterSplit> letter_splits(const Graph& graph, OpId id) {
@@ -189,7 +233,10 @@ std::vector<LetterSplit> letter_splits(const Graph& graph, OpId id) {
   const bool makes = !op.outputs.empty();
   if ((makes ? reader.output(0) : reader.input(0)).elements() == 0) return {};
   auto letters = axis_letters(reader);
-  return letters ? LetteredOp(reader, std::move(*letters)).splits() : std::vector<LetterSplit>();
+  std::vector<LetterSplit> splits;
+  if (letters) splits = LetteredOp(reader, std::move(*letters)).splits();
+  if (op.type == "AddN" && op.phase == Phase::Backward) add_sums_of_sums(graph, op, splits);
+  return splits;
 }
 
 }  // namespace strato

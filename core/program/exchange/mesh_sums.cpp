@@ -27,9 +27,11 @@ void MeshSums::settle(OpId reader, TensorId tensor, const Part& wanted) {
 // Does nobody read the partial sums themselves?
 bool MeshSums::allow_sum_in_place(TensorId tensor, const Part& term) const {
   const Layout& made = owners(tensor);
-  if (!term.sums_letter())
-    for (const OpId consumer : tables_.graph->consumers(tensor))
-      if (placement_.layout(consumer).sharded) return false;
+  for (const OpId consumer : tables_.graph->consumers(tensor))
+    if (term.sums_letter() ? is_same_mesh(consumer, made) &&
+                                 letters_.of(consumer).input(tables_, consumer, tensor) >= kSumOver
+                           : placement_.layout(consumer).sharded)
+      return false;
   for (std::size_t i = 0; i < made.shards.size(); ++i)
     if (!owned(tensor, i).exclusive) return false;
   return true;
@@ -43,7 +45,7 @@ void MeshSums::reduce_row(OpId reader, TensorId tensor, std::size_t row) {
   const LayoutId group = placement_.layouts().row_group(copies_.owners(tensor), row);
   const int axis =
       is_same_mesh(reader, made) ? letters_.of(reader).input(tables_, reader, tensor) : kAllOf;
-  const bool scatter = axis >= 0;
+  const bool scatter = axis >= 0 && axis < kSumOver;
   const bool in_place = !scatter && allow_sum_in_place(tensor, part_of(owned(tensor, 0)));
   const Collected what =
       collective(scatter ? TaskKind::ReduceScatter : TaskKind::AllReduce, tensor, group, bytes,

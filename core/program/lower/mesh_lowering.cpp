@@ -20,6 +20,7 @@ Part MeshLowering::part_read(OpId op, std::size_t input, std::size_t shard) {
   const ColumnPart& columns = letters_.of(op);
   const int axis = columns.split ? columns.inputs[input] : kAllOf;
   if (axis < 0) return part;
+  if (axis >= kSumOver) return part.cut(layout.slice(shard, axis, letters_.extent(tensor, axis)));
   return layout.sliced(part, shard, axis, tables_.graph->tensor(tensor));
 }
 

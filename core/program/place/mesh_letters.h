@@ -33,6 +33,11 @@ class MeshLetters {
   // For every op that stands on a mesh, of the strategy that is placed.
   void choose();
   const ColumnPart& of(OpId op) const { return parts_[op]; }
+  // Of the letter that the tensor's producer sums over (kSumOver and on).
+  std::int64_t extent(TensorId tensor, int axis) const {
+    const OpId producer = tables_.tensors[tensor].op;
+    return tables_.letter_splits(producer)[static_cast<std::size_t>(axis - kSumOver)].extent;
+  }
 
  private:
   using Region = std::pair<LayoutId, std::vector<OpId>>;  // a layout of it; ascending

@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::size_t kMostEntries = 20'000;
 constexpr std::int64_t kLongest = std::int64_t{1} << 48;  // ns: sums of thousands fit in 64 bits
-constexpr int kCopy = kAllOf;  // how a tensor stands or is needed: this, an axis, or kSummed
-constexpr int kKept = -3;      // how a parameter stands: as it is needed
+// How a tensor stands or is needed: this, an axis, or as partial sums (kSumOver and on).
+constexpr int kCopy = kAllOf;
+constexpr int kKept = -3;  // how a parameter stands: as it is needed
 
 std::int64_t bounded(Nanos time) { return std::clamp<std::int64_t>(time.value, 0, kLongest); }
 
@@ -26,13 +27,14 @@ struct RegionOp {
   ColumnChoice choice(int value) const { return variable < 0 ? kWholeOp : choices[at(value)]; }
   int made(int value, std::size_t output) const {
     const ColumnChoice chosen = choice(value);
-    return chosen < 0 ? of_all(chosen) : splits[at(chosen)].outputs[output];
+    if (chosen < 0) return kCopy;
+    const int axis = splits[at(chosen)].outputs[output];
+    return axis == kSummed ? kSumOver + chosen : axis;
   }
   int needed(int value, std::size_t input) const {
     const ColumnChoice chosen = choice(value);
-    return chosen < 0 ? of_all(chosen) : splits[at(chosen)].inputs[input];
+    return chosen < 0 ? kCopy : splits[at(chosen)].inputs[input];
   }
-  static int of_all(ColumnChoice chosen) { return chosen == kSumOfSums ? kSummed : kCopy; }
 };
 
 // What a tensor costs as it stands, by need.
@@ -40,11 +42,12 @@ struct TensorPrices {
   std::int64_t all_reduce = 0, all_gather = 0, reduce_scatter = 0, all_to_all = 0, whole = 0;
 
   std::int64_t price(int made, int need) const {
-    if (made == kCopy || made == need) return 0;
+    if (made == need) return 0;
+    if (need >= kSumOver) return kLongest;  // what stands otherwise is no such partial sum
+    if (made == kCopy) return 0;
     if (made == kKept) return need == kCopy ? whole : 0;
-    if (need == kSummed) return all_gather;  // and the copy is one column's
-    if (need == kCopy) return made == kSummed ? all_reduce : all_gather;
-    return made == kSummed ? reduce_scatter : all_to_all;
+    if (need == kCopy) return made >= kSumOver ? all_reduce : all_gather;
+    return made >= kSumOver ? reduce_scatter : all_to_all;
   }
 };
 
@@ -92,6 +95,16 @@ class Region {
     return id.valid() && place_[id.index()] >= 0 ? &ops_[at(place_[id.index()])] : nullptr;
   }
   bool is_usable(const LetterSplit& split) const { return split.extent % columns_ == 0; }
+  // Partial sums are there only where they are made.
+  bool has_its_sums(const RegionOp& op, const LetterSplit& split) const {
+    const std::vector<TensorId>& inputs = graph_.op(op.id).inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (split.inputs[i] < kSumOver) continue;
+      const RegionOp* maker = op_at(graph_.tensor(inputs[i]).producer);
+      if (maker == nullptr || maker->variable < 0) return false;
+    }
+    return true;
+  }
 
   // ---- what decides an op
 
@@ -101,19 +114,19 @@ class Region {
       be_decided(op);
     else if (of.attribute("wrt") != nullptr)
       follow_forward(op, op_at(of.forward));
-    else if (costs_.decides_sums && of.type == "AddN")
-      be_decided(op, true);
+    else if (of.type == "AddN")
+      be_decided(op);
     else
       follow_input(op);
     if (std::ranges::all_of(op.choices, [](ColumnChoice each) { return each == kWholeOp; }))
       op.variable = -1;
   }
 
-  void be_decided(RegionOp& op, bool is_sum = false) {
+  void be_decided(RegionOp& op) {
     op.choices = {kWholeOp};
-    if (is_sum) op.choices.push_back(kSumOfSums);
     for (std::size_t i = 0; i < op.splits.size(); ++i)
-      if (is_usable(op.splits[i])) op.choices.push_back(static_cast<ColumnChoice>(i));
+      if (is_usable(op.splits[i]) && has_its_sums(op, op.splits[i]))
+        op.choices.push_back(static_cast<ColumnChoice>(i));
     if (op.choices.size() == 1) return;
     op.decided = true;
     op.variable = static_cast<int>(sizes_.size());
@@ -257,13 +270,14 @@ class Region {
   // Each need is paid once.
   std::int64_t paid(const TensorPrices& prices, int made, const std::vector<Read>& reads,
                     bool leaves, const std::vector<int>& values) const {
-    if (made == kCopy) return 0;
-    std::uint64_t paid_needs = leaves ? 2 : 0;  // bits: sums, a copy, then the axes
+    constexpr int kBits = 32;  // the copy and the axes, then sums
+    std::uint64_t paid_needs = leaves ? 1 : 0;
     std::int64_t cost = leaves ? prices.price(made, kCopy) : 0;
     for (const Read& read : reads) {
       const int value = read.op->variable < 0 ? 0 : values[read.place];
       const int need = read.op->needed(value, read.input);
-      const std::uint64_t bit = std::uint64_t{1} << (need - kSummed);
+      const std::uint64_t bit = std::uint64_t{1}
+                                << (need >= kSumOver ? kBits + need - kSumOver : need - kCopy);
       if ((paid_needs & bit) == 0) cost += prices.price(made, need);
       paid_needs |= bit;
     }

@@ -19,9 +19,6 @@ namespace strato {
 // What columns compute of an op: an index into its letter_splits(), or kWholeOp: each computes all.
 using ColumnChoice = std::int32_t;
 constexpr ColumnChoice kWholeOp = -1;
-// Of a sum of gradients (AddN): each column adds up its partial sums of them, so that the result is
-// a partial sum, too. A gradient that is a copy is added by the first column alone.
-constexpr ColumnChoice kSumOfSums = -2;
 
 struct ColumnCosts {
   std::function<Nanos(OpId)> compute;  // of a whole row's samples; a part takes 1 / columns of it
@@ -30,9 +27,6 @@ struct ColumnCosts {
   // May be null. What it costs that an op of the region needs all of a parameter, once for each
   // parameter (memory, the rows' longer all-reduce of its gradient). Null: nothing.
   std::function<Nanos(TensorId)> whole_parameter = nullptr;
-  // Whether sums of gradients are decided, too, and may be kSumOfSums: the partial gradients of
-  // what q, k and v read are then reduced at once, not each.
-  bool decides_sums = false;
 };
 
 // Returns a choice for each op of `region` (ascending ids; ops of all phases alike).
@@ -45,13 +39,10 @@ struct ColumnCosts {
 //   region need a copy. What comes from outside costs nothing in any need, nor do parameters,
 //   constants and optimizer state, which are kept as they are needed (but see whole_parameter). A
 //   result that nothing reads stays as it is. Views cost no computation.
-// - Forward and loss ops are decided. A gradient op follows its forward op: it has the same letter,
-//   if it has it. All other ops (sums of gradients, updates) follow what they are given: they take
-//   the letter that their first input from the region is divided along. So the sum of a tensor's
-//   gradients is computed of whole gradients where its first one is a copy or a partial sum: each
-//   partial sum is then reduced before it is added, and paid for by itself. With decides_sums, sums
-//   are decided as forward ops are. As a sum of sums they take partial sums and copies as they are;
-//   slices are gathered for it.
+// - Forward and loss ops are decided, and sums of gradients (AddN), which may be sums of partial
+//   sums: those of just the letters that its producers sum over here. A gradient op follows its
+//   forward op: it has the same letter, if it has it. All other ops (updates) follow what they are
+//   given: they take the letter that their first input from the region is divided along.
 // - The choice costs least of all; of such choices it is one that divides the fewest of the ops
 //   that are decided, so that a copy is preferred where slices (a sequence split between a
 //   reduce-scatter and an all-gather) gain nothing. Of equals the lower index is taken. The choice

@@ -20,6 +20,14 @@ Part cut_along(const Graph& graph, TensorId tensor, const Part& part, int axis,
   return range.size() < extent ? part.cut(range) : part;
 }
 
+// The same proportion of the letter that the tensor's producer sums over.
+AxisRange addend_read(const Graph& graph, TensorId tensor, int axis, const OpLetter& letter) {
+  static_assert(kSumOver == kSummedAxis);
+  const auto unit =
+      static_cast<std::int32_t>(range_along(graph, tensor, {}, axis).end / letter.split.extent);
+  return {static_cast<std::int8_t>(axis), letter.range.begin * unit, letter.range.end * unit};
+}
+
 Part samples_of(const Graph& graph, TensorId tensor, const Part& part) {
   const AxisRange* samples = part.along(kBatchAxis);
   if (!samples) return {};
@@ -95,7 +103,10 @@ std::vector<Part> parts_read(const Graph& graph, OpId id, const Part& part,
     if (!input.valid()) continue;
     const int axis = axis_read(op, letter.split.inputs, input);
     parts.back() = samples_of(graph, input, part);
-    if (axis >= 0) parts.back() = cut_along(graph, input, parts.back(), axis, letter);
+    if (axis >= kSumOver)
+      parts.back() = parts.back().cut(addend_read(graph, input, axis, letter));
+    else if (axis >= 0)
+      parts.back() = cut_along(graph, input, parts.back(), axis, letter);
   }
   return parts;
 }

@@ -43,6 +43,9 @@ struct PlannerOptions {
   // The strategies that are looked at have so many micro-batches, but those that say so themselves
   // and those with ops split along another axis than the batch.
   MicroBatches micro_batches = {};
+  // The op groups in them that all-reduce gradients have rows of so many columns
+  // (Decision::tensor) where that divides their devices, but those that have rows already.
+  std::int32_t tensor = 1;
   // What those compute again that do not say so themselves.
   Recompute recompute = Recompute::None;
   bool record_steps = false;  // fill PlanResult::steps where the planner can; costs time and memory

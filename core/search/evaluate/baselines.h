@@ -26,6 +26,10 @@ std::vector<DeviceShare> proportional_shares(const Cluster& cluster,
                                              const IdVector<GpuTypeId, Nanos>& times,
                                              std::span<const DeviceId> devices);
 
+// The decision with its devices in rows of so many columns (Decision::tensor), each as fast as its
+// slowest device; as it is where it does not all-reduce gradients, or has no whole rows.
+Decision on_rows(Decision decision, std::int32_t columns);
+
 // The devices that have samples of a replicated decision: only they make gradients.
 std::vector<DeviceShare> replicas_of(const Graph& graph, const Decision& replicated);
 // An update of which each of these replicas does its part, and keeps its part of the parameter and

@@ -257,9 +257,10 @@ PlanResult tree_search(const PlanRequest& request, const TreeSearchOptions& opti
   TreeSearchOptions own = options;
   const auto constraints = bind_constraints(request.options.constraints.get(), request.problem);
   if (constraints) own.pins = constraints->pins();
-  // A strategy that is repaired, or computed in micro-batches, is another one than is bounded; what
-  // is computed again only adds to it.
-  if (constraints || request.options.micro_batches.count > 1) own.bounds = false;
+  // A strategy that is repaired, or computed in micro-batches or by columns, is another one than is
+  // bounded; what is computed again only adds to it.
+  if (constraints || request.options.micro_batches.count > 1 || request.options.tensor > 1)
+    own.bounds = false;
   return Portfolio(request, own, prior).run();
 }
 

@@ -87,9 +87,12 @@ class WantedOfAll {
   WantedOfAll(const PlannerOptions& options, std::shared_ptr<const Graph> graph)
       : graph_(std::move(graph)),
         micro_batches_(options.micro_batches),
+        tensor_(options.tensor),
         recomputed_(recomputed_ops(*graph_, options.recompute, options.micro_batches.count)) {}
 
-  bool is_nothing() const { return micro_batches_.count == 1 && recomputed_.empty(); }
+  bool is_nothing() const {
+    return micro_batches_.count == 1 && tensor_ == 1 && recomputed_.empty();
+  }
   // Micro-batches not where each device has a slice of some op.
   Strategy operator()(Strategy strategy) const {
     const auto updates = [&](const OpSplit& split) {
@@ -98,12 +101,15 @@ class WantedOfAll {
     if (strategy.micro_batches.count == 1 && std::ranges::all_of(strategy.splits, updates))
       strategy.micro_batches = micro_batches_;
     if (strategy.recomputed.empty()) strategy.recomputed = recomputed_;
+    for (std::optional<Decision>& decision : strategy.groups)
+      if (decision && decision->tensor == 1) decision = on_rows(std::move(*decision), tensor_);
     return strategy;
   }
 
  private:
   std::shared_ptr<const Graph> graph_;
   MicroBatches micro_batches_;
+  std::int32_t tensor_;
   std::vector<OpId> recomputed_;
 };
 

@@ -60,6 +60,7 @@ std::string run_options_text(const RunOptions& options) {
   if (const MicroBatches& micro_batches = options.planner.micro_batches; micro_batches.count > 1)
     json["micro_batches"] = {{"count", micro_batches.count},
                              {"schedule", name_of(micro_batches.schedule)}};
+  if (options.planner.tensor > 1) json["tensor"] = options.planner.tensor;
   if (options.planner.recompute != Recompute::None)
     json["recompute"] = name_of(options.planner.recompute);
   if (options.costs) json["costs"] = costs_json(*options.costs);
@@ -87,6 +88,8 @@ RunOptions parse_run_options(const std::string& text, const std::string& name) {
     if (!known) schedule.fail("is no schedule of micro-batches", "start a new search");
     planner.micro_batches.schedule = *known;
   }
+  if (const auto tensor = view.find("tensor"))
+    planner.tensor = static_cast<std::int32_t>(tensor->integer(1, 1 << 20));
   if (const auto recompute = view.find("recompute")) {
     const auto known = recompute_from(recompute->string());
     if (!known) recompute->fail("names no ops to compute again", "start a new search");

@@ -55,6 +55,11 @@ std::string resident_line(const Timeline& timeline) {
   return json_text(line) + "\n";
 }
 
+const char* stream_of(const Task& task) {
+  if (!is_communication(task.kind)) return "compute";
+  return task.kind == TaskKind::Transfer ? "links" : "communication";
+}
+
 Json task_line(const Timeline& timeline, TaskId id) {
   const Program& program = *timeline.program;
   const Task& task = program.tasks[id];
@@ -76,7 +81,6 @@ Json task_line(const Timeline& timeline, TaskId id) {
             {"start_ns", times.start.value},
             {"end_ns", times.end.value}};
   if (program.micro_batches > 1) line["micro"] = task.micro;
-  if (task.again) line["again"] = true;
   return line;
 }
 
@@ -103,6 +107,10 @@ std::string dump_tasks(const Timeline& timeline) {
       free.push_back(Json::array({names[buffer], device_name(buffer)}));
     line["alloc"] = std::move(alloc);
     line["free"] = std::move(free);
+    const Task& task = program.tasks[id];
+    line["stream"] = stream_of(task);
+    if (task.part != kWhole) line["part"] = describe(program.part_of(task));
+    if (task.again) line["again"] = true;
     text += json_text(line) + "\n";
   }
   return text;

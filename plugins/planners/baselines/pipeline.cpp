@@ -21,16 +21,6 @@ std::vector<std::vector<DeviceId>> devices_of_stages(const Cluster& cluster, std
   return result;
 }
 
-// Rows are as fast as their slowest device.
-void equalise_rows(Decision& decision) {
-  const auto columns = static_cast<std::size_t>(decision.tensor);
-  for (std::size_t row = 0; row < decision.devices.size(); row += columns) {
-    const auto members = std::span(decision.devices).subspan(row, columns);
-    const std::int32_t least = std::ranges::min_element(members, {}, &DeviceShare::weight)->weight;
-    for (DeviceShare& share : members) share.weight = least;
-  }
-}
-
 // In a single micro-batch.
 Strategy staged(const Problem& problem, std::size_t stages, std::int32_t tensor, Bytes bucket) {
   const auto times = graph_times(problem);
@@ -40,9 +30,8 @@ Strategy staged(const Problem& problem, std::size_t stages, std::int32_t tensor,
     double& speed = speeds.emplace_back(0);
     for (const DeviceId device : devices)
       speed += 1 / std::max(1e-9, to_seconds(times[problem.cluster->device(device).type]));
-    decisions.push_back(
-        {Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices), tensor});
-    equalise_rows(decisions.back());
+    decisions.push_back(on_rows(
+        {Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices)}, tensor));
   }
   Strategy strategy = strategy_by_ops(problem, layer_blocks(problem, speeds), decisions);
   if (stages < problem.cluster->device_count()) strategy.bucket = bucket;

@@ -123,6 +123,41 @@ TEST_F(Mesh, ARowExchangesActivationsOnceABlockEachWay) {
   EXPECT_EQ(toy::count(*program, TaskKind::AllGather), 0u);
 }
 
+// Two products read one tensor: the partial sums of its gradient are added up before they are
+// reduced, once.
+TEST(MeshSumsOfSums, AreReducedOnce) {
+  ModelKit kit(kMeshBatch);
+  const TensorId x =
+      kit.op("Mul", {kit.input("x", {kMeshBatch, kMeshWidth}), kit.weight("scale", {kMeshWidth})});
+  const auto branch = [&](const char* name) {
+    return kit.op("Relu", {kit.op("MatMul", {x, kit.weight(name, {kMeshWidth, kMeshInner})})});
+  };
+  const TensorId inner = kit.op("Mul", {branch("gate"), branch("up")});
+  kit.op("MatMul", {inner, kit.weight("down", {kMeshInner, kMeshWidth})});
+  const auto graph =
+      std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Sgd));
+  const auto cluster = toy::cluster(1, 4);
+  const auto costs = std::make_shared<WorkCosts>(graph, cluster);
+  const auto grouping =
+      std::make_shared<const Grouping>(*graph, std::vector<std::int32_t>(graph->op_count(), 0),
+                                       std::vector<Nanos>(graph->op_count(), Nanos(1)));
+  Strategy strategy;
+  strategy.groups.push_back(toy::Bench::decision(Mode::ReplicateAllReduce, {0, 1, 2, 3}));
+  strategy.groups.front()->tensor = 4;
+  LowerOptions options;
+  options.verify = true;
+  const Program program = Lowering(graph, grouping, cluster, costs).lower(strategy, options);
+  std::vector<Bytes> reduced;
+  for (const Task& task : program.tasks)
+    if (task.kind == TaskKind::AllReduce) reduced.push_back(task.bytes);
+  EXPECT_EQ(reduced, std::vector(2, kActivation));  // forward behind "down", backward of x
+  std::size_t sums = 0;
+  for (const Task& task : program.tasks)
+    sums += task.kind == TaskKind::Compute && graph->op(task.op).type == "AddN" &&
+            program.part_of(task).sums_letter();
+  EXPECT_EQ(sums, 4u);
+}
+
 // Gradients of what columns keep parts of are summed over the rows, a part in each column.
 TEST_F(Mesh, ColumnsSumUpGradientsOfTheirParts) {
   const auto program = lower(on({0, 1, 2, 3}, 2));

@@ -7,6 +7,7 @@
 
 #include "core/program/delta/delta_lower.h"
 #include "core/program/value/recompute.h"
+#include "core/sim/explain/dump.h"
 #include "core/sim/timeline/feedback.h"
 #include "tests/core/program/toy.h"
 
@@ -114,6 +115,13 @@ TEST_F(Recomputing, MemoryIsWhatIsKeptAndWhatIsMadeAgain) {
   // Only f2:0 is kept, beside the seed, f3:0 and the gradients that are made of these two.
   const std::int64_t less = peak_without_residents(bench.run(on({0}, {"f1", "f3"})));
   EXPECT_EQ(less, 4 * kTensor + 4 * kWide);
+}
+
+TEST_F(Recomputing, ItIsToldInNamesAndDumps) {
+  const Timeline timeline = bench.run(on({0}, {"f1"}));
+  EXPECT_TRUE(toy::find(*timeline.program, "f1 @m0:0 again").valid());
+  const std::string dump = dump_tasks(timeline);
+  EXPECT_NE(dump.find("\"stream\":\"compute\",\"again\":true}"), std::string::npos) << dump;
 }
 
 // A stage computes its own ops again; what another one reads of it has been sent there.

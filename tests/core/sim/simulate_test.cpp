@@ -185,7 +185,7 @@ TEST(Dump, ABufferIsFreedByItsLastReaderAndByTheLargerIdOnATie) {
   strategy.groups[bench.group("c")] = Bench::decision(Mode::Duplicate, {1});
   EXPECT_NE(dump_tasks(bench.run(strategy))
                 .find(R"~("end_ns":120,"alloc":[["a:0 from m0:0","m0:1",80]],)~"
-                      R"~("free":[["a:0","m0:0"]]})~"),
+                      R"~("free":[["a:0","m0:0"]],"stream":"links"})~"),
             std::string::npos);
 }
 
@@ -198,7 +198,8 @@ TEST(Dump, NamesEveryBufferOnceOnADevice) {
       text.find(
           R"~({"id":0,"name":"f1 @m0:0 [0,2)","kind":"Compute","op":"f1",)~"
           R"~("resources":["m0:0 compute"],"duration_ns":20,"priority":0,"deps":[],)~"
-          R"~("ready_ns":0,"start_ns":0,"end_ns":20,"alloc":[["f1:0[0,2)","m0:0",64]],"free":[]})~"),
+          R"~("ready_ns":0,"start_ns":0,"end_ns":20,"alloc":[["f1:0[0,2)","m0:0",64]],"free":[],)~"
+          R"~("stream":"compute","part":"samples [0,2)"})~"),
       std::string::npos)
       << text;
   EXPECT_NE(text.find(R"~("alloc":[["gw1:0 partial[0,2)","m0:0",32]])~"), std::string::npos)

@@ -95,7 +95,8 @@ class PartTables {
   // The part has its share of the axis; an input that is stretched along it stays as it is.
   TensorId add(TensorId id, int axis) {
     Tensor tensor = graph_.tensor(id);
-    if (axis >= 0 && tensor.shape[static_cast<std::size_t>(axis)] % extent_ == 0) {
+    if (axis >= 0 && axis < kSumOver &&
+        tensor.shape[static_cast<std::size_t>(axis)] % extent_ == 0) {
       std::int64_t& all = tensor.shape[static_cast<std::size_t>(axis)];
       all = all / extent_ * size_;
       tensor.data = nullptr;

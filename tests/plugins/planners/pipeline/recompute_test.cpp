@@ -80,11 +80,36 @@ TEST(RecomputingPlanners, PipelinesComputeAgainWhatDoesNotFit) {
             recomputed_ops(*problem.graph, Recompute::Blocks));
 }
 
+// Of any planner, where the columns divide the devices.
+TEST(TensorParallelPlanners, GroupsHaveRows) {
+  const Problem problem = sample("bert_3l", 16, "tag-testbed");
+  PlannerOptions options;
+  options.iterations = 40;
+  options.tensor = 2;
+  Observer quiet;
+  for (const char* planner : {"dp-allreduce", "dp-ps", "mcts", "mcmc"}) {
+    const PlanResult found = run_planner(*registry().planner(planner), problem, options, quiet, {});
+    EXPECT_EQ(found.score.step_time, simulate_strategy(problem, found.strategy).timeline->step_time)
+        << planner;
+    for (const auto& decision : found.strategy.groups)
+      if (decision)
+        EXPECT_EQ(columns_of(*decision) == 2,
+                  decision->mode == Mode::ReplicateAllReduce && decision->devices.size() % 2 == 0)
+            << planner;
+  }
+  options.tensor = 3;  // 16 devices
+  const PlanResult whole =
+      run_planner(*registry().planner("dp-allreduce"), problem, options, quiet, {});
+  EXPECT_EQ(columns_of(*whole.strategy.groups.front()), 1u);
+}
+
 TEST(RecomputingPlanners, RunsAreContinuedSo) {
   RunOptions options;
+  options.planner.tensor = 4;
   options.planner.recompute = Recompute::Blocks;
   EXPECT_EQ(parse_run_options(run_options_text(options), "run 1").planner.recompute,
             Recompute::Blocks);
+  EXPECT_EQ(parse_run_options(run_options_text(options), "run 1").planner.tensor, 4);
   EXPECT_EQ(parse_run_options(run_options_text({}), "run 1").planner.recompute, Recompute::None);
   EXPECT_NE(message_of([] {
               parse_run_options(R"({"recompute":"most"})", "run 1");
