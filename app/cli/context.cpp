@@ -214,8 +214,8 @@ void PlannerChoice::declare(CLI::App& command, bool with_planner) {
       ->check(CLI::Range(1, 1 << 20));
   command
       .add_option("--recompute", recompute,
-                  "What the backward pass computes again instead of keeping it: all but products "
-                  "and convolutions, or blocks of the model")
+                  "What the backward pass computes again instead of keeping it: blocks of the model, "
+                  "or of these what is cheap (no products or convolutions)")
       ->capture_default_str()
       ->check(CLI::IsMember(std::vector<std::string>(kRecompute.begin(), kRecompute.end())));
   constraints.declare(command);

@@ -58,7 +58,8 @@ Constraints with_pins(const Constraints& constraints, std::span<const GroupId> g
   for (const GroupId group : groups) {
     const auto& decision = snapshot.strategy.groups[group];
     if (!decision) continue;
-    Constraints::Pin pin{constrained_ops(group, *snapshot.problem), decision->mode, {}};
+    Constraints::Pin pin{
+        constrained_ops(group, *snapshot.problem), decision->mode, {}, decision->tensor};
     for (const DeviceShare& share : decision->devices)
       pin.devices.emplace_back(cluster.device(share.device).name, share.weight);
     std::erase_if(result.pins, [&](const Constraints::Pin& other) { return other.of == pin.of; });

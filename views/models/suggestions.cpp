@@ -201,7 +201,7 @@ class Suggestions::Search {
       if (wanted() && changed.recomputed != now.recomputed) try_one({}, changed, words);
     };
     recompute(Recompute::None, Suggestions::tr("Keep what is computed again"));
-    recompute(Recompute::Cheap, Suggestions::tr("Compute all but products again"));
+    recompute(Recompute::Cheap, Suggestions::tr("Compute cheap ops again"));
     recompute(Recompute::Blocks, Suggestions::tr("Compute blocks of the model again"));
     if (before_.feasible || now.micro_batches.count > 1) return;
     for (const std::int32_t count : {2, 4, 8, 16}) {

@@ -8,9 +8,13 @@
 namespace strato {
 namespace {
 
-bool is_cheap(const Op& op) {
-  return op.family != OpFamily::MatMul && op.family != OpFamily::Convolution &&
-         op.family != OpFamily::Recurrent && op.family != OpFamily::Other;
+// Of ops that may be. An embedding would need its table a second time.
+bool is_chosen(const Graph& graph, OpId id, Recompute which) {
+  const Op& op = graph.op(id);
+  if (!may_recompute(graph, id) || op.family == OpFamily::Embedding) return false;
+  return which == Recompute::Blocks ||
+         (op.family != OpFamily::MatMul && op.family != OpFamily::Convolution &&
+          op.family != OpFamily::Recurrent && op.family != OpFamily::Other);
 }
 
 struct ForwardOp {
@@ -122,18 +126,13 @@ std::vector<OpId> recomputed_ops(const Graph& graph, Recompute which, std::int64
   std::vector<OpId> result;
   if (which == Recompute::None) return result;
   const std::vector<ForwardOp> ops = forward_ops(graph);
-  if (which == Recompute::Cheap) {
-    for (const ForwardOp& forward : ops)
-      if (is_cheap(graph.op(forward.op)) && may_recompute(graph, forward.op))
-        result.push_back(forward.op);
-    return result;
-  }
   std::vector<std::size_t> ends = best_blocks(ops, static_cast<double>(in_flight));
   if (in_flight == 1) ends.pop_back();  // the backward pass begins with the last block
   std::size_t i = 0;
   for (const std::size_t end : ends)
     for (; i < end; ++i)
-      if (ops[i].last_reader < end && may_recompute(graph, ops[i].op)) result.push_back(ops[i].op);
+      if (ops[i].last_reader < end && is_chosen(graph, ops[i].op, which))
+        result.push_back(ops[i].op);
   return result;
 }
 

@@ -14,10 +14,10 @@ namespace strato {
 
 enum class Recompute : std::uint8_t {
   None,
-  Cheap,   // all that is bound by memory: everything but products, convolutions, recurrent layers
-           // (selective recomputation: Korthikanti et al. 2022, "Reducing Activation Recomputation
-           // in Large Transformer Models", section 5, has the ops of attention)
-  Blocks,  // everything, but for what stands between blocks of the model (Chen et al. 2016,
+  Cheap,   // of what Blocks has what is bound by memory: not products, convolutions and recurrent
+           // layers (selective recomputation: Korthikanti et al. 2022, "Reducing Activation
+           // Recomputation in Large Transformer Models", section 5, has the ops of attention)
+  Blocks,  // all but embeddings and what stands between blocks of the model (Chen et al. 2016,
            // "Training deep nets with sublinear memory cost", section 4)
 };
 inline constexpr std::array<std::string_view, 3> kRecompute = {"none", "cheap", "blocks"};
@@ -30,9 +30,10 @@ std::optional<Recompute> recompute_from(std::string_view name);
 // (which would be added up twice) and no loss, and nothing that outlives the step.
 bool may_recompute(const Graph& graph, OpId op);
 
-// Ascending. Of None: none. Of Blocks: blocks are cut where least has to be kept, into as many as
-// make what is kept between them, `in_flight` times (micro-batches that wait for their backward
-// pass), and what is made within the largest of them least, together.
+// Ascending. Of None: none. Blocks are cut where least has to be kept, into as many as make what is
+// kept between them, `in_flight` times (micro-batches that wait for their backward pass), and what
+// is made within the largest of them least, together. With one in flight the last block is kept,
+// since the backward pass begins with it.
 std::vector<OpId> recomputed_ops(const Graph& graph, Recompute which, std::int64_t in_flight = 1);
 
 }  // namespace strato

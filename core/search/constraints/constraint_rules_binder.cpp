@@ -149,7 +149,7 @@ class ConstraintBinder {
   }
 
   Decision decision_of(const Constraints::Pin& pin) const {
-    Decision decision{pin.mode, {}};
+    Decision decision{pin.mode, {}, pin.tensor};
     for (const auto& [name, its_weight] : pin.devices) {
       const auto [devices, weight] = share_of(name, its_weight);
       for (const DeviceId device : devices) decision.devices.push_back({device, weight});
@@ -160,6 +160,7 @@ class ConstraintBinder {
       refuse(fmt::format("{} is named twice", problem_.cluster->device(twice->device).name),
              "name each device once");
     if (decision.devices.empty()) refuse("names no device", "name at least one");
+    check_rows(decision, "constraint " + items_.back().line);
     return reduced(std::move(decision));
   }
 

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <optional>
+#include <tuple>
+#include <utility>
+
 #include "core/base/error.h"
 #include "core/base/number_from.h"
 
@@ -18,7 +22,8 @@ std::string describe(const Constraints::Pin& pin) {
   std::vector<std::string> devices;
   for (const auto& [name, weight] : pin.devices)
     devices.push_back(weight == 1 ? name : fmt::format("{} x{}", name, weight));
-  return fmt::format("{} keeps {} on {}", quoted(pin.of), label_of(pin.mode),
+  const std::string tensor = pin.tensor == 1 ? "" : fmt::format(", tensor {},", pin.tensor);
+  return fmt::format("{} keeps {}{} on {}", quoted(pin.of), label_of(pin.mode), tensor,
                      fmt::join(devices, ", "));
 }
 
@@ -102,22 +107,38 @@ std::vector<std::string> describe(const Constraints& constraints) {
   return lines;
 }
 
+// "tensor:4", or "tensor:4:DEVICES"; nothing: it is another decision.
+static std::optional<std::pair<std::int32_t, std::string_view>> rows_of(std::string_view decision) {
+  constexpr std::string_view kTensor = "tensor:";
+  if (!decision.starts_with(kTensor)) return std::nullopt;
+  decision.remove_prefix(kTensor.size());
+  const std::size_t colon = decision.find(':');
+  const auto columns = number_from(decision.substr(0, colon), 1, 1'000'000);
+  if (!columns) return std::nullopt;
+  return std::pair(*columns, colon == decision.npos ? "all" : decision.substr(colon + 1));
+}
+
 Constraints::Pin parse_pin(std::string_view text) {
   const char* remedy =
       "write GROUP=MODE:DEVICES, such as fc6=allreduce:v100:0,v100:1 (modes: allreduce, ps, "
-      "duplicate, model-parallel)";
+      "duplicate, model-parallel, tensor:4)";
   const auto sides = divided(text);
   if (!sides || sides->left.empty()) refuse("--pin", text, "names no group and decision", remedy);
-  const std::size_t colon = sides->right.find(':');
-  const auto mode = mode_of(sides->right.substr(0, colon));
-  if (!mode) {
-    refuse("--pin", text,
-           fmt::format("there is no mode \"{}\"", sides->right.substr(0, colon).substr(0, 64)),
-           remedy);
+  Constraints::Pin pin{{std::string(sides->left), {}}, Mode::ReplicateAllReduce, {}};
+  std::string_view devices;
+  if (const auto rows = rows_of(sides->right)) {
+    std::tie(pin.tensor, devices) = *rows;
+  } else {
+    const std::size_t colon = sides->right.find(':');
+    const std::string_view word = sides->right.substr(0, colon);
+    const auto mode = mode_of(word);
+    if (!mode)
+      refuse("--pin", text, fmt::format("there is no mode \"{}\"", word.substr(0, 64)), remedy);
+    if (colon == std::string_view::npos) refuse("--pin", text, "names no device", remedy);
+    pin.mode = *mode;
+    devices = sides->right.substr(colon + 1);
   }
-  if (colon == std::string_view::npos) refuse("--pin", text, "names no device", remedy);
-  Constraints::Pin pin{{std::string(sides->left), {}}, *mode, {}};
-  for (std::string& name : parts_of(sides->right.substr(colon + 1))) {
+  for (std::string& name : parts_of(devices)) {
     if (name.empty()) refuse("--pin", text, "names no device", remedy);
     pin.devices.emplace_back(std::move(name), 1);
   }

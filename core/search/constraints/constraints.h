@@ -5,7 +5,9 @@
 // planner and a later session, too. As text:
 //
 //   {"format": "stratoscope-constraints", "version": 1,
-//    "pin": [{"group": "fc6", "mode": "replicate-ps", "devices": {"v100:0": 1, "v100:1": 3}}],
+//    "pin": [{"group": "fc6", "mode": "replicate-ps", "devices": {"v100:0": 1, "v100:1": 3}},
+//            {"group": "layers.*", "mode": "replicate-allreduce", "devices": {"all": 1},
+//             "tensor": 4}],
 //    "forbid": [{"group": "*", "devices": ["p100"]}, {"group": "conv1", "modes": ["duplicate"]}],
 //    "together": [{"groups": ["fc6", {"name": "fc7", "ops": ["fc7", "fc7/grad"]}]}],
 //    "max_devices": [{"devices": 8}, {"group": "encoder.*", "devices": 4}]}
@@ -40,6 +42,7 @@ struct Constraints {
     ConstrainedOps of;
     Mode mode = Mode::ReplicateAllReduce;
     std::vector<std::pair<std::string, std::int32_t>> devices;  // name and weight
+    std::int32_t tensor = 1;                                    // Decision::tensor
     friend bool operator==(const Pin&, const Pin&) = default;
   };
   // None of these devices, none of these modes.
@@ -80,7 +83,9 @@ struct Constraints {
 std::vector<std::string> describe(const Constraints& constraints);
 
 // These read what a person writes on the command line. They throw InputError.
-Constraints::Pin parse_pin(std::string_view text);        // "fc6=ps:v100x2,1080ti-0:1"
+// "fc6=ps:v100x2,1080ti-0:1"; "layers.*=tensor:4:v100" has rows of four devices that all-reduce
+// gradients, "layers.*=tensor:4" on all devices.
+Constraints::Pin parse_pin(std::string_view text);
 Constraints::Forbid parse_forbid(std::string_view text);  // "conv1=p100,duplicate"; "p100": of all
 Constraints::Together parse_together(std::string_view text);  // "fc6,fc7"
 Constraints::Limit parse_limit(std::string_view text);        // "8"; "encoder.*=4"

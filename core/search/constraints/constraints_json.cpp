@@ -27,7 +27,9 @@ void write_list(Json& root, const char* key, const List& list, const Write& writ
 Json pin_json(const Constraints::Pin& pin) {
   Json devices = Json::object();
   for (const auto& [name, weight] : pin.devices) devices[name] = weight;
-  return {{"group", named_json(pin.of)}, {"mode", name_of(pin.mode)}, {"devices", devices}};
+  Json json = {{"group", named_json(pin.of)}, {"mode", name_of(pin.mode)}, {"devices", devices}};
+  if (pin.tensor > 1) json["tensor"] = pin.tensor;
+  return json;
 }
 
 Json forbid_json(const Constraints::Forbid& forbid) {
@@ -74,13 +76,15 @@ Mode read_mode(const JsonView& view) {
 }
 
 Constraints::Pin read_pin(const JsonView& view) {
-  view.allow_only({"group", "mode", "devices", "note"});
+  view.allow_only({"group", "mode", "devices", "tensor", "note"});
   Constraints::Pin pin{read_ops(view.at("group")), read_mode(view.at("mode")), {}};
   const JsonView devices = view.at("devices");
   for (const auto& [name, weight] : devices.members())
     pin.devices.emplace_back(name, static_cast<std::int32_t>(weight.integer(1, kMostPinnedWeight)));
   if (pin.devices.empty())
     devices.fail("is empty", "name a device with its weight: {\"v100:0\": 1}");
+  if (const auto tensor = view.find("tensor"))
+    pin.tensor = static_cast<std::int32_t>(tensor->integer(1, kMostPinnedWeight));
   return pin;
 }
 

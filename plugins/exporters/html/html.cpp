@@ -145,6 +145,13 @@ class Report {
     };
     count(strategy_.duplicated.size(),
           "ops are computed by every replica on the whole batch (sufficient factor broadcasting)");
+    if (const MicroBatches& parts = strategy_.micro_batches; parts.count > 1)
+      text += paragraph(fmt::format("The batch is computed in {} micro-batches by {}.", parts.count,
+                                    name_of(parts.schedule)));
+    count(strategy_.recomputed.size(),
+          "ops of the forward pass are computed again for the backward pass, and not kept");
+    if (strategy_.gather == ParameterGather::EachPass)
+      text += paragraph("Parameters that are kept in parts are gathered for each pass.");
     count(strategy_.splits.size(), "ops are split along another axis than the batch");
     count(strategy_.variables.size(), "variables are synchronised in a way of their own");
     if (!strategy_.priorities.empty()) text += paragraph("Ops run in an order of their own.");

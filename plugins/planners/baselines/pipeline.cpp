@@ -114,7 +114,7 @@ OptionTable Settings::option_table() {
        recompute,
        {kRecomputing.begin(), kRecomputing.end()},
        "what the backward pass computes again: when-needed, only as much as makes a plan fit in "
-       "memory; all but products and convolutions; or blocks of the model"},
+       "memory; blocks of the model; or of these what is cheap"},
       {"bucket",
        bucket,
        OptionUnit::MB,

@@ -57,6 +57,24 @@ TEST(LetterSplits, ProductsByColumnsRowsAndWhatTheySumOver) {
             (Splits{{'a', 6, {0, 0, 0, 0}, {}}, {'b', 10, {1, 1, 1, 1}, {}}}));
 }
 
+// The sum of what two products give a tensor they both read, each a sum over its own columns.
+TEST(LetterSplits, SumsOfSums) {
+  ModelKit kit(4);
+  const TensorId x = made(kit, {4, 7, 6});
+  kit.op("MatMul", {x, kit.weight("narrow", {6, 10})});
+  kit.op("MatMul", {x, kit.weight("wide", {6, 15})});
+  const Graph graph = training_of(kit);
+  const Splits splits = splits_of(graph, "AddN");
+  ASSERT_EQ(splits.size(), 3u);  // two axes, and
+  EXPECT_EQ(splits.back(), (LetterSplit{'{', 5, {kSumOver + 2, kSumOver + 2}, {S}}));
+  // Not of a sum and a copy.
+  ModelKit mixed(4);
+  const TensorId y = made(mixed, {4, 7, 6});
+  mixed.op("Add", {y, mixed.op("MatMul", {y, mixed.weight("w", {6, 6})})});
+  const Graph residual = training_of(mixed);
+  for (const LetterSplit& split : splits_of(residual, "AddN")) EXPECT_NE(split.outputs.front(), S);
+}
+
 TEST(LetterSplits, ProductsOfHeads) {
   ModelKit kit(4);
   const TensorId q = made(kit, {4, 12, 7, 8});

@@ -76,6 +76,11 @@ TEST(ConstraintsText, says_where_it_is_wrong) {
 }
 
 TEST(ConstraintsText, short_forms) {
+  EXPECT_EQ(parse_pin("layers.*=tensor:4"),
+            (Constraints::Pin{{"layers.*", {}}, Mode::ReplicateAllReduce, {{"all", 1}}, 4}));
+  EXPECT_EQ(
+      parse_pin("fc=tensor:2:v100:0,v100:1"),
+      (Constraints::Pin{{"fc", {}}, Mode::ReplicateAllReduce, {{"v100:0", 1}, {"v100:1", 1}}, 2}));
   const Constraints::Pin pin = parse_pin("a=b=allreduce:v100:0, p100x3");
   EXPECT_EQ(pin.of.name, "a=b");
   EXPECT_EQ(pin.devices.size(), 2u);
@@ -312,6 +317,23 @@ TEST(Constraints, refuse_names_that_the_problem_lacks) {
   EXPECT_EQ(refused(constraints), "no error") << "ops that a model lost do not count";
   constraints.pins[0].of.ops = {"gone"};
   EXPECT_THROW(BoundConstraints(constraints, problem), InputError);
+}
+
+TEST(Constraints, groups_may_keep_rows_of_columns) {
+  const Problem problem = layers();
+  Constraints constraints;
+  constraints.pins = {parse_pin("product0=tensor:2")};
+  EXPECT_EQ(parse_constraints(constraints_json(constraints), "c"), constraints);
+  const BoundConstraints bound(constraints, problem);
+  const GroupId group = problem.grouping->group_of(problem.graph->find_op("product0"));
+  const Strategy plain = data_parallel(problem);
+  EXPECT_FALSE(bound.violated(plain).empty());
+  const Strategy repaired = bound.repaired(plain);
+  EXPECT_EQ(columns_of(*repaired.groups[group]), 2u);
+  EXPECT_TRUE(bound.violated(repaired).empty());
+  constraints.pins = {parse_pin("product0=tensor:3")};
+  EXPECT_NE(message_of([&] { BoundConstraints(constraints, problem); }).find("no whole rows"),
+            std::string::npos);
 }
 
 TEST(Constraints, hold_for_strategies_with_groups_of_their_own) {

@@ -138,6 +138,32 @@ TEST_F(SuggestionsInTheInspector, BucketsAreOfGradientsThatAreReduced) {
   EXPECT_TRUE(plausible_buckets(problem, strategy).empty());
 }
 
+// Where a step does not fit, only what makes it fit is suggested: less is kept for the backward
+// pass.
+TEST_F(SuggestionsInTheInspector, WhatDoesNotFitIsMadeToFit) {
+  ImportOptions import;
+  import.batch = 2048;
+  ProblemOptions options;
+  options.grouping.max_groups = 4;
+  session_.open_cluster(sample("clusters/tag-2x1080ti.json"));
+  session_.open_model(sample("models/bert_3l.onnx"), import, options);
+  session_.settle();
+  session_.edit(data_parallel(problem()), QStringLiteral("data parallel"));
+  session_.settle();
+  ASSERT_FALSE(session_.snapshot().outcome->timeline->feasible);
+  ASSERT_TRUE(wait_until([&] { return done(); }));
+  ASSERT_FALSE(suggestions().list().empty());
+  std::size_t recomputing = 0;
+  for (const Suggestion& suggestion : suggestions().list()) {
+    EXPECT_TRUE(suggestion.effect.feasible) << suggestion.words.toStdString();
+    recomputing += !suggestion.effect.strategy.recomputed.empty();
+  }
+  EXPECT_GT(recomputing, 0u);
+  suggestions().apply(0);
+  session_.settle();
+  EXPECT_TRUE(session_.snapshot().outcome->timeline->feasible);
+}
+
 TEST_F(SuggestionsInTheInspector, KeepToTheConstraints) {
   open_lenet();
   badly_placed();
