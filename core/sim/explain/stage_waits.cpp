@@ -1,6 +1,7 @@
 #include "core/sim/explain/stage_waits.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -79,22 +80,23 @@ class StageFinder {
   // Makes one stage of those whose passes wait for each other. Were there any?
   bool join_cycles() {
     const std::vector<std::set<std::size_t>> readers = this->readers();
-    std::vector<std::vector<bool>> reached(readers.size());
-    for (std::size_t from = 0; from < readers.size(); ++from) {
+    std::vector<std::size_t> passes;  // those that somebody reads from, which are few
+    for (std::size_t pass = 0; pass < readers.size(); ++pass)
+      if (!readers[pass].empty()) passes.push_back(pass);
+    std::map<std::size_t, std::set<std::size_t>> reached;
+    for (const std::size_t from : passes) {
       std::vector<std::size_t> next(readers[from].begin(), readers[from].end());
-      reached[from].resize(readers.size());
       while (!next.empty()) {
         const std::size_t pass = next.back();
         next.pop_back();
-        if (reached[from][pass]) continue;
-        reached[from][pass] = true;
-        next.insert(next.end(), readers[pass].begin(), readers[pass].end());
+        if (reached[from].insert(pass).second)
+          next.insert(next.end(), readers[pass].begin(), readers[pass].end());
       }
     }
     bool joined = false;
-    for (std::size_t a = 0; a < readers.size(); ++a)
-      for (std::size_t b = a + 1; b < readers.size(); ++b) {
-        if (!reached[a][b] || !reached[b][a] || a / 2 == b / 2) continue;
+    for (const std::size_t a : passes)
+      for (const std::size_t b : reached[a]) {
+        if (a / 2 == b / 2 || !reached[b].contains(a)) continue;
         devices_.join(static_cast<std::int32_t>(a / 2), static_cast<std::int32_t>(b / 2));
         joined = true;
       }
