@@ -7,8 +7,10 @@
 
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
+#include "core/sim/explain/column_exchanges.h"
 #include "core/sim/explain/critical_path.h"
 #include "core/sim/explain/error_bar.h"
+#include "core/sim/explain/stage_waits.h"
 #include "core/sim/explain/why.h"
 
 namespace strato::cli {
@@ -306,6 +308,30 @@ Json memory_json(const Explanation& e, const MemoryReport& report) {
           {"advice", report.advice}};
 }
 
+Json stages_json(const Timeline& timeline) {
+  Json list = Json::array();
+  for (const StageWait& stage : stage_waits(timeline)) {
+    Json devices = Json::array();
+    for (const DeviceId device : stage.devices)
+      devices.push_back(timeline.program->cluster->device(device).name);
+    list.push_back({{"devices", std::move(devices)},
+                    {"waits_before_s", to_seconds(stage.before)},
+                    {"waits_between_s", to_seconds(stage.between)},
+                    {"waits_after_s", to_seconds(stage.after)}});
+  }
+  return list;
+}
+
+// Only what there is: a plan without a pipeline has no stages.
+void add_parallel_json(const Timeline& timeline, Json& json) {
+  if (Json stages = stages_json(timeline); !stages.empty()) json["stages"] = std::move(stages);
+  const ColumnExchanges exchanges = column_exchanges(timeline);
+  if (exchanges.tasks > 0)
+    json["column_exchanges"] = {{"tasks", exchanges.tasks},
+                                {"taken_s", to_seconds(exchanges.taken)},
+                                {"exposed_s", to_seconds(exchanges.exposed)}};
+}
+
 Json error_json(const ErrorBar& error) {
   return {{"low_s", to_seconds(error.low)},
           {"high_s", to_seconds(error.high)},
@@ -332,12 +358,14 @@ Explanation explain(const Verdict& verdict) {
 Json explanation_json(const Explanation& e) {
   Json memory = Json::array();
   for (const MemoryReport& report : e.memory) memory.push_back(memory_json(e, report));
-  return {{"why", e.why},
-          {"critical_path", path_json(e)},
-          {"gaps", gaps_json(e)},
-          {"what_ifs", what_ifs_json(e)},
-          {"memory", std::move(memory)},
-          {"error", error_json(e.verdict->error)}};
+  Json json = {{"why", e.why},
+               {"critical_path", path_json(e)},
+               {"gaps", gaps_json(e)},
+               {"what_ifs", what_ifs_json(e)},
+               {"memory", std::move(memory)},
+               {"error", error_json(e.verdict->error)}};
+  add_parallel_json(timeline_of(e), json);
+  return json;
 }
 
 std::string explanation_text(const Explanation& e) {

@@ -107,6 +107,13 @@ std::string facts_text(const std::vector<PlanResult::Fact>& facts) {
   return text;
 }
 
+// The sharper bound, where it is one to see.
+std::string bound_text(const Verdict& verdict) {
+  const std::string text = time_text(verdict.batch_bound);
+  if (text == time_text(verdict.lower_bound)) return {};
+  return fmt::format(" ({} where only the batch is divided)", text);
+}
+
 std::string headline(const Verdict& verdict) {
   const Problem& problem = *verdict.problem;
   std::string text = fmt::format("{} on {}, batch {}, {} {}op groups", problem.graph->name(),
@@ -133,6 +140,7 @@ Verdict make_verdict(const Problem& problem, const Strategy& strategy,
   verdict.outcome = simulate_strategy(problem, strategy, true, options);
   verdict.baseline = simulate_strategy(problem, data_parallel(problem), true, options);
   verdict.lower_bound = lower_bound(problem);
+  verdict.batch_bound = lower_bound(problem, BoundOf::WholeOps);
   verdict.error = error_bar(*verdict.outcome.timeline, *problem.cost);
   return verdict;
 }
@@ -175,6 +183,7 @@ Json result_json(const Verdict& verdict) {
                {"baseline_step_time_s", to_seconds(verdict.baseline.timeline->step_time)},
                {"speedup", verdict.speedup()},
                {"lower_bound_s", to_seconds(verdict.lower_bound)},
+               {"lower_bound_batch_alone_s", to_seconds(verdict.batch_bound)},
                {"feasible", verdict.feasible()},
                {"baseline_feasible", verdict.baseline.timeline->feasible},
                {"tasks", verdict.outcome.program->tasks.size()},
@@ -218,7 +227,8 @@ std::string verdict_text(const Verdict& verdict, double wall_seconds) {
                       error_text(verdict.error), misfit(timeline));
   text += fmt::format("  data parallel  {}{}\n", time_text(baseline.step_time), misfit(baseline));
   text += fmt::format("  speed-up       {}\n", factor_text(verdict.speedup()));
-  text += fmt::format("  lower bound    {}\n", time_text(verdict.lower_bound));
+  text +=
+      fmt::format("  lower bound    {}{}\n", time_text(verdict.lower_bound), bound_text(verdict));
   if (verdict.micro_batches.count > 1)
     text += fmt::format("  micro-batches  {}\n", describe(verdict.micro_batches));
   if (verdict.recomputed > 0) text += fmt::format("  recomputed     {} ops\n", verdict.recomputed);

@@ -20,8 +20,9 @@ namespace strato::cli {
 struct Verdict {
   std::shared_ptr<const Problem> problem;  // in the groups of the strategy
   Outcome outcome;
-  Outcome baseline;  // data parallel with AllReduce on all devices
-  Nanos lower_bound;
+  Outcome baseline;         // data parallel with AllReduce on all devices
+  Nanos lower_bound;        // of every strategy
+  Nanos batch_bound;        // of those that divide the batch alone (BoundOf::WholeOps)
   ErrorBar error;           // of outcome's step time
   bool own_groups = false;  // the strategy divides the groups that it was searched in
   MicroBatches micro_batches;

@@ -66,6 +66,7 @@ SearchOutcome search(const SearchJob& job) {
   outcome.verdict.recomputed = outcome.result.strategy.recomputed.size();
   outcome.verdict.outcome = simulate_strategy(problem, outcome.result.strategy);
   outcome.verdict.lower_bound = lower_bound(problem);
+  outcome.verdict.batch_bound = lower_bound(problem, BoundOf::WholeOps);
   outcome.verdict.error = error_bar(*outcome.verdict.outcome.timeline, *problem.cost);
   outcome.verdict.planner = job.planner;
   outcome.verdict.seed = job.options.seed;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/program/lower/lower.h"
@@ -13,6 +14,7 @@
 #include "core/program/rank/rank_file.h"
 #include "core/sim/engine/simulate.h"
 #include "core/sim/explain/dump.h"
+#include "core/sim/explain/stage_waits.h"
 #include "core/sim/timeline/feedback.h"
 #include "core/sim/timeline/timeline.h"
 #include "tests/core/strategy/random_variables.h"
@@ -63,14 +65,52 @@ Lowering lowering_of(const RandomProblem& problem) {
   return Lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
 }
 
+// The pipeline of a case, with what it refers to.
+struct PlacedPipeline {
+  explicit PlacedPipeline(const BlockedCase& made)
+      : tables(made.problem.graph, made.problem.grouping, made.problem.cluster, made.problem.cost,
+               made.strategy.micro_batches.count),
+        placement(tables) {
+    placement.place(complete(made.strategy, *made.problem.cluster));
+    pipeline.emplace(tables, placement);
+  }
+  Tables tables;
+  Placement placement;
+  std::optional<Pipeline> pipeline;
+};
+
+// What is said of stages is of those that the program was made with: of some of their devices,
+// where views, which no task computes, hold them together. Returns how many there are.
+std::size_t expect_stages(const BlockedCase& made, const Timeline& timeline) {
+  const PlacedPipeline placed(made);
+  const std::vector<StageWait> waits = stage_waits(timeline);
+  std::set<DeviceId> seen;
+  for (const StageWait& wait : waits) {
+    for (const DeviceId device : wait.devices) {
+      EXPECT_TRUE(seen.insert(device).second);
+      EXPECT_GE(placed.pipeline->stage_of(device), 0);
+      EXPECT_EQ(placed.pipeline->stage_of(device), placed.pipeline->stage_of(wait.devices.front()));
+    }
+    EXPECT_GE(std::min({wait.before, wait.between, wait.after}), Nanos(0));
+    EXPECT_LT(wait.all(), timeline.step_time);
+  }
+  const bool has_views = std::ranges::any_of(made.problem.graph->ops(), &Op::view);
+  if (!has_views) {
+    std::set<std::int32_t> stages;
+    for (const Task& task : timeline.program->tasks)
+      if (task.kind == TaskKind::Compute && placed.tables.is_repeated(task.op))
+        stages.insert(placed.pipeline->stage_of(task.device));
+    EXPECT_EQ(waits.size(), stages.size() < 2 ? 0 : stages.size());
+  }
+  return waits.size();
+}
+
 // What a device does of micro-batches one after the other, as the schedule has it.
 void expect_schedule(const BlockedCase& made, const Timeline& timeline) {
   const Program& program = *timeline.program;
-  Tables tables(made.problem.graph, made.problem.grouping, made.problem.cluster, made.problem.cost,
-                made.strategy.micro_batches.count);
-  Placement placement(tables);
-  placement.place(complete(made.strategy, *made.problem.cluster));
-  const Pipeline pipeline(tables, placement);
+  const PlacedPipeline placed(made);
+  const Tables& tables = placed.tables;
+  const Pipeline& pipeline = *placed.pipeline;
   using Pass = std::pair<bool, std::int32_t>;
   std::map<std::int32_t, std::vector<Pass>> expected;
   for (const PipelineCell& cell : pipeline.cells(made.strategy.micro_batches.schedule))
@@ -95,7 +135,7 @@ void expect_schedule(const BlockedCase& made, const Timeline& timeline) {
 
 TEST(MicroBatches, ProgramsAreRightAndKeepToTheirSchedules) {
   const std::uint64_t count = kSanitized ? 150 : 800;
-  std::uint64_t blocked = 0, sums = 0, sent_sums = 0, stages = 0, again = 0;
+  std::uint64_t blocked = 0, sums = 0, sent_sums = 0, stages = 0, again = 0, pipelines = 0;
   for (std::uint64_t seed = 0; seed < count && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -112,6 +152,7 @@ TEST(MicroBatches, ProgramsAreRightAndKeepToTheirSchedules) {
     for (const std::string& problem : report.problems) ADD_FAILURE() << problem;
     if (made->strategy.micro_batches.schedule != PipelineSchedule::AsReady)
       expect_schedule(*made, timeline);
+    pipelines += expect_stages(*made, timeline) > 1;
     for (std::size_t i = 0; i < program->tasks.size(); ++i) {
       const Task& task = program->tasks[TaskId(i)];
       sums += task.kind == TaskKind::Sum && program->writes[i].empty();
@@ -133,6 +174,7 @@ TEST(MicroBatches, ProgramsAreRightAndKeepToTheirSchedules) {
   EXPECT_GT(sums, 10 * blocked);
   EXPECT_GT(again, 4 * blocked);
   EXPECT_GT(sent_sums, blocked / 16);
+  EXPECT_GT(pipelines, blocked / 16);
 }
 
 TEST(MicroBatches, FoldedTimelinesAreTheFullOnes) {

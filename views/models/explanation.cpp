@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/sim/explain/spans.h"
 #include "core/sim/explain/why.h"
 #include "views/style/style.h"
 
@@ -17,30 +18,11 @@ struct ExplanationWords {
   Q_DECLARE_TR_FUNCTIONS(Explanation)
 };
 
-struct Interval {
-  std::int64_t begin, end;
-};
-
-// Busy intervals of one resource: tasks on it never overlap, so sorting by start is enough.
-std::vector<Interval> busy_on(const Timeline& timeline, const std::vector<TaskId>& tasks) {
-  std::vector<Interval> busy;
-  for (const TaskId task : tasks) {
-    const TaskTimes& times = timeline.tasks[task];
-    busy.push_back({times.start.value, times.end.value});
-  }
-  std::sort(busy.begin(), busy.end(),
-            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-  return busy;
-}
-
-std::int64_t overlap(const std::vector<Interval>& a, const std::vector<Interval>& b) {
-  std::int64_t total = 0;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    total +=
-        std::max<std::int64_t>(0, std::min(a[i].end, b[j].end) - std::max(a[i].begin, b[j].begin));
-    (a[i].end < b[j].end ? i : j)++;
-  }
-  return total;
+Spans busy_on(const Timeline& timeline, const std::vector<TaskId>& tasks) {
+  std::vector<Span> busy;
+  for (const TaskId task : tasks)
+    busy.push_back({timeline.tasks[task].start, timeline.tasks[task].end});
+  return united(std::move(busy));
 }
 
 std::vector<std::vector<TaskId>> tasks_by_stream(const Program& program) {
@@ -215,9 +197,9 @@ IdVector<DeviceId, DeviceTimes> device_times(const Timeline& timeline) {
     const auto compute = busy_on(timeline, tasks[program.compute_stream(device).index()]);
     const auto comm = busy_on(timeline, tasks[program.communication_stream(device).index()]);
     DeviceTimes times;
-    for (const Interval& i : compute) times.compute.value += i.end - i.begin;
-    for (const Interval& i : comm) times.communication.value += i.end - i.begin;
-    times.overlapped = Nanos(overlap(compute, comm));
+    times.compute = length(compute);
+    times.communication = length(comm);
+    times.overlapped = overlap(compute, comm);
     times.communication -= times.overlapped;
     times.idle = timeline.step_time - times.compute - times.communication;
     result.push_back(times);

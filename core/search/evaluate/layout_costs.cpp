@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "core/graph/axes/letter_splits.h"
+
 namespace strato {
 namespace {
 
@@ -26,6 +28,13 @@ std::vector<std::int64_t> sample_counts(const Problem& problem) {
 bool is_free(const Op& op) {
   return op.view || (op.phase != Phase::Update && op.work.flops == 0 &&
                      op.work.batch_bytes.value == 0 && op.work.fixed_bytes.value == 0);
+}
+
+// Whether parts of it that have the same samples can be computed on their own. An update's are
+// those of its variable.
+bool is_divisible(const Graph& graph, OpId op) {
+  return graph.op(op).phase == Phase::Update || !letter_splits(graph, op).empty() ||
+         !split_axes(graph, op).empty();
 }
 
 double time_of(const Problem& problem, OpId op, GpuTypeId type, std::int64_t samples) {
@@ -60,16 +69,23 @@ std::vector<double> least_rates(const Problem& problem, OpId op, GpuTypeId type,
 
 }  // namespace
 
-LayoutCosts::LayoutCosts(const Problem& problem)
-    : counts_(sample_counts(problem)), batch_(static_cast<double>(problem.graph->batch())) {
+LayoutCosts::LayoutCosts(const Problem& problem, BoundOf strategies)
+    : strategies_(strategies),
+      counts_(sample_counts(problem)),
+      batch_(static_cast<double>(problem.graph->batch())) {
   const std::size_t types = problem.cluster->gpu_types().size();
   devices_.assign(types, 0);
   for (const Device& device : problem.cluster->devices()) devices_[device.type.index()] += 1;
+  for (std::size_t type = 0; type < types; ++type)
+    floor_.push_back(std::max(
+        1.0, static_cast<double>(problem.cost->local_move(GpuTypeId(type), Bytes(1)).value)));
   using Table = std::vector<std::vector<double>>;
-  std::map<std::tuple<bool, Table, Table>, std::size_t> known;
+  std::map<std::tuple<bool, bool, Table, Table>, std::size_t> known;
   for (std::size_t i = 0; i < problem.graph->op_count(); ++i) {
     const Op& op = problem.graph->op(OpId(i));
     const bool splits = op.split != Splittability::None && op.phase != Phase::Update;
+    const bool divides =
+        strategies == BoundOf::All && !is_free(op) && is_divisible(*problem.graph, OpId(i));
     Table time(types), rate(types);
     for (std::size_t type = 0; type < types; ++type) {
       for (const std::int64_t n : counts_)
@@ -79,14 +95,17 @@ LayoutCosts::LayoutCosts(const Problem& problem)
         rate[type] = least_rates(problem, OpId(i), GpuTypeId(type), counts_, time[type]);
     }
     const auto [at, fresh] =
-        known.try_emplace({splits, std::move(time), std::move(rate)}, classes_.size());
-    if (fresh) classes_.push_back({splits, std::get<1>(at->first), std::get<2>(at->first), 0});
+        known.try_emplace({splits, divides, std::move(time), std::move(rate)}, classes_.size());
+    if (fresh)
+      classes_.push_back({splits, divides, std::get<2>(at->first), std::get<3>(at->first), 0});
     class_of_.push_back(at->second);
   }
   for (OpClass& op : classes_) {
     op.shortest = std::numeric_limits<double>::max();
-    for (const auto& times : op.time)
-      op.shortest = std::min(op.shortest, *std::min_element(times.begin(), times.end()));
+    for (std::size_t type = 0; type < types; ++type)
+      for (std::size_t i = 0; i < op.time[type].size(); ++i)
+        op.shortest =
+            std::min(op.shortest, op.divides ? least_part(op, type, i) : op.time[type][i]);
   }
 }
 
@@ -157,14 +176,51 @@ double LayoutCosts::least_split(const OpClass& op, double path,
   return best;
 }
 
+// Any number of tasks, each of a type and of so many samples.
+double LayoutCosts::least_alone(const OpClass& op, double path,
+                                const std::vector<double>& weights) const {
+  double least = std::numeric_limits<double>::max();
+  for (std::size_t type = 0; type < devices_.size(); ++type) {
+    const std::vector<double>& time = op.time[type];
+    for (std::size_t i = 0; i < time.size(); ++i) {
+      const auto n = static_cast<double>(counts_[counts_.size() - time.size() + i]);
+      least = std::min(least, (path + weights[type] * batch_ / n) * time[i]);
+      if (op.rate[type].empty() || i == 0) continue;
+      least = std::min(least, path * time[i - 1] + weights[type] * batch_ * op.rate[type][i]);
+    }
+  }
+  return least;
+}
+
+// Any number of tasks, of parts of so many samples: of several types, so that the shortest may be
+// of another one than that on which the work costs least.
+double LayoutCosts::least_together(const OpClass& op, double path,
+                                   const std::vector<double>& weights) const {
+  double least = std::numeric_limits<double>::max();
+  const std::size_t points = op.time.front().size();
+  double part_before = 0;  // of one point less
+  for (std::size_t i = 0; i < points; ++i) {
+    const auto n = static_cast<double>(counts_[counts_.size() - points + i]);
+    double part = std::numeric_limits<double>::max(), work = part, work_between = part;
+    for (std::size_t type = 0; type < devices_.size(); ++type) {
+      part = std::min(part, least_part(op, type, i));
+      work = std::min(work, weights[type] * op.time[type][i] * batch_ / n);
+      if (!op.rate[type].empty())
+        work_between = std::min(work_between, weights[type] * op.rate[type][i] * batch_);
+    }
+    least = std::min(least, path * part + work);
+    if (i > 0) least = std::min(least, path * part_before + work_between);
+    part_before = part;
+  }
+  return least;
+}
+
 double LayoutCosts::least(std::size_t index, double path,
                           const std::vector<double>& weights) const {
   const OpClass& op = classes_[index];
-  if (op.splits) return least_split(op, path, weights);
-  double least = std::numeric_limits<double>::max();
-  for (std::size_t type = 0; type < devices_.size(); ++type)
-    least = std::min(least, (path + weights[type]) * op.time[type].back());
-  return least;
+  if (op.divides) return least_together(op, path, weights);
+  return op.splits && strategies_ == BoundOf::WholeOps ? least_split(op, path, weights)
+                                                       : least_alone(op, path, weights);
 }
 
 }  // namespace strato

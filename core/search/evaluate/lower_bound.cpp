@@ -1,37 +1,46 @@
-// A bound that no strategy of the problem can beat, whatever its modes, devices, shares, buckets
-// and priorities, on exclusive and on fair links: communication is taken to be free.
-// Micro-batches are not covered by what follows: they make more shards than devices. Each of these
-// has its fixed cost, and no strategy of the property tests beats the bound, but nobody proved it.
-// Nor are ops that several devices compute together along another axis than the batch (split ops,
-// the columns of a mesh): these may be faster than any of their layouts below.
-// Staleness (VariableSync) is the exception: there an update does not wait for the gradient of its
-// own step, and training means something else.
+// Two bounds, made in one way: of every strategy, and of those that divide the batch alone
+// (BoundOf). Both hold on exclusive and on fair links, since communication is taken to be free.
 //
 // Let t(o, k, n) be the cost model's time of op o on GPU type k for n of the B samples, c(k) the
-// number of devices of type k, and T the step time. What holds of every lowered program (the
-// property tests check it): every op is computed for every sample, by tasks on at most one shard a
-// device or whole; and before a task with the samples S come, for all samples in S, the ops that
-// its op follows from. Views and ops without work make no task and count nothing.
+// number of devices of type k, and T the step time. Times never fall as n grows. A task of o has n
+// samples and a share f of the op's elements for each of them (f = 1, but for columns of a mesh,
+// parts of split ops and of variables); with L(k) the time of the smallest kernel it takes
+//   d >= max(f t(o, k, n), min(t(o, k, n), L(k)))             (ExchangeTasks::share_of).
+// What holds of every lowered program (the property tests check it): the tasks of an op make up all
+// its elements of all samples, sum of f n >= B; and before a task with the samples S come, for each
+// sample in S, some task of each op that its op follows from which has the sample. Of a strategy
+// that divides the batch alone also: an op is computed by one task a device at most, and f = 1.
+// Views and ops without work make no task and count nothing.
 //
 // Work. A compute stream runs one task at a time: T >= busy time of each device, so for any weights
 // y(k) >= 0 with sum over k of c(k) y(k) = 1
 //   T >= sum over tasks of y(type of its device) * time of the task.                          (1)
 //
-// Path. For a sample s let e(o, s) be the first end of a task of o that has s. If b reads what a
-// makes, a task of b with s starts at e(a, s) or later. So e(b, s) >= e(a, s) + time of a task of b
-// that has s. Take the mean over the samples: along any chain of ops
-//   T >= sum over the chain of mean over s of the time of the task that has s.                (2)
-// A shard of n samples counts n / B times: many shards make the mean small, at least one of B
-// samples makes it t(o, k, B). Where a tensor does not depend on the batch, its reader may have
-// waited for a task with other samples: there only the shortest conceivable time is known, for
-// everything before it. An op that is never split waits for all samples, and so for their mean.
+// Path. For a sample s let e(o, s) be the first end of a task of o that has s, and d(o, s) the
+// shortest time of one that has s. If b reads what a makes, a task of b with s starts at e(a, s) or
+// later. So e(b, s) >= e(a, s) + d(b, s). Take the mean over the samples: along any chain of ops
+//   T >= sum over the chain of mean over s of d(o, s).                                        (2)
+// Of an op that is not divided but in samples a task of n samples counts n / B times: many of them
+// make the mean small, one of B samples makes it t(o, k, B). Where a tensor does not depend on the
+// batch, its reader may have waited for a task with other samples: there only the shortest
+// conceivable time is known, for everything before it. An op that is never split along the batch
+// waits for all samples, and so for their mean. An update waits for its gradient, unless its
+// variable is stale: of all strategies it is known to wait for nothing.
 //
 // Together. For 0 <= p <= 1, T >= p (2) + (1 - p) (1). Both sums depend on the strategy through the
 // layouts of the ops alone, op by op: so the sum over the ops of
 //   min over layouts of o of  p [o on the chain] mean + (1 - p) sum over tasks of y time      (3)
-// is a bound for any p, y and chain. A layout of an op that splits is at most c(k) shards of each
-// type k with n(j) samples, sum n(j) = B (several whole copies cost no less than one). By Lagrange,
-// for any multiplier m,
+// is a bound for any p, y and chain. Of all strategies nothing is known of how many tasks an op has
+// (micro-batches): then the least that any of them costs for its part f n / B of the op is a bound.
+// - Of an op that is divided in samples alone it is the least over k and n of
+//     p t(o, k, n) + (1 - p) y(k) t(o, k, n) B / n.
+// - Of an op whose elements can be divided, too, all tasks with one sample have the same n, but may
+//   be of several types: the least over n of
+//     p min over k of min(t(o, k, n), L(k)) + (1 - p) min over k of y(k) t(o, k, n) B / n.
+//   So one op on P equal devices has max(t / P, min(t, L)) where more samples take less time each.
+// Of strategies that divide the batch alone a layout is at most c(k) shards of each type k with
+// n(j) samples, sum n(j) = B (several whole copies cost no less than one). By Lagrange, for any
+// multiplier m,
 //   (3) >= m B + sum over k of c(k) min(0, min over n of (p n / B + (1 - p) y(k)) t(o, k, n) - m
 //   n).
 // With fixed cost f and rate r on P equal devices (2) alone gives f + r B / P for each op of the
@@ -45,6 +54,8 @@
 // over steps of a quarter, and between them over the least time per sample there. The analytic
 // model's never grows with n (fixed cost plus linear or roofline cost); that of measured ops may,
 // and is asked for (see layout_costs.cpp).
+#include "core/search/evaluate/lower_bound.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -64,7 +75,8 @@ struct Chain {
 // samples.
 class Paths {
  public:
-  Paths(const Problem& problem, const LayoutCosts& costs) : graph_(*problem.graph), costs_(costs) {
+  Paths(const Problem& problem, const LayoutCosts& costs, BoundOf strategies)
+      : graph_(*problem.graph), costs_(costs), strategies_(strategies) {
     const std::vector<double> nothing(costs.devices().size(), 0.0);
     for (std::size_t i = 0; i < costs.class_count(); ++i)
       mean_time_.push_back(costs.least(i, 1, nothing));
@@ -115,7 +127,9 @@ class Paths {
     const OpClass& costs = costs_.op_class(costs_.class_of(op));
     double any = 0;
     End end;
+    const bool may_be_stale = strategies_ == BoundOf::All && graph_.op(op).phase == Phase::Update;
     for (const TensorId input : graph_.op(op).inputs) {
+      if (may_be_stale) break;
       if (!input.valid() || !graph_.tensor(input).producer.valid()) continue;
       const OpId producer = graph_.tensor(input).producer;
       const End& before = ends_[producer];
@@ -136,6 +150,7 @@ class Paths {
 
   const Graph& graph_;
   const LayoutCosts& costs_;
+  const BoundOf strategies_;
   std::vector<double> mean_time_;  // by class
   IdVector<OpId, End> ends_;
 };
@@ -209,14 +224,20 @@ class Bound {
   Chain chain_;
 };
 
-}  // namespace
-
-Nanos lower_bound(const Problem& problem) {
-  const LayoutCosts costs(problem);
-  const Paths paths(problem, costs);
+Nanos bound_of(const Problem& problem, BoundOf strategies) {
+  const LayoutCosts costs(problem, strategies);
+  const Paths paths(problem, costs, strategies);
   const double bound = std::max(paths.longest(), Bound(costs, paths.chain()).best());
   // Sums of doubles: step back by more than their rounding could have added.
   return Nanos(static_cast<std::int64_t>(std::floor(bound * (1 - 1e-9))));
+}
+
+}  // namespace
+
+// What holds for all strategies holds for some of them: chain and weights are not always the best.
+Nanos lower_bound(const Problem& problem, BoundOf strategies) {
+  const Nanos of_all = bound_of(problem, BoundOf::All);
+  return strategies == BoundOf::All ? of_all : std::max(of_all, bound_of(problem, strategies));
 }
 
 }  // namespace strato

@@ -8,7 +8,9 @@
 #include <set>
 
 #include "core/base/quantity_text.h"
+#include "core/sim/explain/column_exchanges.h"
 #include "core/sim/explain/path_pieces.h"
+#include "core/sim/explain/stage_waits.h"
 
 namespace strato {
 namespace {
@@ -52,6 +54,8 @@ class Writer {
     computing();
     communicating();
     stragglers();
+    stages();
+    columns();
     balance();
     remedies();
     bound(lower_bound);
@@ -240,6 +244,48 @@ class Writer {
     say(fmt::format("{} ({}) holds up the others for {}: fewer samples there would help.",
                     program_.cluster->device(device).name, program_.cluster->gpu(device).name,
                     time_text(held_up)));
+  }
+
+  // The bubble: each stage's, or of many those that wait longest.
+  void stages() {
+    constexpr std::size_t kMostNamed = 8, kWorst = 3;
+    const std::vector<StageWait> all = stage_waits(timeline_);
+    if (all.empty()) return;
+    std::vector<std::pair<Nanos, std::size_t>> longest;
+    Nanos before, between, after;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      longest.emplace_back(all[i].all(), i);
+      before += all[i].before, between += all[i].between, after += all[i].after;
+    }
+    const auto mean = [&](Nanos sum) {
+      return share_text(share(sum) / static_cast<double>(all.size()));
+    };
+    if (all.size() > kMostNamed) {
+      std::ranges::stable_sort(longest, std::greater(), &std::pair<Nanos, std::size_t>::first);
+      longest.resize(kWorst);
+    }
+    std::vector<std::string> named;
+    for (const auto& [time, i] : longest)
+      named.push_back(named.empty() ? fmt::format("stage {} waits {} of the step for other stages",
+                                                  i + 1, share_text(share(time)))
+                                    : fmt::format("stage {} {}", i + 1, share_text(share(time))));
+    const std::string which =
+        all.size() > kMostNamed ? fmt::format("of {} stages ", all.size()) : std::string();
+    std::string list = which + joined(named);
+    list[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(list[0])));
+    say(
+        fmt::format("{}; on average {} until their first task, {} between their tasks and {} after "
+                    "the last.",
+                    list, mean(before), mean(between), mean(after)));
+  }
+
+  void columns() {
+    const ColumnExchanges exchanges = column_exchanges(timeline_);
+    if (exchanges.tasks == 0) return;
+    say(
+        fmt::format("Devices that compute ops together exchange their parts for {} of the step, {} "
+                    "of it not hidden behind computing.",
+                    share_text(share(exchanges.taken)), share_text(share(exchanges.exposed))));
   }
 
   // Names the GPU types that compute most and least, where that differs.

@@ -8,6 +8,7 @@
 #include "core/search/evaluate/actions.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/simulating_evaluator.h"
+#include "tests/core/graph/model_kit.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {
@@ -87,6 +88,95 @@ TEST(LowerBound, falls_with_more_devices_but_not_below_the_path) {
     last = bound;
   }
   EXPECT_GT(last.value, 0);
+}
+
+// A launch and a rate; moving takes no time to speak of, and no part of an op less than `floor`.
+class LinearCosts final : public CostModel {
+ public:
+  LinearCosts(std::int64_t launch, std::int64_t sample, std::int64_t floor)
+      : launch_(launch), sample_(sample), floor_(floor) {}
+  Nanos compute(OpId, GpuTypeId, std::int64_t samples) const override {
+    return Nanos(launch_ + sample_ * samples);
+  }
+  Nanos local_move(GpuTypeId, Bytes) const override { return Nanos(floor_); }
+  Nanos transfer(const Path&, Bytes) const override { return Nanos(1); }
+  CollectiveCost collective(Collective, std::span<const DeviceId>, Bytes) const override {
+    return {Nanos(1), {}, Nanos(0)};
+  }
+  const Digest& digest() const override { return digest_; }
+
+ private:
+  std::int64_t launch_, sample_, floor_;
+  Digest digest_;
+};
+
+// A matrix product, or an op that no letter divides: its samples may sit anywhere.
+Problem one_op(int devices, bool divisible, std::int64_t launch, std::int64_t sample,
+               std::int64_t floor) {
+  constexpr std::int64_t kBatch = 8, kWidth = 64;
+  ModelKit kit(kBatch);
+  const TensorId x = kit.input("x", {kBatch, kWidth});
+  if (divisible)
+    kit.op("MatMul", {x, kit.weight("w", {kWidth, kWidth})});
+  else
+    kit.shaped("Unheard", {x}, {{kBatch, kWidth}});
+  Problem problem;
+  problem.graph = std::make_shared<const Graph>(kit.build());
+  problem.cluster = toy::small_cluster(devices, 0);
+  problem.cost = std::make_shared<LinearCosts>(launch, sample, floor);
+  problem.grouping = std::make_shared<const Grouping>(*problem.graph, std::vector<std::int32_t>{0},
+                                                      std::vector<Nanos>{Nanos(1)});
+  return problem;
+}
+
+Nanos step_on_all(const Problem& problem, std::int32_t columns) {
+  Decision everywhere;
+  for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
+    everywhere.devices.push_back({DeviceId(d), 1});
+  everywhere.tensor = columns;
+  Strategy strategy;
+  strategy.groups.emplace_back(everywhere);
+  return make_simulating_evaluator(problem, 1)->evaluate(strategy).step_time;
+}
+
+// One op on n devices takes the n-th part of its time, but no less than the smallest kernel: its
+// columns pay the launch once together, its samples once each.
+TEST(LowerBound, of_one_op_is_what_its_columns_take) {
+  constexpr std::int64_t kLaunch = 100'000, kSample = 50'000, kAll = kLaunch + 8 * kSample;
+  for (const std::int64_t floor : {1, 20'000, 200'000, 2'000'000})
+    for (const int devices : {1, 2, 4, 8}) {
+      const Problem problem = one_op(devices, true, kLaunch, kSample, floor);
+      const std::int64_t time = std::max(kAll / devices, std::min(kAll, floor));
+      const std::int64_t whole = kLaunch + kSample * 8 / devices;
+      // Where the smallest kernel is longer than that of one sample, micro-batches may be faster.
+      if (floor <= kLaunch + kSample || devices == 1) {
+        EXPECT_NEAR(static_cast<double>(lower_bound(problem).value), static_cast<double>(time), 1);
+      }
+      EXPECT_LE(lower_bound(problem).value, time);
+      EXPECT_EQ(step_on_all(problem, devices), Nanos(devices > 1 ? time : kAll));
+      EXPECT_EQ(step_on_all(problem, 1), Nanos(whole));
+      EXPECT_NEAR(static_cast<double>(lower_bound(problem, BoundOf::WholeOps).value),
+                  static_cast<double>(whole), 1 + 1e-3 * static_cast<double>(whole));
+      if (devices > 1 && floor < time) {
+        EXPECT_LT(Nanos(time),
+                  lower_bound(problem, BoundOf::WholeOps));  // it does not hold for these
+      }
+    }
+}
+
+// Of what only samples divide, micro-batches are all that is more than an even division.
+TEST(LowerBound, of_an_op_without_letters_has_a_launch_on_every_device) {
+  constexpr std::int64_t kLaunch = 100'000, kSample = 50'000;
+  for (const int devices : {1, 2, 4, 8}) {
+    const Problem problem = one_op(devices, false, kLaunch, kSample, 1);
+    const double even = kLaunch + kSample * 8.0 / devices;
+    const auto bound = static_cast<double>(lower_bound(problem).value);
+    EXPECT_LE(bound, even);
+    EXPECT_GT(bound, 0.8 * even);
+    EXPECT_GE(bound, (kLaunch + kSample * 8.0) / devices - 1);
+    EXPECT_EQ(step_on_all(problem, 1), Nanos(kLaunch + kSample * 8 / devices));
+    EXPECT_EQ(step_on_all(problem, devices), Nanos(kLaunch + kSample * 8));  // each of them all
+  }
 }
 
 // Measured times may take a step between the batch sizes that the bound looks at.

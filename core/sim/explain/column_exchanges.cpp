@@ -1,0 +1,95 @@
+#include "core/sim/explain/column_exchanges.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/program/value/collective.h"
+#include "core/program/value/tables.h"
+#include "core/sim/explain/spans.h"
+
+namespace strato {
+namespace {
+
+// A parameter, or what an update reads.
+bool is_of_variable(const Graph& graph, TensorId tensor) {
+  return graph.tensor(tensor).role == TensorRole::Parameter ||
+         std::ranges::any_of(graph.consumers(tensor),
+                             [&](OpId reader) { return graph.op(reader).phase == Phase::Update; });
+}
+
+class Columns {
+ public:
+  explicit Columns(const Program& program) : program_(program) {
+    for (const Task& task : program.tasks)
+      if (task.kind == TaskKind::Compute) computed_.emplace(task.op, task.device);
+  }
+
+  // Asked task by task, in their order.
+  bool exchange(TaskId id) {
+    const Task& task = program_.tasks[id];
+    const bool brings = task.kind == TaskKind::AllGather || is_among_makers(task);
+    return (collective_of(task.kind) && sums_letter(id)) ||
+           (brings && reads_slice(id) && !is_of_variable(*program_.graph, task.tensor));
+  }
+
+ private:
+  // Sums may be made in place: the first collective that reads partial ones makes them.
+  bool sums_letter(TaskId id) {
+    bool sums = false;
+    for (const BufferId buffer : program_.reads[id.index()])
+      if (program_.part_of(buffer).sums_letter()) sums = settled_.insert(buffer).second || sums;
+    return sums;
+  }
+  bool reads_slice(TaskId id) const {
+    return std::ranges::any_of(program_.reads[id.index()], [&](BufferId buffer) {
+      return !program_.part_of(buffer).cuts().empty();
+    });
+  }
+  bool is_among_makers(const Task& task) const {
+    if (task.kind != TaskKind::Transfer) return false;
+    const Graph& graph = *program_.graph;
+    const OpId maker = graph.tensor(root_of(graph, task.tensor)).producer;
+    return computed_.contains({maker, task.device}) && computed_.contains({maker, task.target});
+  }
+
+  const Program& program_;
+  std::set<std::pair<OpId, DeviceId>> computed_;
+  std::set<BufferId> settled_;
+};
+
+}  // namespace
+
+ColumnExchanges column_exchanges(const Timeline& timeline) {
+  const Program& program = *timeline.program;
+  Columns columns(program);
+  ColumnExchanges result;
+  IdVector<DeviceId, std::vector<Span>> exchanging(program.cluster->device_count());
+  for (const TaskId id : program.tasks.ids()) {
+    if (!columns.exchange(id)) continue;
+    ++result.tasks;
+    std::vector<DeviceId> devices = members_of(program, id);
+    if (devices.empty()) devices = {program.tasks[id].device, program.tasks[id].target};
+    for (const DeviceId device : devices)
+      exchanging[device].push_back({timeline.tasks[id].start, timeline.tasks[id].end});
+  }
+  if (result.tasks == 0) return result;
+  IdVector<DeviceId, std::vector<Span>> computing(exchanging.size());
+  for (const TaskId id : program.tasks.ids())
+    if (!is_communication(program.tasks[id].kind))
+      computing[program.tasks[id].device].push_back(
+          {timeline.tasks[id].start, timeline.tasks[id].end});
+  std::int64_t devices = 0;
+  for (const DeviceId device : exchanging.ids()) {
+    if (exchanging[device].empty()) continue;
+    const Spans spans = united(std::move(exchanging[device]));
+    result.taken += length(spans);
+    result.exposed += length(spans) - overlap(spans, united(std::move(computing[device])));
+    ++devices;
+  }
+  result.taken = result.taken / devices;
+  result.exposed = result.exposed / devices;
+  return result;
+}
+
+}  // namespace strato
