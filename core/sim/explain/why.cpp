@@ -56,6 +56,7 @@ class Writer {
     stragglers();
     stages();
     columns();
+    recomputation();
     balance();
     remedies();
     bound(lower_bound);
@@ -286,6 +287,27 @@ class Writer {
         fmt::format("Devices that compute ops together exchange their parts for {} of the step, {} "
                     "of it not hidden behind computing.",
                     share_text(share(exchanges.taken)), share_text(share(exchanges.exposed))));
+  }
+
+  void recomputation() {
+    std::map<DeviceId, Nanos> devices;
+    std::set<OpId> ops;
+    Nanos all;
+    for (const TaskId id : program_.tasks.ids()) {
+      const Task& task = program_.tasks[id];
+      if (!task.again || is_communication(task.kind)) continue;
+      const Nanos time = timeline_.tasks[id].end - timeline_.tasks[id].start;
+      devices[task.device] += time;
+      all += time;
+      ops.insert(task.op);
+    }
+    if (devices.empty()) return;
+    const auto [device, most] = sorted(devices)[0];
+    say(
+        fmt::format("Recomputation costs the devices {} of the step on average, {} {} at most: {} "
+                    "ops are computed again instead of being kept.",
+                    share_text(share(all) / static_cast<double>(devices.size())),
+                    program_.cluster->device(device).name, share_text(share(most)), ops.size()));
   }
 
   // Names the GPU types that compute most and least, where that differs.

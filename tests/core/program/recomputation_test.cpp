@@ -1,5 +1,6 @@
 // Recomputation: what is computed again, for whom, when, and what that saves; and which ops are
 // chosen for it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +9,7 @@
 #include "core/program/delta/delta_lower.h"
 #include "core/program/value/recompute.h"
 #include "core/sim/explain/dump.h"
+#include "core/sim/explain/why.h"
 #include "core/sim/timeline/feedback.h"
 #include "tests/core/program/toy.h"
 
@@ -122,6 +124,18 @@ TEST_F(Recomputing, ItIsToldInNamesAndDumps) {
   EXPECT_TRUE(toy::find(*timeline.program, "f1 @m0:0 again").valid());
   const std::string dump = dump_tasks(timeline);
   EXPECT_NE(dump.find("\"stream\":\"compute\",\"again\":true}"), std::string::npos) << dump;
+}
+
+TEST_F(Recomputing, ItsCostIsExplained) {
+  const Timeline timeline = bench.run(on({0}, {"f1", "f2", "f3"}));
+  const double share = 3 * 10 * kSamples / static_cast<double>(timeline.step_time.value);
+  const std::string text = why(timeline, {}, {});
+  EXPECT_NE(text.find(fmt::format("Recomputation costs the devices {:.0f} % of the step on average",
+                                  100 * share)),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("3 ops are computed again"), std::string::npos) << text;
+  EXPECT_EQ(why(bench.run(on({0}, {})), {}, {}).find("Recomputation"), std::string::npos);
 }
 
 // A stage computes its own ops again; what another one reads of it has been sent there.
