@@ -99,7 +99,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   };
   const auto compute = [&] {
     ops.start(into, strategy.priorities);
-    several ? MicroBatchLowering(ops).lower(strategy.micro_batches.schedule)
+    several ? MicroBatchLowering(ops).lower(strategy.micro_batches)
             : lower_all(ops.tables().early);
   };
   pass(
