@@ -99,8 +99,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   };
   const auto compute = [&] {
     ops.start(into, strategy.priorities);
-    several ? MicroBatchLowering(ops).lower(strategy.micro_batches)
-            : lower_all(ops.tables().early);
+    several ? MicroBatchLowering(ops).lower(strategy.micro_batches) : lower_all(ops.tables().early);
   };
   pass(
       "place", [&] { ops.placement().place(strategy); }, [&] { ops.placement().check(); });

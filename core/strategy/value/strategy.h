@@ -81,13 +81,13 @@ enum class PipelineSchedule : std::uint8_t {
                 // al. 2019, PipeDream; without its weight versions, as PipeDream-Flush, 2021)
   Interleaved,  // the same with more under way, so that transfers are hidden (Narayanan et al.
                 // 2021, Megatron-LM, section 2.2)
-  ZbH1,       // backward passes in two, weight gradients fill the gaps (Qi et al. 2023, Zero
-              // Bubble Pipeline Parallelism, section 2)
-  ZbV,        // the same on two chunks each, the second ones in reverse (Qi et al. 2024, Pipeline
-              // Parallelism with Controllable Memory)
-  DualPipeV,  // as zb-v, forward and backward passes side by side (DeepSeek-AI 2024, DeepSeek-V3,
-              // section 3.2.1, cut in half)
-  ByHand,     // MicroBatches::table
+  ZbH1,         // backward passes in two, weight gradients fill the gaps (Qi et al. 2023, Zero
+                // Bubble Pipeline Parallelism, section 2)
+  ZbV,          // the same on two chunks each, the second ones in reverse (Qi et al. 2024, Pipeline
+                // Parallelism with Controllable Memory)
+  DualPipeV,    // as zb-v, forward and backward passes side by side (DeepSeek-AI 2024, DeepSeek-V3,
+                // section 3.2.1, cut in half)
+  ByHand,       // MicroBatches::table
 };
 inline constexpr std::array<std::string_view, 7> kPipelineSchedules = {
     "as-ready", "gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe-v"};  // not ByHand

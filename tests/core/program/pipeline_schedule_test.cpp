@@ -243,7 +243,7 @@ TEST(PipelineSchedules, MemoryIsThatOfTheChunksUnderWay) {
   const auto peak = [&](PipelineSchedule schedule, int stage) {
     return looped.run({m, schedule}, kTimes[0]).devices[DeviceId(at(stage))].peak.value;
   };
-  const std::int64_t kept = 4 * 5;  // the input of a layer
+  const std::int64_t kept = 4 * 5;   // the input of a layer
   for (int s = 1; s + 1 < p; ++s) {  // the deepest keeps what the loss needs, too
     const std::int64_t all = peak(PipelineSchedule::Gpipe, s);
     for (const auto& [schedule, under_way] :
