@@ -54,7 +54,7 @@ void Chunks::find_stages() {
 // As if each stage had a single chunk.
 void Chunks::take_one_each() {
   chunks_.clear();
-  for (const std::int32_t stage : Numbers(*std::ranges::max_element(stage_of_) + 1))
+  for (const std::int32_t stage : Numbers{*std::ranges::max_element(stage_of_) + 1})
     chunks_.push_back({stage, 0});
   for (const OpId op : repeated_)
     pass_of_[op] = kPasses * at(stage_of(op)) + std::size_t{is_backward(op)};
@@ -93,9 +93,9 @@ void Chunks::find_visits() {
   }
   std::vector<std::size_t> first;  // chunks, by stage
   chunks_.clear();
-  for (const std::int32_t stage : Numbers(static_cast<std::int32_t>(count.size()))) {
+  for (const std::int32_t stage : Numbers{static_cast<std::int32_t>(count.size())}) {
     first.push_back(chunks_.size());
-    for (const std::int32_t i : Numbers(count[at(stage)])) chunks_.push_back({stage, i});
+    for (const std::int32_t i : Numbers{count[at(stage)]}) chunks_.push_back({stage, i});
   }
   for (const OpId op : repeated_) {
     const std::size_t stage = at(stage_of(op));
@@ -206,8 +206,8 @@ void Chunks::number_along() {
 // What another pass waits for, at once or through others of its own, stays.
 void Chunks::split_backward() {
   IdVector<OpId, char> stays(pass_of_.size(), false);
-  for (auto i = repeated_.rbegin(); i != repeated_.rend(); ++i) {
-    const OpId op = *i;
+  for (std::size_t i = repeated_.size(); i-- > 0;) {
+    const OpId op = repeated_[i];
     if (!is_backward(op)) continue;
     for (const TensorId output : tables_.outputs(op))
       for (const OpId reader : tables_.graph->consumers(output))
