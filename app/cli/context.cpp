@@ -202,10 +202,12 @@ void PlannerChoice::declare(CLI::App& command, bool with_planner) {
                   "stages of a pipeline then")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
-  command.add_option("--schedule", schedule, "What a stage does next of its micro-batches")
-      ->capture_default_str()
-      ->check(CLI::IsMember(
-          std::vector<std::string>(kPipelineSchedules.begin(), kPipelineSchedules.end())));
+  command
+      .add_option("--schedule", schedule,
+                  fmt::format("What a stage does next of its micro-batches: {}, or a CSV file of "
+                              "cells, a row for each stage, as PyTorch has them",
+                              fmt::join(kPipelineSchedules, ", ")))
+      ->capture_default_str();
   command
       .add_option("--tensor", tensor,
                   "Tensor parallelism: so many devices, which follow each other, compute each op "
@@ -213,12 +215,26 @@ void PlannerChoice::declare(CLI::App& command, bool with_planner) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
   command
-      .add_option("--recompute", recompute,
-                  "What the backward pass computes again instead of keeping it: blocks of the model, "
-                  "or of these what is cheap (no products or convolutions)")
+      .add_option(
+          "--recompute", recompute,
+          "What the backward pass computes again instead of keeping it: blocks of the model, "
+          "or of these what is cheap (no products or convolutions)")
       ->capture_default_str()
       ->check(CLI::IsMember(std::vector<std::string>(kRecompute.begin(), kRecompute.end())));
   constraints.declare(command);
+}
+
+// `given`: a name, or a file. Of 1 micro-batch, as nothing was said: as many as a file's table has.
+static MicroBatches schedule_from(const std::string& given, std::int32_t count) {
+  if (const auto known = pipeline_schedule_from(given)) return {count, *known};
+  if (!fs::is_regular_file(given))
+    throw InputError(
+        "", "--schedule", fmt::format("\"{}\" is no schedule, and no file", given),
+        fmt::format("give a CSV file, or one of {}", fmt::join(kPipelineSchedules, ", ")));
+  MicroBatches made{count, PipelineSchedule::ByHand, parse_schedule_csv(read_file(given), given)};
+  if (count == 1) made.count = micro_batch_count(made.table);
+  check_table(made.table, made.count);
+  return made;
 }
 
 PlannerOptions PlannerChoice::options() const {
@@ -229,7 +245,7 @@ PlannerOptions PlannerChoice::options() const {
   options.threads = threads;
   for (const std::string& text : set) options.set.insert(key_and_value(text, "--set"));
   options.constraints = constraints.read();
-  options.micro_batches = {micro_batches, *pipeline_schedule_from(schedule)};
+  options.micro_batches = schedule_from(schedule, micro_batches);
   options.tensor = tensor;
   options.recompute = *recompute_from(recompute);
   return options;

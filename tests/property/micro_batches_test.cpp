@@ -31,6 +31,33 @@ struct BlockedCase {
   Strategy strategy;
 };
 
+// Each stage takes, in any order, what need not wait.
+ScheduleTable random_table(const BlockedCase& made, Random& random) {
+  const std::int32_t micros = made.strategy.micro_batches.count;
+  Tables tables(made.problem.graph, made.problem.grouping, made.problem.cluster, made.problem.cost,
+                micros);
+  Placement placement(tables);
+  placement.place(complete(made.strategy, *made.problem.cluster));
+  const bool in_two = random.below(2) == 0;
+  const Chunks chunks(tables, placement, in_two);
+  ScheduleTable table(chunks.stages().size());
+  std::vector<std::int32_t> done(chunks.passes().size(), 0);
+  while (true) {
+    std::vector<ScheduleCell> ready;
+    for (std::size_t pass = 0; pass < done.size(); ++pass) {
+      const ScheduleCell cell = Chunks::cell_of(pass, done[pass]);
+      if (cell.micro == micros || (!in_two && cell.pass == PassKind::Weights)) continue;
+      if (std::ranges::all_of(chunks.passes()[pass].follows,
+                              [&](std::size_t from) { return done[from] > cell.micro; }))
+        ready.push_back(cell);
+    }
+    if (ready.empty()) return table;
+    const ScheduleCell& cell = ready[random.below(ready.size())];
+    ++done[Chunks::pass_of(cell)];
+    table[at(chunks.stage_of_chunk(cell.chunk))].push_back(cell);
+  }
+}
+
 // Nothing: the model or the strategy does not go with micro-batches.
 std::optional<BlockedCase> random_blocked(std::uint64_t seed, Random& random) {
   BlockedCase made;
@@ -51,6 +78,10 @@ std::optional<BlockedCase> random_blocked(std::uint64_t seed, Random& random) {
   if (!micro_batches) return std::nullopt;
   made.strategy.micro_batches = *micro_batches;
   if (!goes_with(made.problem, *micro_batches)) return std::nullopt;
+  if (seed % 7 == 3) {
+    made.strategy.micro_batches.table = random_table(made, random);
+    made.strategy.micro_batches.schedule = PipelineSchedule::ByHand;
+  }
   return made;
 }
 
@@ -72,7 +103,7 @@ struct PlacedPipeline {
                made.strategy.micro_batches.count),
         placement(tables) {
     placement.place(complete(made.strategy, *made.problem.cluster));
-    pipeline.emplace(tables, placement);
+    pipeline.emplace(tables, placement, made.strategy.micro_batches);
   }
   Tables tables;
   Placement placement;
@@ -88,8 +119,9 @@ std::size_t expect_stages(const BlockedCase& made, const Timeline& timeline) {
   for (const StageWait& wait : waits) {
     for (const DeviceId device : wait.devices) {
       EXPECT_TRUE(seen.insert(device).second);
-      EXPECT_GE(placed.pipeline->stage_of(device), 0);
-      EXPECT_EQ(placed.pipeline->stage_of(device), placed.pipeline->stage_of(wait.devices.front()));
+      EXPECT_GE(placed.pipeline->chunks().stage_of(device), 0);
+      EXPECT_EQ(placed.pipeline->chunks().stage_of(device),
+                placed.pipeline->chunks().stage_of(wait.devices.front()));
     }
     EXPECT_GE(std::min({wait.before, wait.between, wait.after}), Nanos(0));
     EXPECT_LT(wait.all(), timeline.step_time);
@@ -99,7 +131,7 @@ std::size_t expect_stages(const BlockedCase& made, const Timeline& timeline) {
     std::set<std::int32_t> stages;
     for (const Task& task : timeline.program->tasks)
       if (task.kind == TaskKind::Compute && placed.tables.is_repeated(task.op))
-        stages.insert(placed.pipeline->stage_of(task.device));
+        stages.insert(placed.pipeline->chunks().stage_of(task.device));
     EXPECT_EQ(waits.size(), stages.size() < 2 ? 0 : stages.size());
   }
   return waits.size();
@@ -111,25 +143,28 @@ void expect_schedule(const BlockedCase& made, const Timeline& timeline) {
   const PlacedPipeline placed(made);
   const Tables& tables = placed.tables;
   const Pipeline& pipeline = *placed.pipeline;
-  using Pass = std::pair<bool, std::int32_t>;
-  std::map<std::int32_t, std::vector<Pass>> expected;
-  for (const PipelineCell& cell : pipeline.cells(made.strategy.micro_batches.schedule))
-    if (!pipeline.ops(cell).empty()) expected[cell.stage].emplace_back(cell.backward, cell.micro);
-  std::map<DeviceId, std::vector<Pass>> seen;
+  std::map<OpId, std::size_t> pass_of;
+  for (std::size_t pass = 0; pass < pipeline.chunks().passes().size(); ++pass)
+    for (const OpId op : pipeline.chunks().passes()[pass].ops) pass_of[op] = pass;
+  std::map<std::int32_t, std::vector<ScheduleCell>> expected;
+  for (const ScheduleCell& cell : pipeline.cells())
+    if (!pipeline.ops(cell).empty())
+      expected[pipeline.chunks().stage_of_chunk(cell.chunk)].push_back(cell);
+  std::map<DeviceId, std::vector<ScheduleCell>> seen;
   for (const TaskId id : execution_order(timeline)) {
     const Task& task = program.tasks[id];
-    if (task.kind != TaskKind::Compute || !tables.is_repeated(task.op)) continue;
-    const bool backward = task.again || program.graph->op(task.op).phase == Phase::Backward;
-    const Pass pass(backward, task.micro);
-    std::vector<Pass>& of = seen[task.device];
-    if (of.empty() || of.back() != pass) of.push_back(pass);
+    if (task.kind != TaskKind::Compute || !tables.is_repeated(task.op) || task.again) continue;
+    const ScheduleCell cell = Chunks::cell_of(pass_of.at(task.op), task.micro);
+    std::vector<ScheduleCell>& of = seen[task.device];
+    if (of.empty() || of.back() != cell) of.push_back(cell);
   }
-  for (const auto& [device, passes] : seen) {
-    // A device of a stage may have no part in some pass: then that one is not seen.
-    std::vector<Pass> all = expected.at(pipeline.stage_of(device));
-    std::erase_if(
-        all, [&](const Pass& pass) { return std::ranges::find(passes, pass) == passes.end(); });
-    EXPECT_EQ(passes, all) << program.cluster->device(device).name;
+  for (const auto& [device, cells] : seen) {
+    // A device of a stage may have no part in some cell: then that one is not seen.
+    std::vector<ScheduleCell> all = expected.at(pipeline.chunks().stage_of(device));
+    std::erase_if(all, [&](const ScheduleCell& cell) {
+      return std::ranges::find(cells, cell) == cells.end();
+    });
+    EXPECT_EQ(cells, all) << program.cluster->device(device).name;
   }
 }
 

@@ -312,7 +312,7 @@ std::optional<MicroBatches> random_micro_batches(const Graph& graph, Random& ran
     if (graph.batch() % count == 0) counts.push_back(count);
   if (counts.empty()) return std::nullopt;
   return MicroBatches{counts[random.below(counts.size())],
-                      static_cast<PipelineSchedule>(random.below(3))};
+                      static_cast<PipelineSchedule>(random.below(kPipelineSchedules.size()))};
 }
 
 bool goes_with(const RandomProblem& problem, const MicroBatches& micro_batches) {

@@ -9,21 +9,21 @@ void MicroBatchLowering::enter(std::int32_t micro) {
   ops_.emitter().set_micro(micro);
 }
 
-void MicroBatchLowering::lower(PipelineSchedule schedule) {
-  const Pipeline pipeline(ops_.tables(), ops_.placement());
-  for (const OpId op : pipeline.before()) ops_.lower(op);
+void MicroBatchLowering::lower(const MicroBatches& micro_batches) {
+  const Pipeline pipeline(ops_.tables(), ops_.placement(), micro_batches);
+  for (const OpId op : pipeline.chunks().before()) ops_.lower(op);
   CellOrder order;
-  if (schedule != PipelineSchedule::AsReady) ops_.set_order(&order);
-  for (const PipelineCell& cell : pipeline.cells(schedule)) {
+  if (micro_batches.schedule != PipelineSchedule::AsReady) ops_.set_order(&order);
+  for (const ScheduleCell& cell : pipeline.cells()) {
     order.begin_cell();
     lower_cell(pipeline, cell);
   }
   ops_.set_order(nullptr);
   enter(-1);
-  for (const OpId op : pipeline.after()) ops_.lower(op);
+  for (const OpId op : pipeline.chunks().after()) ops_.lower(op);
 }
 
-void MicroBatchLowering::lower_cell(const Pipeline& pipeline, const PipelineCell& cell) {
+void MicroBatchLowering::lower_cell(const Pipeline& pipeline, const ScheduleCell& cell) {
   enter(cell.micro);
   for (const OpId op : pipeline.ops(cell)) {
     all_.lower(op);

@@ -14,11 +14,11 @@ class MicroBatchLowering {
   MicroBatchLowering(OpLowering& ops, Recomputation& all) : ops_(ops), all_(all) {}
   // All ops but the late ones (Tables::late), of the strategy that is placed. Throws InputError as
   // Pipeline does.
-  void lower(PipelineSchedule schedule);
+  void lower(const MicroBatches& micro_batches);
 
  private:
   void enter(std::int32_t micro);
-  void lower_cell(const Pipeline& pipeline, const PipelineCell& cell);
+  void lower_cell(const Pipeline& pipeline, const ScheduleCell& cell);
   void accumulate(OpId op, TensorId sum, std::int32_t micro);
   PartId of_all(const Instance& term, const Shard& shard);
 

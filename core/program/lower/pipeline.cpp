@@ -3,182 +3,176 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
-#include "core/base/disjoint_sets.h"
 #include "core/base/error.h"
+#include "core/program/lower/pipeline_order.h"
 
 namespace strato {
-Pipeline::Pipeline(const Tables& tables, const Placement& placement)
-    : tables_(tables), placement_(placement) {
-  for (const OpId op : tables.early) {
-    if (tables.is_repeated(op)) continue;
-    const auto is_late = [&](TensorId input) {
-      const OpId producer = tables.graph->tensor(input).producer;
-      return producer.valid() &&
-             (tables.is_repeated(producer) || std::ranges::binary_search(after_, producer));
-    };
-    (std::ranges::any_of(tables.inputs(op), is_late) ? after_ : before_).push_back(op);
-  }
-  DisjointSets devices(tables.cluster->device_count());
-  for (const OpId op : tables.early) {
-    if (!tables.is_repeated(op)) continue;
-    const std::vector<Shard>& shards = placement.layout(op).shards;
-    for (const Shard& shard : shards) devices.join(shards[0].device.value(), shard.device.value());
-  }
-  stage_of_.resize(tables.cluster->device_count(), -1);
-  std::int32_t stages = 0;
-  for (const OpId op : tables.early) {
-    if (!tables.is_repeated(op)) continue;
-    const std::int32_t set = devices.root(placement.layout(op).shards[0].device.value());
-    if (stage_of_[DeviceId(at(set))] >= 0) continue;
-    for (const DeviceId device : stage_of_.ids())
-      if (devices.root(device.value()) == set) stage_of_[device] = stages;
-    ++stages;
-  }
-  do find_passes();
-  while (join_cycles());
-  find_depths();
-}
 
-void Pipeline::find_passes() {
-  const std::int32_t last = *std::ranges::max_element(stage_of_);
-  passes_.assign(2 * static_cast<std::size_t>(last + 1), Pass());
-  const auto pass_of = [&](OpId op) {
-    const std::int32_t stage = stage_of_[placement_.layout(op).shards[0].device];
-    const bool backward = tables_.graph->op(op).phase == Phase::Backward;
-    return 2 * static_cast<std::size_t>(stage) + backward;
-  };
-  for (const OpId op : tables_.early) {
-    if (!tables_.is_repeated(op)) continue;
-    const std::size_t own = pass_of(op);
-    passes_[own].ops.push_back(op);
-    for (const TensorId input : tables_.inputs(op)) {
-      const OpId producer = tables_.graph->tensor(input).producer;
-      if (!producer.valid() || !tables_.is_repeated(producer)) continue;
-      const std::size_t from = pass_of(producer);
-      if (from != own) passes_[own].follows.push_back(from);
+// Through all cells, as far as the stages have come.
+class Pipeline::Walk {
+ public:
+  Walk(const Chunks& chunks, Sequences sequences)
+      : chunks_(chunks),
+        sequences_(std::move(sequences)),
+        next_(sequences_.size()),
+        done_(chunks.passes().size()) {}
+  // Adds the next cell of each stage, in turn, that need not wait. Were there any?
+  bool advance(std::vector<ScheduleCell>& cells) {
+    const std::size_t before = cells.size();
+    for (std::size_t stage = 0; stage < sequences_.size(); ++stage) {
+      if (is_through(stage) || awaited(next(stage))) continue;
+      cells.push_back(next(stage));
+      ++done_[Chunks::pass_of(next(stage))];
+      ++next_[stage];
     }
+    return cells.size() > before;
   }
-  for (std::size_t i = 0; i < passes_.size(); ++i) {
-    std::vector<std::size_t>& follows = passes_[i].follows;
-    if (i % 2 == 1) follows.push_back(i - 1);
-    std::ranges::sort(follows);
-    follows.erase(std::unique(follows.begin(), follows.end()), follows.end());
-  }
+  std::optional<std::size_t> waiting_stage() const;
+  void take_what_can();
+  std::string cycle_from(std::size_t stage) const;
+
+ private:
+  bool is_through(std::size_t stage) const { return next_[stage] == sequences_[stage].size(); }
+  const ScheduleCell& next(std::size_t stage) const { return sequences_[stage][next_[stage]]; }
+  std::optional<ScheduleCell> awaited(const ScheduleCell& cell) const;
+
+  const Chunks& chunks_;
+  Sequences sequences_;
+  std::vector<std::size_t> next_;   // by stage
+  std::vector<std::int32_t> done_;  // micro-batches, by pass
+};
+
+// Passes take micro-batches in their order: so gradients are added up.
+std::optional<ScheduleCell> Pipeline::Walk::awaited(const ScheduleCell& cell) const {
+  const std::size_t pass = Chunks::pass_of(cell);
+  if (done_[pass] < cell.micro) return Chunks::cell_of(pass, cell.micro - 1);
+  for (const std::size_t from : chunks_.passes()[pass].follows)
+    if (done_[from] <= cell.micro) return Chunks::cell_of(from, cell.micro);
+  return std::nullopt;
 }
 
-// Makes one stage of those whose passes wait for each other. Were there any?
-bool Pipeline::join_cycles() {
-  std::vector<std::vector<std::size_t>> followers(passes_.size());
-  std::vector<std::size_t> waits(passes_.size()), ready;
-  for (std::size_t i = 0; i < passes_.size(); ++i) {
-    waits[i] = passes_[i].follows.size();
-    for (const std::size_t from : passes_[i].follows) followers[from].push_back(i);
-    if (waits[i] == 0) ready.push_back(i);
-  }
-  while (!ready.empty()) {
-    const std::size_t done = ready.back();
-    ready.pop_back();
-    for (const std::size_t next : followers[done])
-      if (--waits[next] == 0) ready.push_back(next);
-  }
-  // From any pass that is left, backwards along what is left, until one comes again.
-  std::size_t at = 0;
-  while (at < passes_.size() && waits[at] == 0) ++at;
-  if (at == passes_.size()) return false;
+std::optional<std::size_t> Pipeline::Walk::waiting_stage() const {
+  for (std::size_t stage = 0; stage < sequences_.size(); ++stage)
+    if (!is_through(stage)) return stage;
+  return std::nullopt;
+}
+
+// When all stages wait: moves the cell ahead that is nearest to its turn. There is one, since
+// passes have no cycles: of the lowest micro-batch the first pass that is left.
+void Pipeline::Walk::take_what_can() {
+  std::size_t best = 0, ahead = 0;
+  for (std::size_t stage = 0; stage < sequences_.size(); ++stage)
+    for (std::size_t i = next_[stage]; i < sequences_[stage].size(); ++i) {
+      if (ahead > 0 && i - next_[stage] >= ahead) break;
+      if (awaited(sequences_[stage][i])) continue;
+      best = stage;
+      ahead = i - next_[stage];
+      break;
+    }
+  CHECK(ahead > 0, "passes wait for each other");
+  const auto first = sequences_[best].begin() + static_cast<std::ptrdiff_t>(next_[best]);
+  const auto cell = first + static_cast<std::ptrdiff_t>(ahead);
+  std::rotate(first, cell, cell + 1);
+}
+
+// "0B0 waits for 1B0, which comes after 1F1; 1F1 waits for ...", from one that waits for itself.
+std::string Pipeline::Walk::cycle_from(std::size_t stage) const {
   std::vector<std::size_t> path;
-  while (std::ranges::find(path, at) == path.end()) {
-    path.push_back(at);
-    at = *std::ranges::find_if(passes_[at].follows,
-                               [&](std::size_t from) { return waits[from] > 0; });
-  }
-  std::vector<std::int32_t> joined;
-  for (auto i = std::ranges::find(path, at); i != path.end(); ++i)
-    joined.push_back(static_cast<std::int32_t>(*i / 2));
-  const std::int32_t into = *std::ranges::min_element(joined);
-  for (std::int32_t& stage : stage_of_)
-    if (std::ranges::find(joined, stage) != joined.end()) stage = into;
-  // Numbers without gaps.
-  std::vector<std::int32_t> used(stage_of_.begin(), stage_of_.end());
-  std::ranges::sort(used);
-  used.erase(std::unique(used.begin(), used.end()), used.end());
-  if (used.front() < 0) used.erase(used.begin());
-  for (std::int32_t& stage : stage_of_)
-    if (stage >= 0)
-      stage = static_cast<std::int32_t>(std::ranges::lower_bound(used, stage) - used.begin());
-  return true;
-}
-
-void Pipeline::find_depths() {
-  depth_.assign(passes_.size() / 2, 0);
-  // Passes have no cycles: as many rounds as there are stages suffice.
-  for (std::size_t round = 0; round < depth_.size(); ++round)
-    for (std::size_t stage = 0; stage < depth_.size(); ++stage)
-      for (const std::size_t from : passes_[2 * stage].follows)
-        if (from % 2 == 0) depth_[stage] = std::max(depth_[stage], depth_[from / 2] + 1);
-}
-
-std::vector<PipelineCell> Pipeline::sequence(std::int32_t stage, PipelineSchedule schedule) const {
-  const std::int32_t all = tables_.micro_batches;
-  const std::int32_t stages = *std::ranges::max_element(depth_) + 1;
-  const std::int32_t ahead =
-      schedule == PipelineSchedule::Gpipe ? all : std::min(all, stages - depth(stage));
-  std::vector<PipelineCell> cells;
-  for (std::int32_t micro = 0; micro < ahead; ++micro) cells.push_back({stage, false, micro});
-  for (std::int32_t micro = 0; micro < all; ++micro) {
-    cells.push_back({stage, true, micro});
-    if (micro + ahead < all) cells.push_back({stage, false, micro + ahead});
-  }
-  return cells;
-}
-
-std::string Pipeline::devices_of(std::int32_t stage) const {
-  std::string names;
-  for (const DeviceId device : stage_of_.ids())
-    if (stage_of_[device] == stage)
-      names += (names.empty() ? "" : ", ") + tables_.cluster->device(device).name;
-  return names;
-}
-
-std::vector<PipelineCell> Pipeline::cells(PipelineSchedule schedule) const {
-  const auto stages = static_cast<std::size_t>(stage_count());
-  std::vector<std::vector<PipelineCell>> sequences;
-  for (std::int32_t stage = 0; stage < stage_count(); ++stage)
-    sequences.push_back(sequence(stage, schedule));
-  std::vector<std::size_t> next(stages);
-  std::vector<std::int32_t> done(passes_.size());  // micro-batches
-  std::vector<PipelineCell> cells;
-  const auto may_go_on = [&](const PipelineCell& cell) {
-    return std::ranges::all_of(pass(cell).follows,
-                               [&](std::size_t from) { return done[from] > cell.micro; });
+  const auto owner = [&](const ScheduleCell& cell) {
+    return at(chunks_.stage_of_chunk(cell.chunk));
   };
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (std::size_t stage = 0; stage < stages; ++stage) {
-      if (next[stage] == sequences[stage].size()) continue;
-      const PipelineCell& cell = sequences[stage][next[stage]];
-      if (!may_go_on(cell)) continue;
-      cells.push_back(cell);
-      ++done[2 * stage + cell.backward];
-      ++next[stage];
-      moved = true;
+  for (; std::ranges::find(path, stage) == path.end(); stage = owner(*awaited(next(stage))))
+    path.push_back(stage);
+  std::string text;
+  for (auto i = std::ranges::find(path, stage); i != path.end(); ++i) {
+    const ScheduleCell cell = *awaited(next(*i)), first = next(owner(cell));
+    text += fmt::format("{}{} waits for {}", text.empty() ? "" : "; ", name_of(next(*i)),
+                        name_of(cell));
+    if (cell != first) text += fmt::format(", which comes after {}", name_of(first));
+  }
+  return text;
+}
+
+Pipeline::Pipeline(const Tables& tables, const Placement& placement,
+                   const MicroBatches& micro_batches)
+    : micro_batches_(micro_batches), chunks_(tables, placement, splits_backward(micro_batches)) {}
+
+// Two chunks on each stage, down and up again; those of the deepest are one.
+bool Pipeline::is_in_v() const {
+  const auto last = static_cast<std::int32_t>(chunks_.count()) - 1;
+  return std::ranges::all_of(chunks_.stages(), [&](const Chunks::Stage& stage) {
+    std::vector<std::int32_t> both = {stage.depth};
+    if (2 * stage.depth < last) both.push_back(last - stage.depth);
+    return stage.chunks == both;
+  });
+}
+
+void Pipeline::check_rows() const {
+  const ScheduleTable& table = micro_batches_.table;
+  check_table(table, micro_batches_.count);
+  const auto place = [](std::size_t row) { return fmt::format("schedule, row {}", row + 1); };
+  const std::size_t stages = chunks_.stages().size();
+  if (table.size() > stages)
+    throw InputError("", place(stages),
+                     fmt::format("is of no stage: the strategy makes {} of its devices", stages),
+                     "give each stage one row");
+  if (table.size() < stages)
+    throw InputError("", place(table.size()),
+                     fmt::format("is missing: the strategy makes {} stages of its devices", stages),
+                     "give each stage one row");
+  for (std::size_t row = 0; row < stages; ++row) {
+    const std::vector<std::int32_t>& own = chunks_.stages()[row].chunks;
+    for (const ScheduleCell& cell : table[row])
+      if (std::ranges::find(own, cell.chunk) == own.end())
+        throw InputError(
+            "", place(row),
+            fmt::format("has the cell {} of a chunk that is not its stage's", name_of(cell)),
+            fmt::format("its chunks are {}", fmt::join(own, ", ")));
+    for (const std::int32_t chunk : own)
+      if (std::ranges::find(table[row], chunk, &ScheduleCell::chunk) == table[row].end())
+        throw InputError("", place(row),
+                         fmt::format("has no cell {}", name_of(ScheduleCell{chunk})),
+                         fmt::format("its chunks are {}", fmt::join(own, ", ")));
+  }
+}
+
+Pipeline::Sequences Pipeline::sequences() const {
+  if (micro_batches_.schedule == PipelineSchedule::ByHand) {
+    check_rows();
+    return micro_batches_.table;
+  }
+  StagePlace place;
+  place.is_in_v = is_in_v();
+  for (const Chunks::Stage& stage : chunks_.stages())
+    place.stages = std::max(place.stages, stage.depth + 1);
+  Sequences result;
+  for (const Chunks::Stage& stage : chunks_.stages()) {
+    place.depth = stage.depth;
+    place.chunks = static_cast<std::int32_t>(stage.chunks.size());
+    result.push_back(stage_order(micro_batches_, place));
+    for (ScheduleCell& cell : result.back()) cell.chunk = stage.chunks[at(cell.chunk)];
+  }
+  return result;
+}
+
+std::vector<ScheduleCell> Pipeline::cells() const {
+  Walk walk(chunks_, sequences());
+  std::vector<ScheduleCell> cells;
+  while (true) {
+    while (walk.advance(cells)) {
     }
+    const std::optional<std::size_t> waiting = walk.waiting_stage();
+    if (!waiting) return cells;
+    if (micro_batches_.schedule == PipelineSchedule::ByHand)
+      throw InputError("", fmt::format("schedule, row {}", *waiting + 1),
+                       fmt::format("cannot go on: {}", walk.cycle_from(*waiting)),
+                       "put a cell behind those that it waits for");
+    walk.take_what_can();
   }
-  for (std::size_t stage = 0; stage < stages; ++stage) {
-    if (next[stage] == sequences[stage].size()) continue;
-    const PipelineCell& cell = sequences[stage][next[stage]];
-    const auto awaited = std::ranges::find_if(
-        pass(cell).follows, [&](std::size_t from) { return done[from] <= cell.micro; });
-    throw InputError(
-        "", fmt::format("schedule {}", name_of(schedule)),
-        fmt::format("the {} pass of micro-batch {} on {} waits for {}, which waits for it",
-                    cell.backward ? "backward" : "forward", cell.micro,
-                    devices_of(static_cast<std::int32_t>(stage)),
-                    devices_of(static_cast<std::int32_t>(*awaited / 2))),
-        "choose \"gpipe\" or \"as-ready\"");
-  }
-  return cells;
 }
 
 void CellOrder::add(Emitter& emitter, DeviceId device) {

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/io/json.h"
 #include "core/search/constraints/constraints.h"
+#include "core/strategy/file/schedule_json.h"
 
 namespace strato {
 namespace {
@@ -59,7 +60,7 @@ std::string run_options_text(const RunOptions& options) {
     json["constraints"] = Json::parse(constraints_json(*options.planner.constraints));
   if (const MicroBatches& micro_batches = options.planner.micro_batches; micro_batches.count > 1)
     json["micro_batches"] = {{"count", micro_batches.count},
-                             {"schedule", name_of(micro_batches.schedule)}};
+                             {"schedule", schedule_to_json(micro_batches)}};
   if (options.planner.tensor > 1) json["tensor"] = options.planner.tensor;
   if (options.planner.recompute != Recompute::None)
     json["recompute"] = name_of(options.planner.recompute);
@@ -81,12 +82,9 @@ RunOptions parse_run_options(const std::string& text, const std::string& name) {
     planner.constraints = std::make_shared<const Constraints>(
         parse_constraints(json_text(constraints->json()), name));
   if (const auto micro_batches = view.find("micro_batches")) {
-    const JsonView schedule = micro_batches->at("schedule");
     planner.micro_batches.count =
         static_cast<std::int32_t>(micro_batches->at("count").integer(1, 1 << 20));
-    const auto known = pipeline_schedule_from(schedule.string());
-    if (!known) schedule.fail("is no schedule of micro-batches", "start a new search");
-    planner.micro_batches.schedule = *known;
+    read_schedule(micro_batches->at("schedule"), planner.micro_batches);
   }
   if (const auto tensor = view.find("tensor"))
     planner.tensor = static_cast<std::int32_t>(tensor->integer(1, 1 << 20));

@@ -17,15 +17,17 @@
 // compute each op of their samples together (Decision::tensor). A device group's name ("v100")
 // stands for all its devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "recomputed",
 // "splits", "gather" ("once-a-step", "each-pass": of parameters whose updates are split),
-// "variables", "order", "micro_batches" (1) and their "schedule" ("as-ready", "gpipe", "1f1b") may
-// be missing. "duplicated" lists ops of replicated groups that every device of their group computes
-// on the whole batch (sufficient factor broadcasting), "recomputed" ops of the forward pass that
-// the backward pass computes again. "splits" are ops that several devices compute together, each a
-// slice along the axis (counted from 0; of an update: the parameter's) in proportion to its weight.
-// "variables" are parameters that are synchronised in another way than their groups say
-// (variable_sync.h): equal parts along the axis (0 unless it is there), or as many along each axis
-// as "partition" says in its place ([2, 3]: six, row by row), each with "sync" ("ps" with its
-// "server", or "allreduce"), and where it is not the default "encoding"
+// "variables", "order", "micro_batches" (1) and their "schedule" ("as-ready", "gpipe", "1f1b",
+// "interleaved", "zb-h1", "zb-v", "dualpipe-v", or a table by hand: a row for each stage,
+// ["0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1"], see schedule_table.h) may be missing. "duplicated" lists
+// ops of replicated groups that every device of their group computes on the whole batch (sufficient
+// factor broadcasting), "recomputed" ops of the forward pass that the backward pass computes again.
+// "splits" are ops that several devices compute together, each a slice along the axis (counted from
+// 0; of an update: the parameter's) in proportion to its weight. "variables" are parameters that
+// are synchronised in another way than their groups say (variable_sync.h): equal parts along the
+// axis (0 unless it is there), or as many along each axis as "partition" says in its place ([2, 3]:
+// six, row by row), each with "sync" ("ps" with its "server", or "allreduce"), and where it is not
+// the default "encoding"
 // ("none", "sparse-rows", "half", "top-k", "sufficient-factors", "low-rank"), of ps "stations", of
 // allreduce "merge_group" and "sequence"; a variable may have a "staleness" (0, see there). "order"
 // is either a list of ops in the order in which they run, those not listed after all that are; or

@@ -7,6 +7,7 @@
 
 #include "core/io/json.h"
 #include "core/strategy/file/named_strategy.h"
+#include "core/strategy/file/schedule_json.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {
@@ -257,7 +258,7 @@ void add_strategy(Json& root, const NamedStrategy& strategy) {
   if (strategy.order) root["order"] = order_to_json(*strategy.order);
   if (strategy.micro_batches.count == 1) return;
   root["micro_batches"] = strategy.micro_batches.count;
-  root["schedule"] = name_of(strategy.micro_batches.schedule);
+  root["schedule"] = schedule_to_json(strategy.micro_batches);
 }
 
 NamedStrategy strategy_from_json(const JsonView& root) {
@@ -276,10 +277,7 @@ NamedStrategy strategy_from_json(const JsonView& root) {
   if (const auto order = root.find("order")) strategy.order = read_order(*order);
   if (const auto count = root.find("micro_batches"))
     strategy.micro_batches.count = static_cast<std::int32_t>(count->integer(1, kMostMicroBatches));
-  if (const auto schedule = root.find("schedule"))
-    strategy.micro_batches.schedule =
-        read_word(*schedule, PipelineSchedule::OneFOneB, "is no schedule of micro-batches",
-                  "schedules: as-ready, gpipe, 1f1b");
+  if (const auto schedule = root.find("schedule")) read_schedule(*schedule, strategy.micro_batches);
   return strategy;
 }
 

@@ -119,6 +119,11 @@ std::optional<Mode> mode_from(std::string_view name) {
 
 bool Strategy::is_complete() const { return std::ranges::all_of(groups, kIsDecided); }
 
+std::string_view name_of(PipelineSchedule schedule) {
+  if (schedule == PipelineSchedule::ByHand) return "by-hand";
+  return kPipelineSchedules[static_cast<std::size_t>(schedule)];
+}
+
 std::optional<PipelineSchedule> pipeline_schedule_from(std::string_view name) {
   const auto at = std::ranges::find(kPipelineSchedules, name);
   if (at == kPipelineSchedules.end()) return std::nullopt;
@@ -155,6 +160,7 @@ Digest Strategy::digest() const {
   if (!priorities.empty()) hasher.text("priorities").numbers(std::span(priorities));
   if (micro_batches.count > 1)
     hasher.text("micro-batches").number(micro_batches.count).number(micro_batches.schedule);
+  if (micro_batches.count > 1) add_to(hasher, micro_batches.table);
   for (std::size_t g = 0; grouping && g < grouping->size(); ++g)
     if (grouping->is_renamed(GroupId(g)))
       hasher.text("named").number(g).text(grouping->group(GroupId(g)).name);
@@ -284,6 +290,8 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
            "has {} priorities, the model has {} ops", priorities, grouping.op_count());
   if (strategy.micro_batches.count < 1)
     refuse("micro-batches", "give at least 1", "are {}", strategy.micro_batches.count);
+  if (strategy.micro_batches.schedule == PipelineSchedule::ByHand)
+    check_table(strategy.micro_batches.table, strategy.micro_batches.count);
   validate_ops(strategy.duplicated, {"duplicated ops"}, grouping);
   validate_ops(strategy.recomputed, {"recomputed ops"}, grouping);
   validate_splits(strategy, grouping, cluster);
@@ -292,7 +300,9 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
 
 std::string describe(const MicroBatches& micro_batches) {
   if (micro_batches.count == 1) return "1";
-  return fmt::format("{} by {}", micro_batches.count, name_of(micro_batches.schedule));
+  const bool by_hand = micro_batches.schedule == PipelineSchedule::ByHand;
+  return fmt::format("{} by {}", micro_batches.count,
+                     by_hand ? "a table" : name_of(micro_batches.schedule));
 }
 
 std::string describe(const Decision& decision, const Cluster& cluster) {

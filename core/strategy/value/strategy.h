@@ -19,6 +19,7 @@
 #include "core/base/units.h"
 #include "core/cluster/value/cluster.h"
 #include "core/graph/group/grouping.h"
+#include "core/strategy/value/schedule_table.h"
 #include "core/strategy/value/variable_sync.h"
 
 namespace strato {
@@ -69,19 +70,29 @@ struct OpSplit {
   friend bool operator==(const OpSplit&, const OpSplit&) = default;
 };
 
-// What the devices of a pipeline stage do next: the forward pass of the following micro-batch, or
-// the backward pass of an earlier one.
+// What the devices of a pipeline stage do next of their chunks and micro-batches. A chunk is what a
+// stage computes between two visits of other stages; nearly always each has one. "Under way" is
+// what has had its forward pass, and not all of its backward pass. The orders themselves, and what
+// they come from: core/program/lower/pipeline_order.h.
 enum class PipelineSchedule : std::uint8_t {
-  AsReady,   // what is ready first
-  Gpipe,     // all forward passes, then all backward passes (Huang et al. 2019, GPipe)
-  OneFOneB,  // one of each in turn: stage s of p has p - s micro-batches under way (Narayanan et
-             // al. 2019, PipeDream; without its weight versions, as PipeDream-Flush, 2021)
+  AsReady,      // what is ready first
+  Gpipe,        // all forward passes, then all backward passes (Huang et al. 2019, GPipe)
+  OneFOneB,     // one of each in turn: stage s of p has p - s micro-batches under way (Narayanan et
+                // al. 2019, PipeDream; without its weight versions, as PipeDream-Flush, 2021)
+  Interleaved,  // the same with more under way, so that transfers are hidden (Narayanan et al.
+                // 2021, Megatron-LM, section 2.2)
+  ZbH1,         // backward passes in two, weight gradients fill the gaps (Qi et al. 2023, Zero
+                // Bubble Pipeline Parallelism, section 2)
+  ZbV,          // the same on two chunks each, the second ones in reverse (Qi et al. 2024, Pipeline
+                // Parallelism with Controllable Memory)
+  DualPipeV,    // as zb-v, forward and backward passes side by side (DeepSeek-AI 2024, DeepSeek-V3,
+                // section 3.2.1, cut in half)
+  ByHand,       // MicroBatches::table
 };
-inline constexpr std::array<std::string_view, 3> kPipelineSchedules = {"as-ready", "gpipe", "1f1b"};
-inline std::string_view name_of(PipelineSchedule schedule) {
-  return kPipelineSchedules[static_cast<std::size_t>(schedule)];
-}
-std::optional<PipelineSchedule> pipeline_schedule_from(std::string_view name);
+inline constexpr std::array<std::string_view, 7> kPipelineSchedules = {
+    "as-ready", "gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe-v"};  // not ByHand
+std::string_view name_of(PipelineSchedule schedule);  // "by-hand" has no other name
+std::optional<PipelineSchedule> pipeline_schedule_from(std::string_view name);  // not ByHand
 
 // The step's batch in equal parts that follow each other. Gradients accumulate where they are made,
 // and are synchronised once, so that a program still computes what its graph says. Groups on
@@ -89,6 +100,7 @@ std::optional<PipelineSchedule> pipeline_schedule_from(std::string_view name);
 struct MicroBatches {
   std::int32_t count = 1;                                  // divides the batch
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;  // of one micro-batch it means nothing
+  ScheduleTable table{};                                   // ByHand: a row for each stage
   friend bool operator==(const MicroBatches&, const MicroBatches&) = default;
 };
 

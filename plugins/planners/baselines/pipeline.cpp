@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "core/schedule/dag/layers.h"
@@ -21,20 +22,37 @@ std::vector<std::vector<DeviceId>> devices_of_stages(const Cluster& cluster, std
   return result;
 }
 
+bool has_v_shape(PipelineSchedule schedule) {
+  return schedule == PipelineSchedule::ZbV || schedule == PipelineSchedule::DualPipeV;
+}
+
+// How blocks of layers lie on stages.
+struct Shape {
+  std::size_t stages = 1, chunks = 1;
+  bool is_v = false;
+  std::size_t stage_of(std::size_t block) const {
+    return is_v ? std::min(block, 2 * stages - 1 - block) : block % stages;
+  }
+};
+
 // In a single micro-batch.
-Strategy staged(const Problem& problem, std::size_t stages, std::int32_t tensor, Bytes bucket) {
+Strategy staged(const Problem& problem, const Shape& shape, std::int32_t tensor, Bytes bucket) {
   const auto times = graph_times(problem);
-  std::vector<double> speeds;
-  std::vector<Decision> decisions;
-  for (const std::vector<DeviceId>& devices : devices_of_stages(*problem.cluster, stages)) {
-    double& speed = speeds.emplace_back(0);
+  std::vector<double> stage_speeds, speeds;
+  std::vector<Decision> stages, decisions;
+  for (const std::vector<DeviceId>& devices : devices_of_stages(*problem.cluster, shape.stages)) {
+    double& speed = stage_speeds.emplace_back(0);
     for (const DeviceId device : devices)
       speed += 1 / std::max(1e-9, to_seconds(times[problem.cluster->device(device).type]));
-    decisions.push_back(on_rows(
+    stages.push_back(on_rows(
         {Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices)}, tensor));
   }
+  for (std::size_t block = 0; block < shape.stages * shape.chunks; ++block) {
+    speeds.push_back(stage_speeds[shape.stage_of(block)]);
+    decisions.push_back(stages[shape.stage_of(block)]);
+  }
   Strategy strategy = strategy_by_ops(problem, layer_blocks(problem, speeds), decisions);
-  if (stages < problem.cluster->device_count()) strategy.bucket = bucket;
+  if (shape.stages < problem.cluster->device_count()) strategy.bucket = bucket;
   return strategy;
 }
 
@@ -74,6 +92,32 @@ std::vector<std::size_t> stage_counts(const Problem& problem, std::int32_t wante
   return counts;
 }
 
+// Of one stage there are no visits of others. Nothing said: of interleaved one, two and four, of a
+// V two, else one, and no more blocks than there are layers.
+std::vector<std::size_t> chunk_counts(const Problem& problem, std::size_t stages,
+                                      const Settings& settings) {
+  const auto layers = static_cast<std::size_t>(layers_of(*problem.graph).count);
+  const auto wanted = static_cast<std::size_t>(settings.chunks);
+  const bool is_v = has_v_shape(settings.schedule);
+  if (is_v && wanted != 0 && wanted != 2)
+    refuse_option("chunks", std::to_string(wanted),
+                  fmt::format("is not 2, as {} has them", name_of(settings.schedule)), "give 2");
+  if (wanted > layers / stages)
+    refuse_option("chunks", std::to_string(wanted),
+                  fmt::format("is more than the {} layers have for {} stages", layers, stages),
+                  "give fewer");
+  if (stages == 1) return {1};
+  if (wanted > 0) return {wanted};
+  std::vector<std::size_t> counts;
+  if (!is_v) counts.push_back(1);
+  for (const std::size_t count : {std::size_t{2}, std::size_t{4}})
+    if (count * stages <= layers &&
+        (settings.schedule == PipelineSchedule::Interleaved || (is_v && count == 2)))
+      counts.push_back(count);
+  if (counts.empty()) counts.push_back(1);
+  return counts;
+}
+
 // Those that divide the batch, from one to four for each stage.
 std::vector<std::int32_t> micro_batch_counts(std::int64_t batch, std::size_t stages,
                                              std::int32_t wanted) {
@@ -85,6 +129,35 @@ std::vector<std::int32_t> micro_batch_counts(std::int64_t batch, std::size_t sta
     if (batch % count == 0) counts.push_back(static_cast<std::int32_t>(count));
   if (counts.empty()) counts.push_back(static_cast<std::int32_t>(batch));  // fewer than stages
   return counts;
+}
+
+std::vector<MicroBatches> all_micro_batches(const PlanRequest& request, std::size_t stages,
+                                            const Settings& settings) {
+  const MicroBatches& of_any = request.options.micro_batches;
+  if (of_any.count > 1 && settings.micro_batches == 0) return {of_any};
+  std::vector<MicroBatches> all;
+  for (const std::int32_t count :
+       micro_batch_counts(request.problem.graph->batch(), stages, settings.micro_batches))
+    all.push_back({count, settings.schedule});
+  return all;
+}
+
+// With the schedule that any planner is asked for; of a table the stages and chunks that it is made
+// for.
+Settings shaped(const PlanRequest& request, Settings settings) {
+  const MicroBatches& of_any = request.options.micro_batches;
+  if (of_any.count == 1 || settings.micro_batches > 0) return settings;
+  settings.schedule = of_any.schedule;
+  if (of_any.schedule != PipelineSchedule::ByHand) return settings;
+  std::set<std::int32_t> chunks;
+  for (const auto& row : of_any.table)
+    for (const ScheduleCell& cell : row) chunks.insert(cell.chunk);
+  const auto rows = static_cast<std::int32_t>(of_any.table.size());
+  const auto all = static_cast<std::int32_t>(chunks.size());
+  if (settings.stages == 0) settings.stages = rows;
+  if (settings.chunks == 0 && all == 2 * rows - 1) settings.schedule = PipelineSchedule::ZbV;
+  if (settings.chunks == 0 && all % rows == 0) settings.chunks = all / rows;
+  return settings;
 }
 
 }  // namespace
@@ -104,7 +177,12 @@ OptionTable Settings::option_table() {
       {"schedule",
        schedule,
        {kPipelineSchedules.begin(), kPipelineSchedules.end()},
-       "what a stage does next: as-ready, all forward passes first, or one of each in turn"},
+       "what a stage does next of its micro-batches and chunks"},
+      {"chunks",
+       chunks,
+       {0, 1e6},
+       "blocks of layers for each stage, a turn around all stages after the other; 0: one, of "
+       "interleaved 1, 2 and 4 are tried, of zb-v and dualpipe-v two, there and back"},
       {"shard",
        shard,
        {"nothing", "updates", "parameters"},
@@ -123,7 +201,8 @@ OptionTable Settings::option_table() {
 }
 
 // One number of stages after the other: large models take seconds each.
-PlanResult plan(const PlanRequest& request, const Settings& settings) {
+PlanResult plan(const PlanRequest& request, const Settings& given) {
+  const Settings settings = shaped(request, given);
   if (settings.shard != StageSharding::Nothing && settings.tensor > 1)
     refuse_option("tensor", std::to_string(settings.tensor),
                   "divides ops whose parameters are divided so already",
@@ -134,20 +213,23 @@ PlanResult plan(const PlanRequest& request, const Settings& settings) {
   for (const std::size_t stages : stage_counts(request.problem, settings.stages, settings.tensor)) {
     if (best_stages > 0 && request.stop.stop_requested()) break;
     std::vector<Strategy> strategies;
-    for (const std::int32_t count :
-         micro_batch_counts(request.problem.graph->batch(), stages, settings.micro_batches)) {
-      if (strategies.empty())
-        strategies.push_back(
-            sharded(staged(request.problem, stages, settings.tensor, settings.bucket),
-                    request.problem, settings.shard));
-      else
-        strategies.push_back(strategies.back());
-      strategies.back().micro_batches = {count, settings.schedule};
+    std::size_t most_chunks = 1;
+    for (const std::size_t chunks : chunk_counts(request.problem, stages, settings)) {
+      const Shape shape{stages, chunks, chunks == 2 && has_v_shape(settings.schedule)};
+      const Strategy whole =
+          sharded(staged(request.problem, shape, settings.tensor, settings.bucket), request.problem,
+                  settings.shard);
+      most_chunks = std::max(most_chunks, chunks);
+      for (const MicroBatches& micro_batches : all_micro_batches(request, stages, settings)) {
+        strategies.push_back(whole);
+        strategies.back().micro_batches = micro_batches;
+      }
     }
-    const std::int64_t at_most_in_flight = settings.schedule == PipelineSchedule::OneFOneB
-                                               ? static_cast<std::int64_t>(stages)
-                                               : strategies.back().micro_batches.count;
-    Tried tried = try_recomputing(request, strategies, settings.recompute, at_most_in_flight);
+    const bool all_at_once = settings.schedule == PipelineSchedule::AsReady ||
+                             settings.schedule == PipelineSchedule::Gpipe;
+    const auto in_flight = all_at_once ? std::int64_t{strategies.back().micro_batches.count}
+                                       : static_cast<std::int64_t>(stages * most_chunks);
+    Tried tried = try_recomputing(request, strategies, settings.recompute, in_flight);
     const std::size_t fastest = best_of(tried.scores);
     best.evaluations += std::ssize(tried.scores);
     const bool better = best_stages == 0 || tried.scores[fastest].better_than(best.score);

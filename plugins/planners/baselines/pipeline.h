@@ -5,7 +5,9 @@
 // section 2.2) have them; which counts of stages and micro-batches are tried is Megatron-LM's habit
 // (Narayanan et al. 2021, "Efficient large-scale language model training on GPU clusters using
 // Megatron-LM", section 2): equal numbers of devices in neighbouring places for each stage, one to
-// four micro-batches for each stage.
+// four micro-batches for each stage. With several chunks a stage has as many blocks, one for each
+// turn around all stages (section 2.2), or for zb-v and dualpipe-v two, down and up again. Where
+// micro-batches are asked for that any planner takes (PlannerOptions), they are these.
 #pragma once
 
 #include "core/search/api/option_table.h"
@@ -23,6 +25,7 @@ enum class StageSharding : std::uint8_t {
 struct Settings {
   std::int32_t stages = 0, micro_batches = 0;  // 0: several are tried
   std::int32_t tensor = 1;                     // Decision::tensor of every stage
+  std::int32_t chunks = 0;                     // blocks of a stage; 0: see chunk_counts()
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   StageSharding shard = StageSharding::Nothing;
   Recomputing recompute = Recomputing::WhenNeeded;
@@ -32,8 +35,8 @@ struct Settings {
 };
 
 // Throws InputError where the model cannot be computed in micro-batches, for a number of stages
-// that does not divide the devices or is more than there are layers, and for rows that do not
-// divide the devices of a stage.
+// that does not divide the devices, for more chunks than there are layers or others than the
+// schedule has, and for rows that do not divide the devices of a stage.
 PlanResult plan(const PlanRequest& request, const Settings& settings);
 
 }  // namespace strato::pipeline

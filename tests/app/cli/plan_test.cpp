@@ -73,6 +73,29 @@ TEST(Plan, MicroBatchesAreInTheReportAndInThePlan) {
   expect_refused(plan_arguments({"--schedule", "fast"}), {"fast", "gpipe"});
 }
 
+// As PyTorch writes them: rows of stages, cells apart by commas.
+TEST(Plan, SchedulesMayBeTablesInFiles) {
+  const TemporaryFolder folder;
+  const std::string table = (folder / "table.csv").string(), file = (folder / "plan.json").string();
+  const auto arguments = [&] {
+    return plan_arguments({"--planner", "pipeline", "--schedule", table, "-o", file});
+  };
+  write_file(table, "0F0,0F1,,0B0,0B1\n,1F0,1B0,1F1,1B1\n");
+  const CliResult run = run_cli(arguments());
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.out.find("micro-batches  2 by a table"), std::string::npos) << run.out;
+  const Json plan = Json::parse(read_file(file));
+  EXPECT_EQ(plan["schedule"], Json({"0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1"}));
+  EXPECT_EQ(json_of(run_cli({"simulate", "--plan", file, "--json"}))["step_time_s"],
+            plan["result"]["step_time_s"]);
+  write_file(table, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1\n");
+  expect_refused(arguments(), {"row 2", "has no cell 1B1"});
+  write_file(table, "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n");
+  expect_refused(arguments(), {"cannot go on", "0B0 waits for 1B0, which comes after 1F1"});
+  write_file(table, "0F0,0Z0\n");
+  expect_refused(arguments(), {"table.csv", "row 1, column 2", "0Z0"});
+}
+
 // A file's name is bytes, and need not be a text.
 TEST(Plan, TakesFilesOfAnyName) {
   const TemporaryFolder folder;

@@ -7,6 +7,7 @@
 #include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/rebind.h"
 #include "tests/core/strategy/fixture.h"
+#include "tests/message_of.h"
 
 namespace strato {
 namespace {
@@ -90,7 +91,12 @@ TEST(StrategyFile, BucketDuplicatedOpsAndOrderRoundTripExactly) {
                                                 : *rc::gen::inRange(-3, 4));
     strategy.micro_batches.count = *rc::gen::inRange(1, 5);
     if (strategy.micro_batches.count > 1)
-      strategy.micro_batches.schedule = static_cast<PipelineSchedule>(*rc::gen::inRange(0, 3));
+      strategy.micro_batches.schedule = static_cast<PipelineSchedule>(*rc::gen::inRange(0, 8));
+    if (strategy.micro_batches.schedule == PipelineSchedule::ByHand)
+      for (int row = *rc::gen::inRange(1, 4); row-- > 0;)
+        for (auto& cells = strategy.micro_batches.table.emplace_back(); cells.size() < 3;)
+          cells.push_back({*rc::gen::inRange(0, 4), PassKind(*rc::gen::inRange(0, 2)),
+                           *rc::gen::inRange(0, 4)});
     const NamedStrategy file = named(p, strategy);
     const NamedStrategy read = parse_strategy(strategy_json(file), "s");
     RC_ASSERT(read == file);
@@ -98,6 +104,29 @@ TEST(StrategyFile, BucketDuplicatedOpsAndOrderRoundTripExactly) {
     RC_ASSERT(rebound.strategy == strategy);
     RC_ASSERT(rebound.unmatched.empty());
   }));
+}
+
+// A schedule is a name or rows, which say how many micro-batches there are unless that is said.
+TEST(StrategyFile, SchedulesMayBeTables) {
+  const auto read = [](const std::string& more) {
+    return parse_strategy(
+               R"({"format": "stratoscope-strategy", "version": 1, "groups": [], )" + more + "}",
+               "s")
+        .micro_batches;
+  };
+  const MicroBatches table = read(R"("schedule": ["0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1"])");
+  EXPECT_EQ(table.schedule, PipelineSchedule::ByHand);
+  EXPECT_EQ(table.count, 2);
+  EXPECT_EQ(name_of(table.table.at(1).at(2)), "1F1");
+  EXPECT_EQ(read(R"("micro_batches": 3, "schedule": ["0F0 0B0"])").count, 3);
+  EXPECT_EQ(read(R"("micro_batches": 3, "schedule": "zb-v")").schedule, PipelineSchedule::ZbV);
+  const auto refusal = [&](const std::string& more) { return message_of([&] { read(more); }); };
+  EXPECT_NE(refusal(R"("schedule": ["0F0 0B0", "1F0 1X0"])").find("row 2, column 1: \"1X0\" is no"),
+            std::string::npos)
+      << refusal(R"("schedule": ["0F0 0B0", "1F0 1X0"])");
+  EXPECT_NE(refusal(R"("schedule": "fast")").find("dualpipe-v, or a list of rows"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"("schedule": 7)"), "");
 }
 
 // A device that the cluster lacks leaves no whole rows.

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/program/value/collective.h"
+#include "core/schedule/dag/layers.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
@@ -107,6 +108,52 @@ TEST(PipelinePlanner, TriesWhatIsNotGivenAndTakesTheFastest) {
   EXPECT_EQ(best.evaluations, given);
 }
 
+// Blocks of a stage: one after the other around all stages, or there and back.
+TEST(PipelinePlanner, StagesMayHaveSeveralChunks) {
+  const Problem problem = sample("bert_3l", 16, "celeritas");
+  const auto stages_by_layer = [&](const PlanResult& result) {
+    const Problem own = problem_for(problem, result.strategy);
+    const Layers layers = layers_of(*problem.graph);
+    std::vector<std::size_t> stages(static_cast<std::size_t>(layers.count));
+    for (const OpId op : problem.graph->ops().ids())
+      stages[static_cast<std::size_t>(layers.of_op[op.index()])] =
+          result.strategy.groups[own.grouping->group_of(op)]->devices.front().device.index() / 2;
+    stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
+    return stages;
+  };
+  const auto planned_by = [&](const char* schedule, const char* chunks) {
+    return planned(
+        "pipeline", problem,
+        {{"stages", "2"}, {"micro_batches", "8"}, {"schedule", schedule}, {"chunks", chunks}});
+  };
+  EXPECT_EQ(stages_by_layer(planned_by("interleaved", "3")),
+            std::vector<std::size_t>({0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(stages_by_layer(planned_by("zb-v", "0")), std::vector<std::size_t>({0, 1, 0}));
+  EXPECT_EQ(stages_by_layer(planned_by("1f1b", "0")), std::vector<std::size_t>({0, 1}));
+  const PlanResult best = planned_by("interleaved", "0");
+  EXPECT_EQ(best.evaluations, 3);  // 1, 2 and 4
+  for (const char* chunks : {"1", "2", "4"})
+    EXPECT_FALSE(planned_by("interleaved", chunks).score.better_than(best.score)) << chunks;
+  EXPECT_NE(message_of([&] { planned_by("zb-v", "3"); }).find("is not 2"), std::string::npos);
+  EXPECT_NE(message_of([&] { planned_by("interleaved", "1000"); }).find("is more than"),
+            std::string::npos);
+}
+
+// What any planner is asked for holds for this one, too.
+TEST(PipelinePlanner, TakesMicroBatchesThatAreGivenToAny) {
+  const Problem problem = sample("bert_3l", 16, "celeritas");
+  const MicroBatches eight{8, PipelineSchedule::ZbH1};
+  EXPECT_EQ(planned("pipeline", problem, {{"stages", "4"}}, eight).strategy.micro_batches, eight);
+  // Tables are of so many stages and chunks.
+  for (const std::vector<std::string>& rows :
+       {std::vector<std::string>{"0F0 0F1 2F0 2F1 2B0 2B1 0B0 0B1",
+                                 "1F0 1F1 3F0 3B0 3F1 3B1 1B0 1B1"},
+        {"0F0 0F1 2F0 2B0 0B0 2F1 2B1 0B1", "1F0 1F1 1B0 1B1"}}) {
+    const MicroBatches by_hand{2, PipelineSchedule::ByHand, parse_schedule_rows(rows)};
+    EXPECT_EQ(planned("pipeline", problem, {}, by_hand).strategy.micro_batches, by_hand);
+  }
+}
+
 TEST(PipelinePlanner, RefusesWhatCannotBe) {
   const Problem problem = sample("lenet", 16, "celeritas");
   const auto refusal = [&](const char* name, const char* value) {
@@ -182,6 +229,10 @@ TEST(InMicroBatches, RunsAreContinuedSo) {
   EXPECT_EQ(parse_run_options(run_options_text(options), "run 1").planner.micro_batches,
             options.planner.micro_batches);
   EXPECT_EQ(parse_run_options(run_options_text({}), "run 1").planner.micro_batches, MicroBatches());
+  options.planner.micro_batches = {2, PipelineSchedule::ByHand,
+                                   parse_schedule_rows({"0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1"})};
+  EXPECT_EQ(parse_run_options(run_options_text(options), "run 1").planner.micro_batches,
+            options.planner.micro_batches);
   EXPECT_NE(message_of([] {
               parse_run_options(R"({"micro_batches":{"count":2,"schedule":"best"}})", "run 1");
             }).find("no schedule of micro-batches"),
