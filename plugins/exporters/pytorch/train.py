@@ -1284,7 +1284,7 @@ class Rank:
         sent, piece = reads[0], Piece(instruction["piece"])
 
         def run():
-            part = self.part_of(sent, piece).reshape(-1)
+            part = self.part_of(sent, piece).contiguous().view(-1)
             return [dist.isend(part, instruction["peer"], tag=instruction["tag"])], None
         return run
 

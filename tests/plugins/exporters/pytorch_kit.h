@@ -55,6 +55,7 @@ struct Trained {
   std::shared_ptr<const Graph> graph;
   std::string name;
   std::filesystem::path folder;
+  std::ptrdiff_t again = 0;  // tasks that compute what was computed before
 };
 
 // By name, of one device after three steps; elements in the tensor's type.
@@ -139,7 +140,9 @@ class Pytorch : public testing::Test {
       std::filesystem::create_directories(folder);
       write_file(folder / file, content);
     }
-    runs_.push_back({problem.graph, std::move(name), folder});
+    const auto again =
+        std::ranges::count(plan.outcome.timeline->program->tasks, true, &Task::again);
+    runs_.push_back({problem.graph, std::move(name), folder, again});
     return true;
   }
 
