@@ -21,7 +21,7 @@
 namespace strato::pytorch_export {
 namespace {
 
-// Of each axis of which a part has not all: [axis, begin, end].
+// As train.py reads a piece: [axis, begin, end] for each axis of which the part has not all.
 Json part_json(const Part& part) {
   Json json = Json::array();
   for (const AxisRange& range : part.ranges())
@@ -95,8 +95,9 @@ class Folder {
     for (const RankProgram& rank : programs_.ranks) {
       for (const ValueId id : trained ? updated(rank, parameter) : held(rank, parameter)) {
         const Part& part = rank.values[id].part;
-        if (part.is_whole()) return {{rank.rank, id.value(), part_json(part)}};
+        if (part.is_whole()) owners.clear();  // one has all of it
         if (seen.insert(part).second) owners.push_back({rank.rank, id.value(), part_json(part)});
+        if (part.is_whole()) return owners;
       }
     }
     return owners;
