@@ -6,12 +6,14 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_program.h"
+#include "core/program/value/program_task.h"
 #include "core/sim/timeline/timeline.h"
 #include "plugins/exporters/pytorch/graph_json.h"
 #include "train_text.h"
@@ -19,14 +21,12 @@
 namespace strato::pytorch_export {
 namespace {
 
-// How much of its tensor a value holds: in a word, and of that the first range.
+// As train.py reads a piece: [axis, begin, end] for each axis of which the part has not all.
 Json part_json(const Part& part) {
-  const char* word = part.is_whole()         ? "whole"
-                     : part.is_slice()       ? "slice"
-                     : part.is_partial_sum() ? "partial"
-                                             : "samples";
-  const AxisRange range = part.first();
-  return {word, int{range.axis}, range.begin, range.end};
+  Json json = Json::array();
+  for (const AxisRange& range : part.ranges())
+    json.push_back({int{range.axis}, range.begin, range.end});
+  return json;
 }
 
 class Folder {
@@ -39,7 +39,7 @@ class Folder {
     check_termination(programs_, graph_.name());
     std::set<std::vector<int>> groups;
     for (const RankProgram& rank : programs_.ranks) {
-      refuse_parts(rank);
+      refuse_values(rank);
       for (std::size_t i = 0; i < rank.instructions.size(); ++i)
         if (!rank.members[i].empty()) groups.insert(ranks_of(rank.members[i]));
     }
@@ -91,12 +91,13 @@ class Folder {
   Json owners_of(TensorId parameter) const {
     const bool trained = graph_.update_of(parameter).valid();
     Json owners = Json::array();
-    std::set<std::pair<int, int>> seen;
+    std::unordered_set<Part, PartHash> seen;
     for (const RankProgram& rank : programs_.ranks) {
       for (const ValueId id : trained ? updated(rank, parameter) : held(rank, parameter)) {
         const Part& part = rank.values[id].part;
-        if (seen.insert({part.first().begin, part.first().end}).second)
-          owners.push_back({rank.rank, id.value(), part_json(part)});
+        if (part.is_whole()) owners.clear();  // one has all of it
+        if (seen.insert(part).second) owners.push_back({rank.rank, id.value(), part_json(part)});
+        if (part.is_whole()) return owners;
       }
     }
     return owners;
@@ -113,12 +114,10 @@ class Folder {
   }
 
   static std::vector<ValueId> held(const RankProgram& rank, TensorId parameter) {
-    for (std::size_t i = 0; i < rank.values.size(); ++i) {
-      const Value& value = rank.values[ValueId(i)];
-      const bool whole = value.part.is_whole();
-      if (value.tensor == parameter && value.resident && whole) return {ValueId(i)};
-    }
-    return {};
+    std::vector<ValueId> values;
+    for (const ValueId id : rank.values.ids())
+      if (rank.values[id].resident && rank.values[id].tensor == parameter) values.push_back(id);
+    return values;
   }
 
   // One value and one instruction a line.
@@ -128,9 +127,7 @@ class Folder {
                     json_text(Json(cluster_.device(rank.device).name)), json_text(losses_of(rank)));
     for (std::size_t i = 0; i < rank.values.size(); ++i) {
       const Value& value = rank.values[ValueId(i)];
-      Json row{value.tensor.value()};
-      for (const Json& part : part_json(value.part)) row.push_back(part);
-      row.push_back(value.resident ? 1 : 0);
+      const Json row{value.tensor.value(), part_json(value.part), value.resident ? 1 : 0};
       text += json_text(row) + (i + 1 < rank.values.size() ? ",\n" : "\n");
     }
     text += "],\n\"instructions\": [\n";
@@ -140,39 +137,38 @@ class Folder {
     return text + "]}\n";
   }
 
-  [[noreturn]] void refuse_columns(TensorId tensor) const {
-    throw InputError("", fmt::format("tensor \"{}\"", graph_.tensor(tensor).name),
-                     "is computed by the columns of a mesh together (tensor parallelism), which "
-                     "train.py cannot do",
-                     "launch the plan, or give its groups \"tensor\": 1");
-  }
-
-  // Refuses what train.py cannot do yet: meshes, and variables that are synchronised in parts,
-  // encoded or stale.
-  void refuse_parts(const RankProgram& rank) const {
-    const auto refuse = [&](TensorId tensor) {
-      throw InputError("", fmt::format("variable of \"{}\"", graph_.tensor(tensor).name),
-                       "is synchronised in parts, encoded or stale, which train.py cannot do",
-                       "launch the plan, or leave the variable out of its \"variables\"");
-    };
-    for (const Value& value : rank.values)
-      if (value.part.sums_letter() || (value.part.along(kBatchAxis) && !value.part.sums_samples() &&
-                                       !value.part.cuts().empty()))
-        refuse_columns(value.tensor);
+  // Refuses what train.py cannot do yet: variables that are synchronised encoded or stale.
+  void refuse_values(const RankProgram& rank) const {
     for (const Value& value : rank.values)
       if (value.encoding != Encoding::None ||
-          (value.resident && graph_.tensor(value.tensor).producer.valid()) ||
-          (value.part.is_partial_sum() && !value.part.cuts().empty()))
-        refuse(value.tensor);
-    for (const Instruction& what : rank.instructions)
-      if (what.kind == InstructionKind::View && !what.part.cuts().empty())
-        refuse_columns(graph_.op(what.op).outputs.front());
-    for (std::size_t i = 0; i < rank.instructions.size(); ++i)
-      for (const auto* rows : {&rank.reads, &rank.writes})
-        for (const ValueId id : (*rows)[i])
-          if (rank.instructions[i].peer.valid() &&
-              moves_slice(rank.instructions[i], rank.values[id]))
-            refuse(rank.values[id].tensor);
+          (value.resident && graph_.tensor(value.tensor).producer.valid()))
+        throw InputError("", fmt::format("variable of \"{}\"", graph_.tensor(value.tensor).name),
+                         "is synchronised encoded or stale, which train.py cannot do",
+                         "launch the plan, or leave the variable out of its \"variables\"");
+  }
+
+  // The part that an instruction works on or makes; what moves is named by the value that is there,
+  // which the tensor that is sent may be a view of.
+  static const Part& part_of(const RankProgram& rank, std::size_t i) {
+    const Instruction& what = rank.instructions[i];
+    if (!what.peer.valid()) return what.part;
+    const bool sends = what.kind == InstructionKind::Send;
+    const Value& value = rank.values[(sends ? rank.reads : rank.writes)[i][0]];
+    return moves_slice(what, value) ? what.part : value.part;
+  }
+
+  // By member, what an AllGather puts together.
+  static Json gathered_pieces(const RankProgram& rank, std::size_t i) {
+    const Part part = rank.values[rank.reads[i][0]].part.summed_up();
+    AxisRange range{static_cast<std::int8_t>(joined_axis(part, rank.instructions[i].part)), 0, 0};
+    const auto cuts = rank.cuts[i];
+    Json pieces = Json::array();
+    for (std::size_t member = 0; member + 1 < cuts.size(); ++member) {
+      range.begin = cuts[member];
+      range.end = cuts[member + 1];
+      pieces.push_back(part_json(part.cut(range)));
+    }
+    return pieces;
   }
 
   Json instruction_json(const RankProgram& rank, std::size_t i) const {
@@ -182,7 +178,7 @@ class Folder {
       json["op"] = instruction.op.value();
       json["name"] = graph_.op(instruction.op).name;
     }
-    json["piece"] = part_json(instruction.part);
+    json["piece"] = part_json(part_of(rank, i));
     json["reads"] = numbers_of(rank.reads[i]);
     json["writes"] = numbers_of(rank.writes[i]);
     json["waits"] = std::vector<std::uint32_t>(rank.waits[i].begin(), rank.waits[i].end());
@@ -192,8 +188,7 @@ class Folder {
       json["tag"] = instruction.task.value();
     }
     if (!rank.members[i].empty()) json["group"] = group_of(ranks_of(rank.members[i]));
-    if (!rank.cuts[i].empty())
-      json["cuts"] = std::vector<std::int32_t>(rank.cuts[i].begin(), rank.cuts[i].end());
+    if (instruction.kind == InstructionKind::AllGather) json["pieces"] = gathered_pieces(rank, i);
     return json;
   }
 

@@ -68,57 +68,71 @@ class Graph:
         self.tensors = [Tensor(row) for row in content["tensors"]]
         self.ops = [Op(row) for row in content["ops"]]
         self.groups = content["groups"]          # members of collectives, the same order on all ranks
-        self.parameters = content["parameters"]  # [tensor, [[rank, value], ...]]: who has which piece
+        self.parameters = content["parameters"]  # [tensor, [[rank, value, piece], ...]]
+
+
+SAMPLES = -1  # the axis of a piece that counts samples, whichever axis of the tensor has them
+SUMMED = 64   # from here on an axis is a letter that the tensor's op sums over
 
 
 class Piece:
-    """How much of its tensor a value holds: all, some samples, a sum over some samples, a slice."""
+    """How much of its tensor a value holds: of each axis that is named, a range; of the others all. A
+    range of a letter cuts nothing off but makes it a partial sum, as do samples that the tensor does
+    not carry."""
 
-    def __init__(self, row):
-        self.form, self.axis, self.begin, self.end = row
+    def __init__(self, ranges=()):
+        self.ranges = {axis: (begin, end) for axis, begin, end in ranges}
 
-    def __eq__(self, other):
-        return vars(self) == vars(other)
+    def samples(self, batch):
+        return self.ranges.get(SAMPLES, (0, batch))
+
+    def of_samples(self):
+        """The same samples, of every other axis all."""
+        return Piece([axis, *ends] for axis, ends in self.ranges.items() if axis == SAMPLES)
+
+    def slices(self):
+        return [(axis, *ends) for axis, ends in self.ranges.items() if SAMPLES < axis < SUMMED]
 
 
-WHOLE = Piece(["whole", -1, 0, 0])
+WHOLE = Piece()
 
 
 def shape_of(tensor, piece, batch):
     shape = list(tensor.shape)
-    if piece.form == "samples" and tensor.batch_axis >= 0:
-        shape[tensor.batch_axis] = shape[tensor.batch_axis] // batch * (piece.end - piece.begin)
-    elif piece.form == "slice":
-        shape[piece.axis] = piece.end - piece.begin
+    for axis, begin, end in piece.slices():
+        shape[axis] = end - begin
+    if tensor.batch_axis >= 0:
+        first, last = piece.samples(batch)
+        shape[tensor.batch_axis] = shape[tensor.batch_axis] // batch * (last - first)
     return shape
 
 
-def by_samples(value, tensor, samples):
-    """As [outer, runs, samples, rest]."""
-    outer = math.prod(tensor.shape[:tensor.batch_axis])
-    return value.reshape(outer, tensor.blocks, samples, -1)
+def place(value, tensor, have, want, batch):
+    """Where the piece `want` lies in a value that holds the piece `have`: a view, in which the axis that
+    carries the samples is three: runs of samples, samples, and what each has of a run."""
+    for axis, begin, end in want.slices():
+        first, _ = have.ranges.get(axis, (0, 0))
+        value = value.narrow(axis, begin - first, end - begin)
+    if tensor.batch_axis < 0:
+        return value
+    (first, last), (begin, end) = have.samples(batch), want.samples(batch)
+    run = tensor.shape[tensor.batch_axis] // (tensor.blocks * batch)
+    value = value.unflatten(tensor.batch_axis, (tensor.blocks, last - first, run))
+    return value.narrow(tensor.batch_axis + 1, begin - first, end - begin)
 
 
 def cut(value, tensor, have, want, batch):
-    """The piece `want` of a value that holds the piece `have`."""
-    if have == want:
-        return value
-    if want.form == "slice":
-        first = have.begin if have.form == "slice" else 0
-        return value.narrow(want.axis, want.begin - first, want.end - want.begin).contiguous()
-    if want.form != "samples" or tensor.batch_axis < 0:
-        return value
-    first, last = (have.begin, have.end) if have.form == "samples" else (0, batch)
-    part = by_samples(value, tensor, last - first).narrow(2, want.begin - first, want.end - want.begin)
-    return part.reshape(shape_of(tensor, want, batch)).contiguous()
+    """The piece `want` of a value that holds the piece `have`; in its memory where that can be."""
+    return place(value, tensor, have, want, batch).reshape(shape_of(tensor, want, batch))
 
 
 def joined(parts, pieces, tensor, want, batch):
-    order = sorted(range(len(parts)), key=lambda i: pieces[i].begin)
-    if pieces[0].form == "slice":
-        return torch.cat([parts[i] for i in order], pieces[0].axis)
-    runs = [by_samples(parts[i], tensor, pieces[i].end - pieces[i].begin) for i in order]
-    return torch.cat(runs, 2).reshape(shape_of(tensor, want, batch))
+    """The piece `want`, of these pieces of it."""
+    made = parts[0].new_empty(shape_of(tensor, want, batch))
+    for part, piece in zip(parts, pieces):
+        there = place(made, tensor, want, piece, batch)
+        there.copy_(part.reshape(there.shape))
+    return made
 
 
 # ---- numbers that depend on the seed, a name, the sample and the place only
@@ -197,25 +211,25 @@ def batch_of(samples, tensor, piece, batch, step):
     """The piece's samples of the step's batch; after the last sample comes the first."""
     if tensor.batch_axis < 0:
         return cut(samples, tensor, WHOLE, piece, batch)
-    if piece.form != "samples":
-        whole = Piece(["samples", -1, 0, batch])
-        return cut(batch_of(samples, tensor, whole, batch, step), tensor, WHOLE, piece, batch)
-    chosen = (torch.arange(piece.begin, piece.end) + (step - 1) * batch) % len(samples)
+    held = piece.of_samples()
+    chosen = (torch.arange(*piece.samples(batch)) + (step - 1) * batch) % len(samples)
     outer = math.prod(tensor.shape[:tensor.batch_axis])
     part = samples[chosen].reshape(len(chosen), outer, tensor.blocks, -1)
-    return part.permute(1, 2, 0, 3).reshape(shape_of(tensor, piece, batch))
+    part = part.permute(1, 2, 0, 3).reshape(shape_of(tensor, held, batch))
+    return cut(part, tensor, held, piece, batch)
 
 
 def initial_value(tensor, piece, batch, seed):
-    if piece.form == "slice":
-        return cut(initial_value(tensor, WHOLE, batch, seed), tensor, WHOLE, piece, batch)
+    if piece.slices():
+        held = piece.of_samples()
+        return cut(initial_value(tensor, held, batch, seed), tensor, held, piece, batch)
     kind, low, high = tensor.initial
     if kind == "data":
         return cut(tensor.elements(), tensor, WHOLE, piece, batch)
     shape = shape_of(tensor, piece, batch)
     if kind == "fill":
         return in_type(torch.full(shape, low, dtype=torch.float64), tensor.dtype)
-    first, last = (piece.begin, piece.end) if piece.form == "samples" else (0, batch)
+    first, last = piece.samples(batch)
     unit = noise(tensor, batch, tensor.name, seed, first, last - first).double() * 2.0 ** -53
     if kind == "uniform":
         values = low + (high - low) * unit
@@ -228,7 +242,7 @@ def initial_value(tensor, piece, batch, seed):
 
 
 class Site:
-    """An op where it is computed: on some samples, or a slice of its outputs."""
+    """An op where it is computed: a piece of its first output; an update, of its parameter."""
 
     def __init__(self, run, op, piece=WHOLE, shapes=()):
         self.run, self.graph, self.op, self.piece = run, run.graph, op, piece
@@ -417,15 +431,13 @@ def dropout(site):
     if not site.graph.training:
         return lambda x, *_: (x, torch.ones_like(x, dtype=torch.bool))
     tensor, batch, piece = site.input(0), site.graph.batch, site.piece
-    first, last = (piece.begin, piece.end) if piece.form == "samples" else (0, batch)
-    shape = shape_of(tensor, piece if piece.form == "samples" else WHOLE, batch)
+    first, last = piece.samples(batch)
+    drawn = piece.of_samples()
 
     def drop(x, *_):
         bits = noise(tensor, batch, site.op.name, site.run.seed, first, last - first, site.run.step)
-        keeps = (bits >= int(ratio * 2.0 ** 53)).reshape(shape)
-        if piece.form == "slice":
-            keeps = keeps.narrow(piece.axis, piece.begin, piece.end - piece.begin)
-        keeps = keeps.to(x.device)
+        keeps = (bits >= int(ratio * 2.0 ** 53)).reshape(shape_of(tensor, drawn, batch))
+        keeps = cut(keeps, tensor, drawn, piece, batch).to(x.device)
         return x * keeps * (1 / (1 - ratio)), keeps
     return drop
 
@@ -558,13 +570,16 @@ def convolution(site):
     transposed = forward.op.type == "ConvTranspose"
     window = Window(forward, forward.input(1).shape[2:])
     extra = (list(forward.get("output_padding") or []) + [0] * len(window.kernel))[:len(window.kernel)]
-    groups = forward.get("group", 1)
-    if groups > 1 and site.piece.form == "slice":  # only groups of one channel are split
-        groups = site.piece.end - site.piece.begin
-    how = (window.stride, window.padding(), window.dilation, transposed, extra, groups)
+
+    def how(x, y_shape, w):  # groups: those of the channels that are here
+        groups = (y_shape if transposed else x.shape)[1] // w.shape[1]
+        return window.stride, window.padding(), window.dilation, transposed, extra, groups
 
     def gradient(dy, x, w, wanted):
-        return aten.convolution_backward(dy, x, w, None, *how, wanted)
+        return aten.convolution_backward(dy, x, w, None, *how(x, dy.shape, w), wanted)
+
+    def convolve(x, w, b=None):
+        return torch.convolution(window.padded(x), w, b, *how(x, site.shapes[0], w))
 
     def grad_input(dy, w):
         x = dy.new_empty(window.padded_shape(site.shapes[0]))  # its shape is read
@@ -578,7 +593,7 @@ def convolution(site):
         return grad_input
     if site.op.type.endswith("GradWeight"):
         return grad_weight
-    return lambda x, w, b=None: torch.convolution(window.padded(x), w, b, *how)
+    return convolve
 
 
 @ops("ConvGradBias", "ConvTransposeGradBias")
@@ -991,9 +1006,7 @@ class Rooms:
             self.experts, self.capacity = forward.input(0).shape[1:3]
         else:
             self.experts, self.capacity = forward.get("experts", 1), forward.get("capacity", 1)
-        self.first, self.last = 0, self.experts
-        if site.piece.form == "slice" and site.piece.axis == 1:  # positions are no axis to split
-            self.first, self.last = site.piece.begin, site.piece.end
+        self.first, self.last = site.piece.ranges.get(1, (0, self.experts))  # positions are never cut
 
     def places(self, chosen):
         expert = chosen.long().flatten(1)
@@ -1160,8 +1173,8 @@ def adam(site):  # Kingma and Ba 2015, Algorithm 1
 class Value:
     def __init__(self, graph, row):
         self.tensor = graph.tensors[row[0]]
-        self.piece = Piece(row[1:5])
-        self.resident = bool(row[5])
+        self.piece = Piece(row[1])
+        self.resident = bool(row[2])
         self.shape = shape_of(self.tensor, self.piece, graph.batch)
         self.data = None
 
@@ -1218,10 +1231,12 @@ class Rank:
             sys.exit(f"op {op.name}: train.py does not know {op.type}")
         site = Site(self, op, Piece(instruction["piece"]), [value.shape for value in writes])
         kernel = OPS[op.type](site)
-        is_view = instruction["do"] == "view"
+        is_view, updates = instruction["do"] == "view", instruction["do"] == "update"
 
         def run():
             inputs = [value.data if value else None for value in reads]
+            if updates:  # perhaps just a slice of a parameter that is whole here
+                inputs[0] = self.part_of(reads[0], site.piece)
             while inputs and inputs[-1] is None:
                 inputs.pop()
             outputs = kernel(*inputs)
@@ -1233,12 +1248,14 @@ class Rank:
                 others.append(value.data)
         return run
 
+    def part_of(self, value, piece):
+        return cut(value.data, value.tensor, value.piece, piece, self.graph.batch)
+
     def split(self, _, reads, writes):
         source, made = reads[0], writes[0]
 
         def run():
-            part = cut(source.data, source.tensor, source.piece, made.piece, self.graph.batch)
-            made.data = own(part, [source.data])
+            made.data = own(self.part_of(source, made.piece), [source.data])
         return run
 
     def concat(self, _, reads, writes):
@@ -1246,7 +1263,7 @@ class Rank:
 
         def run():
             made.data = joined([value.data for value in reads], [value.piece for value in reads],
-                               made.tensor, made.piece, self.graph.batch).contiguous()
+                               made.tensor, made.piece, self.graph.batch)
         return run
 
     def sum(self, _, reads, writes):
@@ -1260,19 +1277,29 @@ class Rank:
             writes[0].data = total
         return run if writes else add
 
-    # Communication: each starts and returns what is under way and what is to be done at its end.
+    # Communication: each starts and returns what is under way and what is to be done at its end. Of a
+    # parameter that is whole on both sides perhaps just a slice is sent.
 
     def send(self, instruction, reads, _):
-        return lambda: ([dist.isend(reads[0].data.view(-1), instruction["peer"],
-                                    tag=instruction["tag"])], None)
-
-    def receive(self, instruction, _, writes):
-        made = writes[0]
+        sent, piece = reads[0], Piece(instruction["piece"])
 
         def run():
-            if not made.resident:
-                made.data = self.empty(made.shape, made.tensor)
-            return [dist.irecv(made.data.view(-1), instruction["peer"], tag=instruction["tag"])], None
+            part = self.part_of(sent, piece).contiguous().view(-1)
+            return [dist.isend(part, instruction["peer"], tag=instruction["tag"])], None
+        return run
+
+    def receive(self, instruction, _, writes):
+        made, piece = writes[0], Piece(instruction["piece"])
+
+        def run():
+            part = self.empty(shape_of(made.tensor, piece, self.graph.batch), made.tensor)
+
+            def end():
+                if made.resident:
+                    self.part_of(made, piece).copy_(part)
+                else:
+                    made.data = part
+            return [dist.irecv(part.view(-1), instruction["peer"], tag=instruction["tag"])], end
         return run
 
     def all_reduce(self, instruction, reads, writes):
@@ -1297,9 +1324,7 @@ class Rank:
 
     def all_gather(self, instruction, reads, writes):
         group, made = self.groups[instruction["group"]], writes[0]
-        form, axis = reads[0].piece.form, reads[0].piece.axis  # samples, or slices
-        cuts = instruction["cuts"]
-        pieces = [Piece([form, axis, *ends]) for ends in zip(cuts, cuts[1:])]
+        pieces = [Piece(row) for row in instruction["pieces"]]  # by member
         shapes = [shape_of(made.tensor, piece, self.graph.batch) for piece in pieces]
         longest = max(math.prod(shape) for shape in shapes)
 
@@ -1312,18 +1337,18 @@ class Rank:
             def end():
                 cropped = [part[:math.prod(s)].view(reads[0].tensor.dtype).reshape(s)
                            for part, s in zip(parts, shapes)]
-                made.data = joined(cropped, pieces, made.tensor, made.piece, self.graph.batch).contiguous()
+                made.data = joined(cropped, pieces, made.tensor, made.piece, self.graph.batch)
             return [dist.all_gather(parts, own_part, group=group, async_op=True)], end
         return run
 
     def reduce_scatter(self, instruction, reads, writes):  # Gloo has none of its own
-        group, made = self.groups[instruction["group"]], writes[0]
+        group, term, made = self.groups[instruction["group"]], reads[0], writes[0]
 
         def run():
-            total = reads[0].data.clone()
+            total = term.data.clone()
 
             def end():
-                made.data = cut(total, made.tensor, WHOLE, made.piece, self.graph.batch)
+                made.data = cut(total, term.tensor, term.piece, made.piece, self.graph.batch).contiguous()
             return [dist.all_reduce(total, group=group, async_op=True)], end
         return run
 
@@ -1410,8 +1435,7 @@ def keep_parameters(rank, folder):
                 parts.append(part)
                 pieces.append(piece)
         if here == 0:
-            whole = parts[0] if len(parts) == 1 else joined(parts, pieces, tensor, WHOLE, rank.graph.batch)
-            kept[tensor.name] = whole.cpu().clone()
+            kept[tensor.name] = joined(parts, pieces, tensor, WHOLE, rank.graph.batch).cpu()
     if here == 0:
         pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
         torch.save(kept, pathlib.Path(folder) / "parameters.pt")
