@@ -110,8 +110,7 @@ struct PlacedPipeline {
   std::optional<Pipeline> pipeline;
 };
 
-// What is said of stages is of those that the program was made with: of some of their devices,
-// where views, which no task computes, hold them together. Returns how many there are.
+// What is said of stages is of those that the program was made with. Returns how many there are.
 std::size_t expect_stages(const BlockedCase& made, const Timeline& timeline) {
   const PlacedPipeline placed(made);
   const std::vector<StageWait> waits = stage_waits(timeline);
@@ -126,14 +125,11 @@ std::size_t expect_stages(const BlockedCase& made, const Timeline& timeline) {
     EXPECT_GE(std::min({wait.before, wait.between, wait.after}), Nanos(0));
     EXPECT_LT(wait.all(), timeline.step_time);
   }
-  const bool has_views = std::ranges::any_of(made.problem.graph->ops(), &Op::view);
-  if (!has_views) {
-    std::set<std::int32_t> stages;
-    for (const Task& task : timeline.program->tasks)
-      if (task.kind == TaskKind::Compute && placed.tables.is_repeated(task.op))
-        stages.insert(placed.pipeline->chunks().stage_of(task.device));
-    EXPECT_EQ(waits.size(), stages.size() < 2 ? 0 : stages.size());
-  }
+  std::set<std::int32_t> stages;
+  for (const Task& task : timeline.program->tasks)
+    if (task.kind == TaskKind::Compute && placed.tables.is_repeated(task.op))
+      stages.insert(placed.pipeline->chunks().stage_of(task.device));
+  EXPECT_EQ(waits.size(), stages.size() < 2 ? 0 : stages.size());
   return waits.size();
 }
 

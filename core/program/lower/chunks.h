@@ -39,6 +39,7 @@ class Chunks {
 
   const std::vector<Stage>& stages() const { return stages_; }
   std::int32_t stage_of(DeviceId device) const { return stage_of_[device]; }  // -1: of none
+  const IdVector<DeviceId, std::int32_t>& stages_of_devices() const { return stage_of_; }
   std::size_t count() const { return chunks_.size(); }
   std::int32_t stage_of_chunk(std::int32_t chunk) const { return chunks_[at(chunk)].stage; }
   static std::size_t pass_of(const ScheduleCell& cell) {

@@ -11,6 +11,7 @@ void MicroBatchLowering::enter(std::int32_t micro) {
 
 void MicroBatchLowering::lower(const MicroBatches& micro_batches) {
   const Pipeline pipeline(ops_.tables(), ops_.placement(), micro_batches);
+  ops_.emitter().set_stages(pipeline.chunks().stages_of_devices());
   for (const OpId op : pipeline.chunks().before()) ops_.lower(op);
   CellOrder order;
   if (micro_batches.schedule != PipelineSchedule::AsReady) ops_.set_order(&order);

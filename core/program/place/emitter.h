@@ -118,6 +118,7 @@ class Emitter {
   std::span<const TaskId> dependencies() const { return dependencies_; }
   // Of the tasks that follow.
   void set_micro(std::int32_t micro) { micro_ = micro; }
+  void set_stages(const IdVector<DeviceId, std::int32_t>& stages) { program_->stage_of = stages; }
   // The tasks that follow are what recomputation does again, and what they compute on a device
   // comes after these tasks there; null: no longer.
   using TasksByDevice = IdVector<DeviceId, std::vector<TaskId>>;

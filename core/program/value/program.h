@@ -133,6 +133,9 @@ struct Program {
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<const Cluster> cluster;
   std::int32_t micro_batches = 1;
+  // Of several micro-batches, by device: which stage of the pipeline it is of, along the pipeline;
+  // -1: it computes nothing of the batch. Empty: there is one micro-batch.
+  IdVector<DeviceId, std::int32_t> stage_of;
 
   IdVector<TaskId, Task> tasks;
   Rows<TaskId> dependencies;   // row = task; ascending, unique, all smaller than the task

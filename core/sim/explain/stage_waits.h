@@ -20,9 +20,8 @@ struct StageWait {
   Nanos all() const { return before + between + after; }
 };
 
-// The stages as the program has them (core/program/lower/pipeline.h), but for views, which nobody
-// computes: in the order in which they begin, ties by the first device. Empty: the step has one
-// micro-batch, or all of it is one stage.
+// The program's stages, along the pipeline, of those devices that compute in passes. Empty: the
+// step has one micro-batch, or all of it is one stage.
 std::vector<StageWait> stage_waits(const Timeline& timeline);
 
 }  // namespace strato
