@@ -15,7 +15,8 @@ void ParameterGathers::start(ParameterGather how) {
 
 void ParameterGathers::begin(OpId op) {
   find_computed();
-  const bool backward = emitter_.is_again() || tables_.graph->op(op).phase == Phase::Backward;
+  const bool backward =
+      emitter_.marks().again.is_on() || tables_.graph->op(op).phase == Phase::Backward;
   pass_ = 2 * std::max(placement_.layouts().now().micro, 0) + (backward ? 1 : 0);
   op_ = op;
   gathers_ = false;

@@ -101,7 +101,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   const auto compute = [&] {
     ops.start(into, strategy.priorities, strategy.gather);
     Recomputation all(ops, strategy.recomputed);
-    if (several) return MicroBatchLowering(ops, all).lower(strategy.micro_batches);
+    if (several) return MicroBatchLowering(ops, all).lower(strategy.micro_batches, into);
     for (const OpId op : ops.tables().early) all.lower(op);
   };
   pass(

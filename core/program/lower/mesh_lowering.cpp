@@ -98,7 +98,7 @@ void MeshLowering::compute(OpId op, std::size_t shard, CellOrder* order) {
       made.buffer = emitter_.write(outputs[o], device, tasks_.bytes_of(outputs[o], part), part);
     copies_.set(copies_.first(outputs[o]) + shard, made);
   }
-  emitter_.wait_if_again(device);
+  wait_if_again(emitter_, device);
   if (order) order->add(emitter_, device);
   emitter_.commit_compute(task);
 }

@@ -6,12 +6,12 @@ namespace strato {
 
 void MicroBatchLowering::enter(std::int32_t micro) {
   ops_.placement().layouts().enter(micro);
-  ops_.emitter().set_micro(micro);
+  ops_.emitter().marks().micro = micro;
 }
 
-void MicroBatchLowering::lower(const MicroBatches& micro_batches) {
+void MicroBatchLowering::lower(const MicroBatches& micro_batches, Program& into) {
   const Pipeline pipeline(ops_.tables(), ops_.placement(), micro_batches);
-  ops_.emitter().set_stages(pipeline.chunks().stages_of_devices());
+  into.stage_of = pipeline.chunks().stages_of_devices();
   for (const OpId op : pipeline.chunks().before()) ops_.lower(op);
   CellOrder order;
   if (micro_batches.schedule != PipelineSchedule::AsReady) ops_.set_order(&order);

@@ -14,7 +14,8 @@ class MicroBatchLowering {
   MicroBatchLowering(OpLowering& ops, Recomputation& all) : ops_(ops), all_(all) {}
   // All ops but the late ones (Tables::late), of the strategy that is placed. Throws InputError as
   // Pipeline does.
-  void lower(const MicroBatches& micro_batches);
+  // `into`: the program that is lowered, which is told of which stage each device is.
+  void lower(const MicroBatches& micro_batches, Program& into);
 
  private:
   void enter(std::int32_t micro);

@@ -40,7 +40,7 @@ void OpLowering::start(Program& into, std::span<const std::int32_t> priorities,
   into.reads.clear();
   into.buffers.clear();
   placement_.layouts().enter(-1);
-  emitter_.set_micro(-1);
+  emitter_.marks().micro = -1;
   order_ = nullptr;
   emitter_.start(into);
   copies_.start();
@@ -110,7 +110,7 @@ TaskId OpLowering::compute(OpId op, std::size_t first_shard, std::size_t end_sha
     if (task.kind == TaskKind::Update) overwrite_parameters(emitter_, tables_, op, shard.device);
     last = emitter_.next_task();
     write_outputs(op, samples, s, last, task.part);
-    emitter_.wait_if_again(shard.device);
+    wait_if_again(emitter_, shard.device);
     if (order_) order_->add(emitter_, shard.device);
     emitter_.commit_compute(task);
   }
@@ -202,7 +202,7 @@ void OpLowering::compute_part(OpId op, std::size_t part, std::span<const Instanc
   task.duration = tasks_.share_of(tables_.op_time(shard.costs, op), shard.device, range.size(),
                                   layout.cuts.back());
   if (task.kind == TaskKind::Update) overwrite_parameters(emitter_, tables_, op, shard.device);
-  emitter_.wait_if_again(shard.device);
+  wait_if_again(emitter_, shard.device);
   for (const TensorId output : tables_.outputs(op)) {
     const AxisRange own = layout.range(part, copies_.made(output).axis);
     const PartId made = tasks_.part(output, own);

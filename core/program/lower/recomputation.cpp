@@ -72,9 +72,9 @@ void Recomputation::compute_again_for(OpId reader) {
   const std::vector<OpId> needed = needed_by(reader);
   if (needed.empty()) return;
   find_gradients(reader);
-  ops_.emitter().set_again(&gradients_);
+  ops_.emitter().marks().again.begin(gradients_);
   for (const OpId op : needed) ops_.lower(op);
-  ops_.emitter().set_again(nullptr);
+  ops_.emitter().marks().again.end();
 }
 
 }  // namespace strato

@@ -38,7 +38,7 @@ class Recomputation {
   OpLowering& ops_;
   IdVector<OpId, char> is_again_;  // empty: no op is
   std::vector<char> done_;         // micro-batch x op
-  Emitter::TasksByDevice gradients_;
+  Again::TasksByDevice gradients_;
 };
 
 }  // namespace strato

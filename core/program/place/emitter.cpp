@@ -15,7 +15,7 @@ void Emitter::start(Program& program) {
   dependencies_.clear();
   reads_.clear();
   parameters_.clear();
-  again_after_ = nullptr;
+  marks_ = {};
   readers_.clear();
   reader_of_cell_.assign(tables_.slots.size() * tables_.cluster->device_count(), -1);
 }

@@ -67,6 +67,26 @@ struct Instance {
   std::int32_t next = -1;  // the copy of the tensor that the device had before this one
 };
 
+// Of what recomputation does again. What it computes on a device comes after these tasks there.
+class Again {
+ public:
+  using TasksByDevice = IdVector<DeviceId, std::vector<TaskId>>;
+  void begin(const TasksByDevice& after) { after_ = &after; }  // which it refers to until the end
+  void end() { after_ = nullptr; }
+  bool is_on() const { return after_ != nullptr; }
+  std::span<const TaskId> after(DeviceId device) const {
+    return is_on() ? std::span<const TaskId>((*after_)[device]) : std::span<const TaskId>();
+  }
+
+ private:
+  const TasksByDevice* after_ = nullptr;
+};
+
+struct TaskMarks {         // of the tasks that follow
+  std::int32_t micro = 0;  // -1: none
+  Again again;
+};
+
 class Emitter {
  public:
   explicit Emitter(const Tables& tables);
@@ -116,19 +136,7 @@ class Emitter {
   }
   // What the next task waits for, as far as it is known.
   std::span<const TaskId> dependencies() const { return dependencies_; }
-  // Of the tasks that follow.
-  void set_micro(std::int32_t micro) { micro_ = micro; }
-  void set_stages(const IdVector<DeviceId, std::int32_t>& stages) { program_->stage_of = stages; }
-  // The tasks that follow are what recomputation does again, and what they compute on a device
-  // comes after these tasks there; null: no longer.
-  using TasksByDevice = IdVector<DeviceId, std::vector<TaskId>>;
-  void set_again(const TasksByDevice* after) { again_after_ = after; }
-  bool is_again() const { return again_after_ != nullptr; }
-  // Before the task is committed.
-  void wait_if_again(DeviceId device) {
-    if (again_after_ == nullptr) return;
-    for (const TaskId task : (*again_after_)[device]) depend(task);
-  }
+  TaskMarks& marks() { return marks_; }
   TaskId next_task() const { return replaced_.valid() ? replaced_ : program_->tasks.next_id(); }
 
   TaskId commit_compute(const Task& task) {
@@ -152,8 +160,8 @@ class Emitter {
   TaskId commit(const Task& task) {
     const TaskId row = program_->tasks.next_id();
     program_->tasks.push_back(task);
-    if (micro_ > 0) program_->tasks.back().micro = micro_;
-    if (again_after_ != nullptr) program_->tasks.back().again = true;
+    if (marks_.micro > 0) program_->tasks.back().micro = marks_.micro;
+    if (marks_.again.is_on()) program_->tasks.back().again = true;
     program_->writes.end_row();
     push_sorted_unique(dependencies_, program_->dependencies);
     push_sorted_unique(reads_, program_->reads);
@@ -200,12 +208,16 @@ class Emitter {
   std::vector<std::int32_t> reader_of_cell_;  // heads of lists in readers_
   std::vector<Reader> readers_;
   std::vector<std::vector<ResourceId>> links_;  // from device x to device; empty: not asked yet
-  std::int32_t micro_ = 0;
-  const TasksByDevice* again_after_ = nullptr;
+  TaskMarks marks_;
   Store* store_ = nullptr;
   TaskId replaced_;
   std::size_t replaced_row_ = 0, replaced_writes_ = 0;
 };
+
+// Before what is computed on the device is committed.
+inline void wait_if_again(Emitter& emitter, DeviceId device) {
+  for (const TaskId task : emitter.marks().again.after(device)) emitter.depend(task);
+}
 
 // Of all parameters that the op updates: before its task on the device.
 inline void overwrite_parameters(Emitter& emitter, const Tables& tables, OpId update,
