@@ -101,14 +101,15 @@ Pipeline::Pipeline(const Tables& tables, const Placement& placement,
                    const MicroBatches& micro_batches)
     : micro_batches_(micro_batches), chunks_(tables, placement, splits_backward(micro_batches)) {}
 
-// Two chunks on each stage, down and up again; those of the deepest are one.
+// Two chunks on each stage, down and up again; those of the deepest are one, and not two of which
+// the backward pass alone visits one.
 bool Pipeline::is_in_v() const {
   const auto last = static_cast<std::int32_t>(chunks_.count()) - 1;
-  return std::ranges::all_of(chunks_.stages(), [&](const Chunks::Stage& stage) {
-    std::vector<std::int32_t> both = {stage.depth};
-    if (2 * stage.depth < last) both.push_back(last - stage.depth);
-    return stage.chunks == both;
-  });
+  return last % 2 == 0 && std::ranges::all_of(chunks_.stages(), [&](const Chunks::Stage& stage) {
+           std::vector<std::int32_t> both = {stage.depth};
+           if (2 * stage.depth < last) both.push_back(last - stage.depth);
+           return stage.chunks == both;
+         });
 }
 
 void Pipeline::check_rows() const {

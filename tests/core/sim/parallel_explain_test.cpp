@@ -123,14 +123,14 @@ TEST_F(StageWaits, AreOfPipelinesAlone) {
   EXPECT_TRUE(stage_waits(run(staged({}, {{0}, {1}, {2}, {3}}))).empty());
 }
 
-// Those of several devices, and those that wait for each other within a pass.
+// Those of several devices, and one that others come back to.
 TEST_F(StageWaits, DevicesOfAStageAreTakenTogether) {
   const MicroBatches four{4, PipelineSchedule::OneFOneB};
   const Timeline pairs = run(staged(four, {{0, 1}, {0, 1}, {2, 3}, {2, 3}}));
   const std::vector<StageWait> waits = stage_waits(pairs);
   EXPECT_EQ(devices_of(waits), (Devices{{0, 1}, {2, 3}}));
   EXPECT_EQ(devices_of(stage_waits(run(staged(four, {{0}, {1}, {0}, {3}})))),
-            (Devices{{0, 1}, {3}}));
+            (Devices{{0}, {1}, {3}}));
   // The gradients of a stage are reduced on its own devices: no waiting for others.
   for (const StageWait& wait : waits)
     EXPECT_NEAR(wait.all() / pairs.step_time, 1.0 / (4 + 1), 1e-3);
