@@ -10,11 +10,11 @@ Recomputation::Recomputation(OpLowering& ops, std::span<const OpId> recomputed) 
   if (recomputed.empty()) return;
   const Tables& tables = ops.tables();
   is_again_.resize(tables.graph->op_count());
-  for (const OpId op : recomputed) is_again_[op] = may_be_again(op);
+  for (const OpId op : recomputed) is_again_[op] = may_be_again(op) ? 1 : 0;
   for (const OpId op : is_again_.ids()) {  // a view of what is made again is one of that
     if (!tables.ops[op].alias) continue;
     const OpId viewed = tables.graph->tensor(tables.inputs(op).front()).producer;
-    is_again_[op] = viewed.valid() && is_again_[viewed];
+    if (viewed.valid()) is_again_[op] = is_again_[viewed];
   }
   done_.resize(static_cast<std::size_t>(tables.micro_batches) * tables.graph->op_count());
   gradients_.resize(tables.cluster->device_count());
