@@ -74,6 +74,16 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) 
   return known->second;
 }
 
+// Partial sums are read as they are made: of the same samples.
+bool MeshLetters::has_its_sums(OpId op) const {
+  const std::span<const TensorId> inputs = tables_.inputs(op);
+  for (std::size_t i = 0; i < parts_[op].inputs.size(); ++i)
+    if (parts_[op].inputs[i] >= kSumOver &&
+        placement_.layout_id(tables_.tensors[inputs[i]].op) != placement_.layout_id(op))
+      return false;
+  return true;
+}
+
 void MeshLetters::choose() {
   parts_.clear();
   std::map<std::vector<DeviceId>, Region> regions;  // by the mesh's devices and columns
@@ -95,6 +105,8 @@ void MeshLetters::choose() {
     const std::vector<ColumnChoice>& choices = choices_for(region);
     for (std::size_t i = 0; i < region.second.size(); ++i)
       parts_[region.second[i]] = part_of(region.second[i], choices[i]);
+    for (const OpId op : region.second)
+      if (!has_its_sums(op)) parts_[op] = {};
   }
 }
 

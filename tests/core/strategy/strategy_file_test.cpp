@@ -92,11 +92,18 @@ TEST(StrategyFile, BucketDuplicatedOpsAndOrderRoundTripExactly) {
     strategy.micro_batches.count = *rc::gen::inRange(1, 5);
     if (strategy.micro_batches.count > 1)
       strategy.micro_batches.schedule = static_cast<PipelineSchedule>(*rc::gen::inRange(0, 8));
-    if (strategy.micro_batches.schedule == PipelineSchedule::ByHand)
-      for (int row = *rc::gen::inRange(1, 4); row-- > 0;)
-        for (auto& cells = strategy.micro_batches.table.emplace_back(); cells.size() < 3;)
-          cells.push_back({*rc::gen::inRange(0, 4), PassKind(*rc::gen::inRange(0, 2)),
-                           *rc::gen::inRange(0, 4)});
+    const int rows =
+        strategy.micro_batches.schedule == PipelineSchedule::ByHand ? *rc::gen::inRange(1, 4) : 0;
+    for (int row = 0; row < rows; ++row) {
+      const bool in_turn = *rc::gen::inRange(0, 2) == 0;
+      auto& cells = strategy.micro_batches.table.emplace_back();
+      for (int cell = 0; cell < 2 * strategy.micro_batches.count; ++cell) {
+        const int count = strategy.micro_batches.count;
+        const bool backward = in_turn ? cell % 2 == 1 : cell >= count;
+        cells.push_back({row, backward ? PassKind::Backward : PassKind::Forward,
+                         in_turn ? cell / 2 : cell % count});
+      }
+    }
     const NamedStrategy file = named(p, strategy);
     const NamedStrategy read = parse_strategy(strategy_json(file), "s");
     RC_ASSERT(read == file);

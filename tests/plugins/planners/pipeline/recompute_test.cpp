@@ -45,7 +45,7 @@ TEST(RecomputingPlanners, LessIsKeptAndMoreIsComputed) {
 }
 
 TEST(RecomputingPlanners, SearchesLookForStrategiesSo) {
-  const Problem problem = sample("lenet", 64, "celeritas");
+  const Problem problem = sample("bert_3l", 16, "celeritas");
   for (const char* planner : {"mcts", "mcmc", "fastt"}) {
     const PlanResult found = recomputing(planner, problem, Recompute::Cheap);
     EXPECT_FALSE(found.strategy.recomputed.empty()) << planner;
@@ -58,7 +58,7 @@ TEST(RecomputingPlanners, SearchesLookForStrategiesSo) {
 TEST(RecomputingPlanners, PipelinesComputeAgainWhatDoesNotFit) {
   const std::map<std::string, std::string> one = {{"stages", "1"}, {"micro_batches", "1"}};
   const auto planned = [&](std::int64_t batch) {
-    return recomputing("pipeline", sample("bert_3l", batch, "celeritas"), Recompute::None, one);
+    return recomputing("pipeline", sample("bert_3l", batch, "tag-2x1080ti"), Recompute::None, one);
   };
   const PlanResult small = planned(16);
   EXPECT_TRUE(small.score.feasible);
