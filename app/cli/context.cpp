@@ -231,8 +231,7 @@ static MicroBatches schedule_from(const std::string& given, std::int32_t count) 
     throw InputError(
         "", "--schedule", fmt::format("\"{}\" is no schedule, and no file", given),
         fmt::format("give a CSV file, or one of {}", fmt::join(kPipelineSchedules, ", ")));
-  MicroBatches made{count, PipelineSchedule::ByHand, parse_schedule_csv(read_file(given), given)};
-  if (count == 1) made.count = micro_batch_count(made.table);
+  MicroBatches made = by_hand(parse_schedule_csv(read_file(given), given), count);
   check_table(made.table, made.count);
   return made;
 }

@@ -1,7 +1,6 @@
 // stratoscope-cli: the command line. Each subcommand is one file; here are parsing and exit
 // statuses.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <new>
 
 #include "app/cli/command.h"
@@ -21,7 +20,7 @@ CLI::App* add_command(CLI::App& app, Command& command, const std::string& name,
 namespace {
 
 int complain(const char* message, int status) {
-  std::fprintf(stderr, "stratoscope-cli: %s\n", message);
+  remark(message);
   return status;
 }
 

@@ -25,9 +25,31 @@ bool is_quantity(std::string_view cell) {
   return !cell.empty() && (std::isdigit(static_cast<unsigned char>(cell[0])) != 0 || cell == "-");
 }
 
+// Control characters are U+FFFD, but for line ends and tabs: names come from files, and those may
+// speak to the terminal. So are the second ones of ISO 6429 (U+0080 to U+009F).
+std::string printable(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+  std::string shown;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool second = byte == 0xc2 && i + 1 < text.size() &&
+                        (static_cast<unsigned char>(text[i + 1]) & 0xe0U) == 0x80;
+    const bool first = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
+    if (first || second)
+      shown += kReplacement;
+    else
+      shown += text[i];
+    if (second) ++i;
+  }
+  return shown;
+}
+
 }  // namespace
 
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print(std::string_view text) {
+  const std::string shown = ::isatty(STDOUT_FILENO) != 0 ? printable(text) : std::string(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+}
 
 void flush_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
@@ -35,7 +57,7 @@ void flush_output() {
                    "free some space, or send it elsewhere");
 }
 
-void remark(std::string_view text) { fmt::print(stderr, "stratoscope-cli: {}\n", text); }
+void remark(std::string_view text) { fmt::print(stderr, "stratoscope-cli: {}\n", printable(text)); }
 
 std::string Table::text() const {
   std::vector<std::size_t> width(rows_[0].size(), 0);
@@ -65,7 +87,7 @@ ProgressLine::~ProgressLine() { clear(); }
 
 void ProgressLine::show(std::string_view text) {
   if (!terminal_) return;
-  fmt::print(stderr, "\r{}\x1b[K", text);
+  fmt::print(stderr, "\r{}\x1b[K", printable(text));
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -7,6 +7,7 @@
 
 namespace strato::cli {
 
+// No control character of the text reaches a terminal, in any of what follows.
 void print(std::string_view text);
 void flush_output();  // throws InputError when standard output could not take it (a full disk)
 

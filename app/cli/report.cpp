@@ -133,12 +133,18 @@ double Verdict::speedup() const {
 
 Verdict make_verdict(const Problem& problem, const Strategy& strategy,
                      const SimulateOptions& options) {
+  return make_verdict(problem, strategy,
+                      simulate_strategy(problem, data_parallel(problem), true, options), options);
+}
+
+Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome baseline,
+                     const SimulateOptions& options) {
   Verdict verdict;
   verdict.problem = std::make_shared<const Problem>(problem_for(problem, strategy));
   verdict.micro_batches = strategy.micro_batches;
   verdict.recomputed = strategy.recomputed.size();
   verdict.outcome = simulate_strategy(problem, strategy, true, options);
-  verdict.baseline = simulate_strategy(problem, data_parallel(problem), true, options);
+  verdict.baseline = std::move(baseline);
   verdict.lower_bound = lower_bound(problem);
   verdict.batch_bound = lower_bound(problem, BoundOf::WholeOps);
   verdict.error = error_bar(*verdict.outcome.timeline, *problem.cost);

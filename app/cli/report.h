@@ -44,6 +44,9 @@ struct Verdict {
 
 Verdict make_verdict(const Problem& problem, const Strategy& strategy,
                      const SimulateOptions& options = {});
+// The same where data parallelism has been simulated already.
+Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome baseline,
+                     const SimulateOptions& options = {});
 
 // Bytes on one device at the moment of its peak, by what they are for.
 struct MemoryUse {

@@ -8,11 +8,9 @@
 #include "core/search/constraints/bound_constraints.h"
 #include "core/search/constraints/constraints.h"
 #include "core/search/evaluate/baselines.h"
-#include "core/search/evaluate/lower_bound.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
 #include "core/search/tree/search_tree.h"
-#include "core/sim/explain/error_bar.h"
 #include "core/sim/timeline/timeline.h"
 #include "core/strategy/file/named_strategy.h"
 
@@ -41,13 +39,13 @@ SearchOutcome search(const SearchJob& job) {
   bind_constraints(job.options.constraints.get(), problem);  // before anything is stored
   SearchOutcome outcome;
   outcome.constraints = job.options.constraints;
-  outcome.verdict.baseline = simulate_strategy(problem, data_parallel(problem));
+  Outcome baseline = simulate_strategy(problem, data_parallel(problem));
   Recorder recorder(problem, job.planner, job.options);
   if (job.forget_focus) recorder.forget_focus();
   if (job.resume != nullptr) {
     recorder.continue_run(*job.workspace, *job.resume);
   } else if (job.workspace != nullptr) {
-    recorder.record(*job.workspace, *job.model, outcome.verdict.baseline.score.step_time);
+    recorder.record(*job.workspace, *job.model, baseline.score.step_time);
   }
   interrupt.arm();
   try {
@@ -59,15 +57,8 @@ SearchOutcome search(const SearchJob& job) {
   }
   recorder.finish(&outcome.result, interrupt.requested() ? RunState::Stopped : RunState::Finished);
   outcome.run = recorder.run();
-  outcome.verdict.problem =
-      std::make_shared<const Problem>(problem_for(problem, outcome.result.strategy));
+  outcome.verdict = make_verdict(problem, outcome.result.strategy, std::move(baseline));
   outcome.verdict.own_groups = outcome.result.strategy.grouping != nullptr;
-  outcome.verdict.micro_batches = outcome.result.strategy.micro_batches;
-  outcome.verdict.recomputed = outcome.result.strategy.recomputed.size();
-  outcome.verdict.outcome = simulate_strategy(problem, outcome.result.strategy);
-  outcome.verdict.lower_bound = lower_bound(problem);
-  outcome.verdict.batch_bound = lower_bound(problem, BoundOf::WholeOps);
-  outcome.verdict.error = error_bar(*outcome.verdict.outcome.timeline, *problem.cost);
   outcome.verdict.planner = job.planner;
   outcome.verdict.seed = job.options.seed;
   outcome.verdict.evaluations = outcome.result.evaluations;

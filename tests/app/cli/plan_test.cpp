@@ -94,6 +94,9 @@ TEST(Plan, SchedulesMayBeTablesInFiles) {
   expect_refused(arguments(), {"cannot go on", "0B0 waits for 1B0, which comes after 1F1"});
   write_file(table, "0F0,0Z0\n");
   expect_refused(arguments(), {"table.csv", "row 1, column 2", "0Z0"});
+  write_file(table, "0F0,\x1b[31m0Z0\xc2\x9b\n");
+  EXPECT_EQ(run_cli(arguments()).err.find_first_of("\x1b\x9b"), std::string::npos);
+  expect_refused(arguments(), {"\xef\xbf\xbd[31m0Z0\xef\xbf\xbd"});
 }
 
 // A file's name is bytes, and need not be a text.
