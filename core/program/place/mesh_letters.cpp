@@ -40,7 +40,10 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) 
   Hasher hasher;
   hasher.number(layout.columns).number(samples);
   for (const Shard& shard : layout.shards) hasher.number(shard.device.value());
-  for (const OpId op : region.second) hasher.number(op.value());
+  for (const OpId op : region.second) {
+    hasher.number(op.value());
+    if (tables_.graph->op(op).type == "AddN") hasher.number(reads_its_samples(op));
+  }
   const auto [known, fresh] = known_.try_emplace(hasher.finish());
   if (!fresh) return known->second;
 
@@ -69,19 +72,18 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) 
                ? update
                : update + tables_.cost->collective(Collective::AllReduce, column, bytes).duration;
   };
+  costs.reads_its_samples = [this](OpId op) { return reads_its_samples(op); };
   known->second =
       choose_columns(*tables_.graph, region.second, static_cast<int>(layout.columns), costs);
   return known->second;
 }
 
-// Partial sums are read as they are made: of the same samples.
-bool MeshLetters::has_its_sums(OpId op) const {
-  const std::span<const TensorId> inputs = tables_.inputs(op);
-  for (std::size_t i = 0; i < parts_[op].inputs.size(); ++i)
-    if (parts_[op].inputs[i] >= kSumOver &&
-        placement_.layout_id(tables_.tensors[inputs[i]].op) != placement_.layout_id(op))
-      return false;
-  return true;
+// Have the ops that make what it reads its layout?
+bool MeshLetters::reads_its_samples(OpId op) const {
+  return std::ranges::all_of(tables_.inputs(op), [&](TensorId input) {
+    const OpId producer = tables_.graph->tensor(input).producer;
+    return producer.valid() && placement_.layout_id(producer) == placement_.layout_id(op);
+  });
 }
 
 void MeshLetters::choose() {
@@ -105,8 +107,6 @@ void MeshLetters::choose() {
     const std::vector<ColumnChoice>& choices = choices_for(region);
     for (std::size_t i = 0; i < region.second.size(); ++i)
       parts_[region.second[i]] = part_of(region.second[i], choices[i]);
-    for (const OpId op : region.second)
-      if (!has_its_sums(op)) parts_[op] = {};
   }
 }
 

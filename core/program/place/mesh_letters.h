@@ -43,7 +43,7 @@ class MeshLetters {
   using Region = std::pair<LayoutId, std::vector<OpId>>;  // a layout of it; ascending
   const std::vector<ColumnChoice>& choices_for(const Region& region);
   ColumnPart part_of(OpId op, ColumnChoice choice);
-  bool has_its_sums(OpId op) const;
+  bool reads_its_samples(OpId op) const;
 
   Tables& tables_;
   const Placement& placement_;

@@ -100,6 +100,7 @@ class Region {
     const std::vector<TensorId>& inputs = graph_.op(op.id).inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (split.inputs[i] < kSumOver) continue;
+      if (costs_.reads_its_samples && !costs_.reads_its_samples(op.id)) return false;
       const RegionOp* maker = op_at(graph_.tensor(inputs[i]).producer);
       if (maker == nullptr || maker->variable < 0) return false;
     }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/base/error.h"
 #include "core/io/json.h"
 
@@ -18,14 +16,11 @@ void read_schedule(const JsonView& view, MicroBatches& micro_batches) {
   if (view.is_array()) {
     std::vector<std::string> rows;
     for (const JsonView& row : view.items()) rows.push_back(row.string());
-    micro_batches.schedule = PipelineSchedule::ByHand;
     try {
-      micro_batches.table = parse_schedule_rows(rows);
+      micro_batches = by_hand(parse_schedule_rows(rows), micro_batches.count);
     } catch (const InputError& error) {
       view.fail(fmt::format("{}: {}", error.place(), error.problem()), error.remedy());
     }
-    if (micro_batches.count == 1)
-      micro_batches.count = std::max(1, micro_batch_count(micro_batches.table));
     return;
   }
   const auto known = pipeline_schedule_from(view.string());

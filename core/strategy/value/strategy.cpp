@@ -124,6 +124,11 @@ std::string_view name_of(PipelineSchedule schedule) {
   return kPipelineSchedules[static_cast<std::size_t>(schedule)];
 }
 
+MicroBatches by_hand(ScheduleTable table, std::int32_t count) {
+  if (count == 1) count = std::max(1, micro_batch_count(table));
+  return {count, PipelineSchedule::ByHand, std::move(table)};
+}
+
 std::optional<PipelineSchedule> pipeline_schedule_from(std::string_view name) {
   const auto at = std::ranges::find(kPipelineSchedules, name);
   if (at == kPipelineSchedules.end()) return std::nullopt;

@@ -104,6 +104,10 @@ struct MicroBatches {
   friend bool operator==(const MicroBatches&, const MicroBatches&) = default;
 };
 
+// By a table of which nothing is checked yet. Of 1 micro-batch, as nothing was said: of as many as
+// it has.
+MicroBatches by_hand(ScheduleTable table, std::int32_t count);
+
 // When parameters that are kept in parts (updates that are split) are brought to those who read all
 // of them.
 enum class ParameterGather : std::uint8_t {

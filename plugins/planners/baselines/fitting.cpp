@@ -26,8 +26,7 @@ Tried try_recomputing(const PlanRequest& request, const std::vector<Strategy>& s
   };
   Tried all;
   if (how != Recomputing::WhenNeeded) {
-    const auto which = static_cast<Recompute>(static_cast<int>(how) - 1);
-    add(all, request, recomputing(strategies, ops(which)));
+    add(all, request, recomputing(strategies, ops(static_cast<Recompute>(how))));
     return all;
   }
   std::vector<Strategy> open = strategies;

@@ -10,14 +10,11 @@
 
 namespace strato {
 
-enum class Recomputing : std::uint8_t {
-  WhenNeeded,  // nothing; where that does not fit what is cheap; where that does not, blocks
-  None,
-  Cheap,
-  Blocks,
-};
-inline constexpr std::array<std::string_view, 4> kRecomputing = {"when-needed", "none", "cheap",
-                                                                 "blocks"};
+// As Recompute has it, or as much as is needed: nothing; where that does not fit, what is cheap;
+// where that does not, blocks.
+enum class Recomputing : std::uint8_t { None, Cheap, Blocks, WhenNeeded };
+inline constexpr std::array<std::string_view, 4> kRecomputing = {kRecompute[0], kRecompute[1],
+                                                                 kRecompute[2], "when-needed"};
 
 struct Tried {
   std::vector<Strategy> strategies;
