@@ -73,7 +73,7 @@ std::optional<BlockedCase> random_blocked(std::uint64_t seed, Random& random) {
                                   .variables(made.strategy);
   }
   if (seed % 6 == 3) made.strategy = with_sharded_updates(made.problem, made.strategy, random);
-  if (seed % 7 > 3) made.strategy.recomputed = random_recomputed(*made.problem.graph, random);
+  if (seed % 7 > 0) made.strategy.recomputed = random_recomputed(*made.problem.graph, random);
   const auto micro_batches = random_micro_batches(*made.problem.graph, random);
   if (!micro_batches) return std::nullopt;
   made.strategy.micro_batches = *micro_batches;
@@ -203,7 +203,7 @@ TEST(MicroBatches, ProgramsAreRightAndKeepToTheirSchedules) {
   }
   EXPECT_GT(blocked, count / 8);
   EXPECT_GT(sums, 10 * blocked);
-  EXPECT_GT(again, blocked);
+  EXPECT_GT(again, 4 * blocked);
   EXPECT_GT(sent_sums, blocked / 16);
   EXPECT_GT(pipelines, blocked / 16);
 }

@@ -23,15 +23,9 @@ constexpr std::int64_t kWidth = 5;
 // costs 10 ns a sample, too. Stage by stage on devices 0 to 3, or by pairs.
 class Chain : public testing::Test {
  protected:
-  static std::vector<std::pair<std::string, int>> groups() {
-    std::vector<std::pair<std::string, int>> result = {{"seed", kStages - 1}};
-    for (int layer = 1; layer <= kStages; ++layer)
-      for (const char* op : {"f", "gw", "gx", "u"})
-        if (layer > 1 || std::string(op) != "gx")
-          result.emplace_back(op + std::to_string(layer), layer - 1);
-    return result;
-  }
-  Chain() : bench(toy::training_chain(kBatch, kStages, kWidth), toy::cluster(1, 4), groups()) {}
+  Chain()
+      : bench(toy::training_chain(kBatch, kStages, kWidth), toy::cluster(1, 4),
+              toy::layer_groups(kStages)) {}
 
   Strategy staged(MicroBatches micro_batches) const {
     Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0});

@@ -41,15 +41,8 @@ struct Looped {
       : stages(std::move(stages_of_chunks)),
         batch(batch_),
         bench(toy::training_chain(batch, static_cast<int>(stages.size()) + 1, 5),
-              toy::cluster(1, 1 + *std::ranges::max_element(stages)), groups()) {}
-  std::vector<std::pair<std::string, int>> groups() const {
-    std::vector<std::pair<std::string, int>> result = {{"seed", int(stages.size()) - 1}};
-    for (int layer = 1; layer <= int(stages.size()) + 1; ++layer)
-      for (const char* op : {"f", "gw", "gx", "u"})
-        if (layer > 1 || std::string(op) != "gx")
-          result.emplace_back(op + std::to_string(layer), std::max(0, layer - 2));
-    return result;
-  }
+              toy::cluster(1, 1 + *std::ranges::max_element(stages)),
+              toy::layer_groups(static_cast<int>(stages.size()) + 1, 2)) {}
   Strategy strategy(MicroBatches micro_batches) const {
     Strategy made = bench.everywhere(Mode::ReplicateAllReduce, {0});
     for (std::size_t chunk = 0; chunk < stages.size(); ++chunk)

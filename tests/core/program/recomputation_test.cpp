@@ -12,6 +12,7 @@
 #include "core/sim/explain/why.h"
 #include "core/sim/timeline/feedback.h"
 #include "tests/core/program/toy.h"
+#include "tests/core/sim/most_at_once.h"
 
 namespace strato {
 namespace {
@@ -152,26 +153,10 @@ TEST_F(Recomputing, StagesReadWhatTheyWereSent) {
   EXPECT_EQ(of_micro, (std::map<std::int32_t, int>{{0, 6}, {1, 6}, {2, 6}, {3, 6}}));
 }
 
-// How many buffers of the tensor are there at once.
-int most_at_once(const Timeline& timeline, const std::string& tensor) {
-  const Program& program = *timeline.program;
-  std::map<BufferId, std::pair<Nanos, Nanos>> lives;
-  for (const TaskId id : program.tasks.ids()) {
-    for (const BufferId buffer : program.writes[id.index()])
-      if (program.graph->tensor(program.buffers[buffer].tensor).name == tensor)
-        lives[buffer] = {timeline.tasks[id].start, timeline.tasks[id].end};
-    for (const BufferId buffer : program.reads[id.index()])
-      if (const auto life = lives.find(buffer); life != lives.end())
-        life->second.second = std::max(life->second.second, timeline.tasks[id].end);
-  }
-  int most = 0;
-  for (const auto& [at, life] : lives) {
-    const Nanos begin = life.first;
-    most = std::max(most, static_cast<int>(std::ranges::count_if(lives, [&](const auto& other) {
-                      return other.second.first <= begin && begin < other.second.second;
-                    })));
-  }
-  return most;
+int most_of(const Timeline& timeline, const std::string& tensor) {
+  return most_at_once(timeline, [&](const Buffer& buffer, const Task&) {
+    return timeline.program->graph->tensor(buffer.tensor).name == tensor;
+  });
 }
 
 // GPipe keeps what all micro-batches make on a stage; with recomputation what one of them makes.
@@ -179,9 +164,9 @@ TEST_F(Recomputing, PipelinesKeepOneMicroBatchOfWhatIsMadeAgain) {
   Strategy strategy = on({1}, {});
   strategy.groups[bench.group("f1")] = Bench::decision(Mode::ReplicateAllReduce, {0});
   strategy.micro_batches = {4, PipelineSchedule::Gpipe};
-  EXPECT_EQ(most_at_once(bench.run(strategy), "f1:0"), 4);
+  EXPECT_EQ(most_of(bench.run(strategy), "f1:0"), 4);
   strategy.recomputed = {bench.graph->find_op("f1")};
-  EXPECT_EQ(most_at_once(bench.run(strategy), "f1:0"), 1);
+  EXPECT_EQ(most_of(bench.run(strategy), "f1:0"), 1);
 }
 
 TEST_F(Recomputing, DeltaEvaluationLeavesItToWholeLowering) {

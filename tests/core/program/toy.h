@@ -176,6 +176,17 @@ inline std::shared_ptr<const Graph> training_chain(std::int64_t batch, int layer
   return std::move(model).build();
 }
 
+// The groups of its ops: the first layers, `together` of them, are of group 0, each of the others
+// has the next one, and the loss's gradient is of the last.
+inline std::vector<std::pair<std::string, int>> layer_groups(int layers, int together = 1) {
+  std::vector<std::pair<std::string, int>> result = {{"seed", layers - together}};
+  for (int layer = 1; layer <= layers; ++layer)
+    for (const char* op : {"f", "gw", "gx", "u"})
+      if (layer > 1 || std::string(op) != "gx")
+        result.emplace_back(op + std::to_string(layer), std::max(0, layer - together));
+  return result;
+}
+
 // A problem with its lowering and simulator. group_of: by op name; ops not named go to group 0.
 class Bench {
  public:

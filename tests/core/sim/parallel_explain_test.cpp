@@ -43,16 +43,9 @@ class StageWaits : public testing::Test {
   static constexpr int kStages = 4;
   static constexpr std::int64_t kBatch = 24;
 
-  static std::vector<std::pair<std::string, int>> groups() {
-    std::vector<std::pair<std::string, int>> result = {{"seed", kStages - 1}};
-    for (int layer = 1; layer <= kStages; ++layer)
-      for (const char* op : {"f", "gw", "gx", "u"})
-        if (layer > 1 || std::string(op) != "gx")
-          result.emplace_back(op + std::to_string(layer), layer - 1);
-    return result;
-  }
   StageWaits()
-      : bench(toy::training_chain(kBatch, kStages, 5), toy::cluster(1, 4), groups()),
+      : bench(toy::training_chain(kBatch, kStages, 5), toy::cluster(1, 4),
+              toy::layer_groups(kStages)),
         lowering(bench.graph, bench.grouping, bench.cluster,
                  std::make_shared<PassCosts>(bench.graph, bench.cluster)) {}
 

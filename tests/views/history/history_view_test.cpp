@@ -211,13 +211,7 @@ TEST_F(History, IsTheSameWhicheverIsKnownFirst) {
   store_a_branch();
   Session other;
   HistoryView view(other);
-  ImportOptions import;
-  import.batch = 16;
-  ProblemOptions options;
-  options.grouping.max_groups = 8;
-  other.open_cluster(sample("clusters/tag-2x1080ti.json"));
-  other.open_model(sample("models/lenet.onnx"), import, options);
-  other.settle();
+  open_on_two(other, "models/lenet.onnx", 16, 8);
   ASSERT_TRUE(other.snapshot().problem);
   EditHistory& again = view.model();
   other.edit(session_.snapshot().strategy, QStringLiteral("by another way"));

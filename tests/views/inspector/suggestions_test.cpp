@@ -141,13 +141,7 @@ TEST_F(SuggestionsInTheInspector, BucketsAreOfGradientsThatAreReduced) {
 // Where a step does not fit, only what makes it fit is suggested: less is kept for the backward
 // pass.
 TEST_F(SuggestionsInTheInspector, WhatDoesNotFitIsMadeToFit) {
-  ImportOptions import;
-  import.batch = 2048;
-  ProblemOptions options;
-  options.grouping.max_groups = 4;
-  session_.open_cluster(sample("clusters/tag-2x1080ti.json"));
-  session_.open_model(sample("models/bert_3l.onnx"), import, options);
-  session_.settle();
+  open("models/bert_3l.onnx", 2048, 4);
   session_.edit(data_parallel(problem()), QStringLiteral("data parallel"));
   session_.settle();
   ASSERT_FALSE(session_.snapshot().outcome->timeline->feasible);

@@ -30,6 +30,17 @@ inline bool wait_until(const std::function<bool()>& holds, double seconds = 60) 
   return true;
 }
 
+// A model on two machines of one GPU each.
+inline void open_on_two(Session& session, const char* model, std::int64_t batch, int groups) {
+  ImportOptions import;
+  import.batch = batch;
+  ProblemOptions options;
+  options.grouping.max_groups = groups;
+  session.open_cluster(sample("clusters/tag-2x1080ti.json"));
+  session.open_model(sample(model), import, options);
+  session.settle();
+}
+
 class SessionTest : public ::testing::Test {
  protected:
   SessionTest() {
@@ -37,17 +48,12 @@ class SessionTest : public ::testing::Test {
                      [this](const QString& text) { failures_ << text; });
   }
 
-  void open_lenet() {
-    ImportOptions import;
-    import.batch = 16;
-    ProblemOptions options;
-    options.grouping.max_groups = 8;
-    session_.open_cluster(sample("clusters/tag-2x1080ti.json"));
-    session_.open_model(sample("models/lenet.onnx"), import, options);
-    session_.settle();
+  void open(const char* model, std::int64_t batch, int groups) {
+    open_on_two(session_, model, batch, groups);
     ASSERT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
     ASSERT_TRUE(session_.snapshot().problem);
   }
+  void open_lenet() { open("models/lenet.onnx", 16, 8); }
 
   void open_workspace() {
     ASSERT_TRUE(folder_.isValid());

@@ -303,13 +303,7 @@ TEST_F(SessionSteering, APinOutsideTheClusterIsRefusedInWords) {
 
 // Everything of VGG19's size on one small device does not fit: that is a result, with its reasons.
 TEST_F(SessionSteering, APinThatCannotFitIsAResult) {
-  ImportOptions import;
-  import.batch = 1 << 15;
-  ProblemOptions options;
-  options.grouping.max_groups = 6;
-  session_.open_cluster(sample("clusters/tag-2x1080ti.json"));
-  session_.open_model(sample("models/vgg19.onnx"), import, options);
-  session_.settle();
+  open("models/vgg19.onnx", 1 << 15, 6);
   search(20);
   Steering steering;
   for (std::size_t g = 0; g < problem().grouping->size(); ++g) {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "core/graph/axes/split_axes.h"
 #include "core/program/lower/lower.h"
@@ -119,26 +121,56 @@ TEST_P(Synchronised, VariablesAreTrainedAsOnOneDevice) {
   EXPECT_GT(boxes, 100u);
 }
 
+// Strategies of random small nets, as `make` makes them: nothing where the net is not for it.
+// Returns how many tasks compute something again.
+template <class Make>
+std::ptrdiff_t expect_as_on_one_device(int seed, int strategies, Random random, Make make) {
+  std::ptrdiff_t again = 0;
+  for (const SmallNet& net : small_nets(12, static_cast<Optimizer>(seed % 3))) {
+    const Reference reference(net.graph);
+    for (int i = 0; i < strategies; ++i) {
+      SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
+      const RandomProblem problem = problem_of(net.graph, random);
+      const std::optional<Strategy> strategy = make(problem, i, random);
+      if (!strategy) break;
+      again += run_and_compare(problem, *strategy, reference, random);
+      if (testing::Test::HasFailure()) return again;
+    }
+  }
+  return again;
+}
+Random random_of(int seed, int test) {
+  return Random(static_cast<std::uint64_t>(seed) + static_cast<std::uint64_t>(test));
+}
+
+// But for batch normalisation, which takes the statistics of each micro-batch.
+Strategy in_micro_batches_if(bool wanted, const RandomProblem& problem, Strategy strategy,
+                             Random& random) {
+  if (!wanted || has_batch_norm(*problem.graph)) return strategy;
+  return in_micro_batches(problem, strategy, random);
+}
+
+Strategy on_meshes(const RandomProblem& problem, Random& random) {
+  Strategy strategy = with_meshes(problem, random_strategy(problem, random), random);
+  duplicate_batch_norm(*problem.graph, strategy);
+  return strategy;
+}
+
 class InMicroBatches : public testing::TestWithParam<int> {};
 
 // Stages of any strategy, and pipelines: the groups one behind the other.
 TEST_P(InMicroBatches, GradientsAddUpToThoseOfTheBatch) {
-  Random random(static_cast<std::uint64_t>(GetParam()) + 400);
-  std::size_t nets = 0;
-  for (const SmallNet& net : small_nets(12, static_cast<Optimizer>(GetParam() % 3))) {
-    if (has_batch_norm(*net.graph)) continue;
-    ++nets;
-    const Reference reference(net.graph);
-    for (int i = 0; i < 6; ++i) {
-      SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
-      const RandomProblem problem = problem_of(net.graph, random);
-      const Strategy strategy =
-          i % 3 == 0 ? any_synchronisation(problem, random) : any_strategy(problem, random);
-      run_and_compare(problem, in_micro_batches(problem, strategy, random), reference, random);
-      if (testing::Test::HasFailure()) return;
-    }
-  }
-  EXPECT_GE(nets, 4u);
+  int strategies = 0;
+  const auto make = [&](const RandomProblem& problem, int i,
+                        Random& random) -> std::optional<Strategy> {
+    if (has_batch_norm(*problem.graph)) return std::nullopt;
+    ++strategies;
+    const Strategy strategy =
+        i % 3 == 0 ? any_synchronisation(problem, random) : any_strategy(problem, random);
+    return in_micro_batches(problem, strategy, random);
+  };
+  expect_as_on_one_device(GetParam(), 6, random_of(GetParam(), 400), make);
+  EXPECT_GE(strategies, 4 * 6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, InMicroBatches, testing::Range(0, 6));
@@ -147,20 +179,11 @@ class OnMeshes : public testing::TestWithParam<int> {};
 
 // Rows that share the batch, columns that compute each op together, in one step or micro-batches.
 TEST_P(OnMeshes, ColumnsComputeWhatOneDeviceDoes) {
-  Random random(static_cast<std::uint64_t>(GetParam()) + 500);
-  for (const SmallNet& net : small_nets(12, static_cast<Optimizer>(GetParam() % 3))) {
-    const Reference reference(net.graph);
-    for (int i = 0; i < 6; ++i) {
-      SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
-      const RandomProblem problem = problem_of(net.graph, random);
-      Strategy strategy = with_meshes(problem, random_strategy(problem, random), random);
-      duplicate_batch_norm(*net.graph, strategy);
-      if (i % 2 == 1 && !has_batch_norm(*net.graph))
-        strategy = in_micro_batches(problem, strategy, random);
-      run_and_compare(problem, strategy, reference, random);
-      if (testing::Test::HasFailure()) return;
-    }
-  }
+  const auto make = [](const RandomProblem& problem, int i, Random& random) {
+    return std::optional(
+        in_micro_batches_if(i % 2 == 1, problem, on_meshes(problem, random), random));
+  };
+  expect_as_on_one_device(GetParam(), 6, random_of(GetParam(), 500), make);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, OnMeshes, testing::Range(0, 6));
@@ -169,28 +192,15 @@ class Recomputed : public testing::TestWithParam<int> {};
 
 // What is computed again is what it was, in any strategy, on meshes, in micro-batches.
 TEST_P(Recomputed, OpsMakeWhatTheyMadeBefore) {
-  Random random(static_cast<std::uint64_t>(GetParam()) + 600);
-  std::ptrdiff_t again = 0;
-  for (const SmallNet& net : small_nets(12, static_cast<Optimizer>(GetParam() % 3))) {
-    const Reference reference(net.graph);
-    for (int i = 0; i < 6; ++i) {
-      SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
-      const RandomProblem problem = problem_of(net.graph, random);
-      Strategy strategy =
-          i % 3 == 0 ? any_synchronisation(problem, random) : any_strategy(problem, random);
-      if (i % 3 == 1) {
-        strategy = with_meshes(problem, random_strategy(problem, random), random);
-        duplicate_batch_norm(*net.graph, strategy);
-      }
-      if (i == 5) strategy = with_sharded_updates(problem, strategy, random);
-      strategy.recomputed = random_recomputed(*net.graph, random);
-      if (i % 2 == 1 && !has_batch_norm(*net.graph))
-        strategy = in_micro_batches(problem, strategy, random);
-      again += run_and_compare(problem, strategy, reference, random);
-      if (testing::Test::HasFailure()) return;
-    }
-  }
-  EXPECT_GT(again, 300);
+  const auto make = [](const RandomProblem& problem, int i, Random& random) {
+    Strategy strategy = i % 3 == 0   ? any_synchronisation(problem, random)
+                        : i % 3 == 1 ? on_meshes(problem, random)
+                                     : any_strategy(problem, random);
+    if (i == 5) strategy = with_sharded_updates(problem, strategy, random);
+    strategy.recomputed = random_recomputed(*problem.graph, random);
+    return std::optional(in_micro_batches_if(i % 2 == 1, problem, std::move(strategy), random));
+  };
+  EXPECT_GT(expect_as_on_one_device(GetParam(), 6, random_of(GetParam(), 600), make), 300);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Recomputed, testing::Range(0, 4));
@@ -199,22 +209,14 @@ class Sharded : public testing::TestWithParam<int> {};
 
 // Parameters that are kept in parts, gathered for the step or for each pass.
 TEST_P(Sharded, ReplicasTrainTheirParts) {
-  Random random(static_cast<std::uint64_t>(GetParam()) + 700);
-  for (const SmallNet& net : small_nets(12, static_cast<Optimizer>(GetParam() % 3))) {
-    const Reference reference(net.graph);
-    for (int i = 0; i < 4; ++i) {
-      SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
-      const RandomProblem problem = problem_of(net.graph, random);
-      Strategy strategy = random_data_parallel(problem, random);
-      duplicate_batch_norm(*net.graph, strategy);
-      strategy = with_sharded_updates(problem, strategy, random);
-      strategy.gather = i % 2 == 0 ? ParameterGather::EachPass : ParameterGather::OnceAStep;
-      if (i > 1 && !has_batch_norm(*net.graph))
-        strategy = in_micro_batches(problem, strategy, random);
-      run_and_compare(problem, strategy, reference, random);
-      if (testing::Test::HasFailure()) return;
-    }
-  }
+  const auto make = [](const RandomProblem& problem, int i, Random& random) {
+    Strategy strategy = random_data_parallel(problem, random);
+    duplicate_batch_norm(*problem.graph, strategy);
+    strategy = with_sharded_updates(problem, strategy, random);
+    strategy.gather = i % 2 == 0 ? ParameterGather::EachPass : ParameterGather::OnceAStep;
+    return std::optional(in_micro_batches_if(i > 1, problem, std::move(strategy), random));
+  };
+  expect_as_on_one_device(GetParam(), 4, random_of(GetParam(), 700), make);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Sharded, testing::Range(0, 3));

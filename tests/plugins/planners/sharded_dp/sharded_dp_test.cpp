@@ -7,6 +7,7 @@
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
+#include "tests/core/sim/most_at_once.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {
@@ -66,25 +67,9 @@ TEST(ShardedDp, every_device_keeps_one_part_in_n) {
 
 // How many parameters are there whole on device 0 at once, at most.
 int gathered_at_once(const Timeline& timeline) {
-  const Program& program = *timeline.program;
-  std::map<BufferId, std::pair<Nanos, Nanos>> lives;
-  for (const TaskId id : program.tasks.ids()) {
-    if (program.tasks[id].kind == TaskKind::AllGather)
-      for (const BufferId buffer : program.writes[id.index()])
-        if (program.buffers[buffer].device == DeviceId(0))
-          lives[buffer] = {timeline.tasks[id].start, timeline.tasks[id].end};
-    for (const BufferId buffer : program.reads[id.index()])
-      if (const auto life = lives.find(buffer); life != lives.end())
-        life->second.second = std::max(life->second.second, timeline.tasks[id].end);
-  }
-  int most = 0;
-  for (const auto& [buffer, life] : lives) {
-    const Nanos begin = life.first;
-    most = std::max(most, static_cast<int>(std::ranges::count_if(lives, [&](const auto& other) {
-                      return other.second.first <= begin && begin < other.second.second;
-                    })));
-  }
-  return most;
+  return most_at_once(timeline, [](const Buffer& buffer, const Task& maker) {
+    return buffer.device == DeviceId(0) && maker.kind == TaskKind::AllGather;
+  });
 }
 
 // ZeRO's stage 3 moves the parameters twice (its section 7.2.2), and holds few of them whole.
