@@ -111,12 +111,10 @@ class Region {
 
   void decide(RegionOp& op) {
     const Op& of = graph_.op(op.id);
-    if (of.phase == Phase::Forward || of.phase == Phase::Loss)
+    if (of.phase == Phase::Forward || of.phase == Phase::Loss || of.type == "AddN")
       be_decided(op);
     else if (of.attribute("wrt") != nullptr)
       follow_forward(op, op_at(of.forward));
-    else if (of.type == "AddN")
-      be_decided(op);
     else
       follow_input(op);
     if (std::ranges::all_of(op.choices, [](ColumnChoice each) { return each == kWholeOp; }))
