@@ -78,8 +78,7 @@ SliceColours by_phase(const Program& program, bool dark) {
             style::phase_colour(Phase::Backward, dark)),
       entry(QT_TRANSLATE_NOOP("ColourWords", "update"), style::phase_colour(Phase::Update, dark)),
       entry(QT_TRANSLATE_NOOP("ColourWords", "computed again"),
-            mixed(style::phase_colour(Phase::Forward, dark),
-                  style::phase_colour(Phase::Backward, dark), 0.5))};
+            mixed(style::phase_colour(Phase::Forward, dark), dark ? Qt::black : Qt::white, 0.5))};
   constexpr std::uint8_t kAgain = 4;
   for (const Task& task : program.tasks) {
     const Phase phase = task.op.valid() ? program.graph->op(task.op).phase : Phase::Forward;
