@@ -113,8 +113,7 @@ class InputCheck {
   std::optional<std::int64_t> ignored_label() const {
     for (const OpId reader : graph_.consumers(id_)) {
       const Op& op = graph_.op(reader);
-      if (op.family == OpFamily::Loss && op.phase != Phase::Backward && op.inputs.size() > 1 &&
-          op.inputs[1] == id_)
+      if (op.family == OpFamily::Loss && op.phase != Phase::Backward && op.inputs[0] != id_)
         return op.integer("ignore_index", -100);
     }
     return std::nullopt;

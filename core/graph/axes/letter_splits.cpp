@@ -70,11 +70,11 @@ std::vector<LetterSplit> view_splits(const OpReader& op) {
 // ---- ops with letters
 
 // Ops that add up what each index of a letter gives that their output lacks. A bias would be added
-// by every part. Not those with an activation behind the sum (FusedConv, FusedGemm), not means, and
-// not CombineTokens: its kernel finds a token's rows among those of all experts.
+// by every part. Not those with an activation behind the sum (FusedConv, FusedGemm), and not means.
 bool adds_up(const OpReader& op) {
-  static const std::set<std::string_view> sums = {"Einsum",   "FusedMatMul", "MatMul",
-                                                  "ReduceL1", "ReduceSum",   "ReduceSumSquare"};
+  static const std::set<std::string_view> sums = {"CombineTokens", "Einsum",         "FusedMatMul",
+                                                  "Gather",        "MatMul",         "ReduceL1",
+                                                  "ReduceSum",     "ReduceSumSquare"};
   static const std::set<std::string_view> biased = {"Conv", "ConvTranspose", "Gemm"};
   return sums.contains(op->type) || (biased.contains(op->type) && !op.has_input(2));
 }
@@ -85,6 +85,7 @@ class LetteredOp {
  public:
   LetteredOp(const OpReader& op, AxisLetters letters) : op_(op), letters_(std::move(letters)) {
     if (op->attribute("wrt") != nullptr) forward_ = axis_letters(op.forward());
+    name_rows();
   }
 
   std::vector<LetterSplit> splits() const {
@@ -101,6 +102,18 @@ class LetteredOp {
 
  private:
   OpReader origin() const { return forward_ ? op_.forward() : op_; }
+
+  // Rows of a table in which others look up: a part finds those that it has, and zeros. What is
+  // looked up is the sum over all parts (a vocabulary that is divided: Megatron-LM, 3).
+  void name_rows() {
+    const OpReader of = origin();
+    if (of->type != "Gather" || of.axis("axis", 0, of.in(0).size()) != 0 ||
+        !is_floating(of.input(0).type))
+      return;
+    constexpr char kRows = '#';
+    std::string& table = forward_ ? letters_.outputs[0] : letters_.inputs[0];
+    if (!table.empty()) table[0] = kRows;
+  }
 
   // Whether the letters tell all that they should.
   bool is_sound() const {
@@ -144,14 +157,14 @@ class LetteredOp {
   std::int64_t extent_of(char letter) const {
     std::int64_t extent = 0;
     bool fits = true;
-    const bool shares_heads = origin()->type == "Attention";
+    const bool may_differ = origin()->type == "Attention" || origin()->type == "BlockLogSumExp";
     const auto look_at = [&](const std::string& axes, const Tensor& tensor) {
       const std::size_t at = axes.find(letter);
       if (at == std::string::npos) return;
       const std::int64_t size = tensor.shape[at];
       fits = fits && !carries(axes.substr(at + 1), letter) &&
              !is_batch_axis(tensor, static_cast<int>(at)) &&
-             (size == 1 || extent == 0 || extent == size || shares_heads);
+             (size == 1 || extent == 0 || extent == size || may_differ);
       if (size != 1) extent = std::gcd(extent, size);
     };
     for (std::size_t i = 0; i < op_.input_count(); ++i)
@@ -171,7 +184,8 @@ class LetteredOp {
     const auto has_letter = [&](const std::string& axes) { return carries(axes, letter); };
     const bool of_all = std::ranges::all_of(forward_->outputs, has_letter);
     if (!of_all && std::ranges::any_of(forward_->outputs, has_letter)) return std::nullopt;
-    return of_all && op_->type != "DispatchTokensGrad";  // as CombineTokens above
+    // What experts give back is weighed, and added up: each has its tokens' weights.
+    return of_all || op_->type == "CombineTokensGradWeights";
   }
 
   OpReader op_;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/graph/ops/class_block_rules.h"
 #include "core/graph/ops/elementwise_rules.h"
 #include "core/graph/ops/expert_rules.h"
 #include "core/graph/ops/layer_rules.h"
@@ -20,8 +21,8 @@ using Tensors = IdVector<TensorId, Tensor>;
 
 std::map<std::string_view, OpRule> all_rules() {
   std::map<std::string_view, OpRule> rules;
-  for (const auto family : {attention_rules, elementwise_rules, expert_rules, layer_rules,
-                            layout_rules, product_rules, sampling_rules}) {
+  for (const auto family : {attention_rules, class_block_rules, elementwise_rules, expert_rules,
+                            layer_rules, layout_rules, product_rules, sampling_rules}) {
     for (const auto& [types, rule] : family())
       for (const std::string_view type : types) rules.emplace(type, rule);
   }

@@ -9,7 +9,8 @@
 // op.
 //
 // Losses are those of ONNX, and ours, which the training graph ends in: SoftmaxCrossEntropy
-// (scores, labels; attribute "axis": the classes) and MeanSquaredLoss (values, targets). A loss is
+// (scores, labels; attribute "axis": the classes), MeanSquaredLoss (values, targets), and of many
+// classes those of class_block_rules.h. A loss is
 // a sum over the batch; its gradient is scaled by the global batch, so that sums over shards of any
 // size are exact.
 //

@@ -123,10 +123,11 @@ void flash_gradient(GradientWriter& writer) {
   writer.add("Grad", "grad", reads, writer.wanted(3));
 }
 
-constexpr std::size_t kHeadAxis = 1;
+constexpr std::size_t kHeadAxis = 1, kPositionAxis = 2;
 
-// Each head is computed on its own, where heads are an axis. Where several heads of queries share
-// one of keys, the axes of the letter differ in extent.
+// Each head is computed on its own, where heads are an axis, and each query beside all keys: what a
+// context that is divided has gathered (Llama 3 Team 2024, 3.3.2). Where several heads of queries
+// share one of keys, the axes of the letter differ in extent.
 std::optional<AxisLetters> attention_axes(const OpReader& op) {
   AxisLetters letters = all_mixed(op);
   const Heads heads = onnx_heads(op);
@@ -135,8 +136,15 @@ std::optional<AxisLetters> attention_axes(const OpReader& op) {
   if (heads.key_count < 1 || heads.count % heads.key_count != 0) return letters;
   for (std::size_t i = 0; i < std::min<std::size_t>(letters.inputs.size(), 4); ++i)
     if (letters.inputs[i].size() == 4) letters.inputs[i][kHeadAxis] = 'h';
-  for (std::string& output : letters.outputs)
+  letters.inputs[0][kPositionAxis] = 'q';
+  if (letters.inputs.size() > 3 && letters.inputs[3].size() >= 2)
+    letters.inputs[3][letters.inputs[3].size() - 2] = 'q';
+  for (std::size_t i = 0; i < letters.outputs.size(); ++i) {
+    std::string& output = letters.outputs[i];
     if (output.size() >= 3) output[kHeadAxis] = 'h';
+    // The result and the rows' sums; keys and values that are handed on have positions of theirs.
+    if (output.size() == 3 || (i == 0 && output.size() == 4)) output[kPositionAxis] = 'q';
+  }
   return letters;
 }
 
@@ -144,6 +152,16 @@ std::optional<AxisLetters> rotated_axes(const OpReader& op) {
   AxisLetters letters = all_mixed(op);
   if (op.in(0).size() != 4) return letters;
   letters.inputs[0][kHeadAxis] = 'h';
+  const auto has_positions = [&](std::size_t i) {  // [batch, positions, pairs], or the positions
+    return op.in(i).size() >= 2 && op.in(i)[1] == op.in(0)[kPositionAxis] &&
+           letters.inputs[i].size() == op.in(i).size();
+  };
+  const bool listed = op.has_input(3);
+  if (is_floating(op.input(1).type) &&
+      (listed ? has_positions(3) : has_positions(1) && has_positions(2))) {
+    letters.inputs[0][kPositionAxis] = 'p';
+    for (std::size_t i = listed ? 3 : 1; i < (listed ? 4 : 3); ++i) letters.inputs[i][1] = 'p';
+  }
   set_outputs(letters, letters.inputs[0]);
   return letters;
 }

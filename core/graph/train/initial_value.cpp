@@ -29,6 +29,7 @@ std::optional<std::int64_t> bound_by(const Graph& graph, const Op& op, std::size
   const OpReader reader(graph, op);
   if (slot == 1 && is_one_of(op.type, {"Gather", "GatherElements"}))
     return extent(reader.in(0), op.integer("axis", 0));
+  if (slot == 1 && op.type == "BlockLogSumExp") return extent(reader.in(0), -1);
   if (slot == 1 && op.family == OpFamily::Loss && !is_floating(reader.input(1).type))
     return extent(reader.in(0), op.integer("axis", 1));
   return std::nullopt;
@@ -77,6 +78,7 @@ InitialValue value_of_parameter(const Graph& graph, TensorId id) {
   for (const OpId reader : graph.consumers(id)) {
     const Op& op = graph.op(reader);
     if (op.phase != Phase::Forward) break;
+    if (op.type == "Cast") return value_of_parameter(graph, op.outputs[0]);
     const auto slot = static_cast<std::size_t>(std::find(op.inputs.begin(), op.inputs.end(), id) -
                                                op.inputs.begin());
     if (scales(op, slot)) return {Kind::Fill, 1, 0};

@@ -12,6 +12,7 @@
 #include "core/graph/build/graph_builder.h"
 #include "core/graph/ops/catalogue.h"
 #include "core/graph/rules/op_rule.h"
+#include "core/graph/train/block_loss.h"
 
 namespace strato {
 namespace {
@@ -124,11 +125,15 @@ class TrainingGraph : private GradientWriter {
       target.shape.erase(target.shape.begin() + axis);
       if (target.batch.axis > axis) --target.batch.axis;
     }
+    const TensorId wanted = builder_.add_tensor(std::move(target));
     Tensor value = like(result, scores.name + "/loss", TensorRole::Activation);
+    const bool has_classes_last = axis + 1 == static_cast<int>(scores.shape.size());
+    if (classifies && has_classes_last && class_blocks(scores.shape.back()) > 1)
+      return add_block_loss(builder_, value.name, result, wanted, new_gradient(result));
     value.shape.clear();
     Op loss = {.name = value.name,
                .type = classifies ? "SoftmaxCrossEntropy" : "MeanSquaredLoss",
-               .inputs = {result, builder_.add_tensor(std::move(target))},
+               .inputs = {result, wanted},
                .outputs = {builder_.add_tensor(std::move(value))},
                .phase = Phase::Loss};
     if (classifies) loss.attributes = {{"axis", std::int64_t{axis}}};

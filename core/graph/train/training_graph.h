@@ -15,7 +15,8 @@ Optimizer optimizer_from(std::string_view name);  // throws InputError; accepts 
 
 // Appends loss, one or more gradient ops for every op on a path from a parameter to the loss (by
 // the catalogue's gradient rules), AddN where a tensor has several consumers, and one update op
-// (ApplySgd, ApplyMomentum, ApplyAdam; inputs: parameter, gradient, state...) per parameter.
+// (ApplySgd, ApplyMomentum, ApplyAdam; inputs: parameter, gradient, state...) per parameter. The
+// loss of many classes is reduced in blocks of them (core/graph/ops/class_block_rules.h).
 Graph make_training_graph(const Graph& forward, Optimizer optimizer);
 
 // TAG 4.1.1: removes Identity and NoOp, Dropout when `inference`, and dangling ops (those whose

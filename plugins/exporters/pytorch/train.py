@@ -740,35 +740,59 @@ def pad(site):
     return lambda x, *_: F.pad(x, flat, value=float(value))
 
 
-def lookup(forward):
-    axis = forward.axis(0, forward.input(0).shape)
-    extent = forward.input(0).shape[axis]
-    wraps = forward.input(1).role != "input"  # negative ones count from the back
+class Lookup:
+    """A piece may have some of the rows of the table: what it has not is zero."""
 
-    def flat(indices):
+    def __init__(self, site):
+        forward = site.of_forward()
+        self.axis = forward.axis(0, forward.input(0).shape)
+        self.extent = forward.input(0).shape[self.axis]  # of the whole table
+        self.wraps = forward.input(1).role != "input"  # negative ones count from the back
+        ranges = site.piece.ranges
+        if site.op is not forward.op:
+            ranges = {axis: ends for axis, ends in ranges.items() if axis == self.axis}
+        else:  # the letter that is summed over
+            ranges = {axis: ends for axis, ends in ranges.items() if axis >= SUMMED}
+        self.is_part = bool(ranges)
+        self.first, last = next(iter(ranges.values()), (0, self.extent))
+        self.rows = last - self.first
+
+    def flat(self, indices):
+        """Of each index its row; those that are not here have one behind the last."""
         indices = indices.flatten().long()
-        return torch.where(indices < 0, indices + extent, indices) if wraps else indices
-    return axis, extent, flat
+        if self.wraps:
+            indices = torch.where(indices < 0, indices + self.extent, indices)
+        if not self.is_part:
+            return indices
+        indices = indices - self.first
+        return torch.where((indices >= 0) & (indices < self.rows), indices,
+                           torch.full_like(indices, self.rows))
 
 
 @ops("Gather")
 def gather(site):
-    axis, _, flat = lookup(site)
-    return lambda x, indices: x.index_select(axis, flat(indices)).view(site.shapes[0])
+    table = Lookup(site)
+
+    def find(x, indices):
+        if table.is_part:
+            x = torch.cat([x, torch.zeros_like(x[:1])])
+        return x.index_select(table.axis, table.flat(indices)).view(site.shapes[0])
+    return find
 
 
 @ops("GatherGrad")
 def gather_grad(site):
-    axis, extent, flat = lookup(site.of_forward())
+    table = Lookup(site)
     to = site.shapes[0]
 
     def grad(dy, indices, *_):
-        indices = flat(indices)
-        if axis == 0:
+        indices = table.flat(indices)
+        if table.axis == 0:
             rows = dy.reshape(indices.numel(), -1)
-            return aten.embedding_dense_backward(rows, indices, extent, -1, False).view(to)
-        shape = [*to[:axis], indices.numel(), *to[axis + 1:]]
-        return dy.new_zeros(to).index_add(axis, indices, dy.reshape(shape))
+            count = table.rows + table.is_part  # the last takes all others'
+            return aten.embedding_dense_backward(rows, indices, count, -1, False)[:table.rows].reshape(to)
+        shape = [*to[:table.axis], indices.numel(), *to[table.axis + 1:]]
+        return dy.new_zeros(to).index_add(table.axis, indices, dy.reshape(shape))
     return grad
 
 
@@ -925,7 +949,11 @@ def in_place_of(x, rank):
 
 
 class Heads:
+    """Queries beside all keys; a piece may have some of the queries."""
+
     def __init__(self, site, query, key, value, mask):
+        first = max((begin for axis, (begin, _) in site.piece.ranges.items()
+                     if axis == 2 or axis >= SUMMED), default=0)
         self.heads = site.get("q_num_heads", 1)
         key_heads = site.get("kv_num_heads", 1)
         self.q, k, v = by_heads(query, self.heads), by_heads(key, key_heads), by_heads(value, key_heads)
@@ -937,7 +965,8 @@ class Heads:
             self.scores = (self.scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool
                            else self.scores + mask)
         if site.get("is_causal", 0):
-            later = torch.ones(self.scores.shape[2:], dtype=torch.bool, device=query.device).triu(1)
+            later = torch.ones(self.scores.shape[2:], dtype=torch.bool, device=query.device)
+            later = later.triu(1 + first)
             self.scores = self.scores.masked_fill(later, -math.inf)
 
     def shared(self, gradient):
@@ -1000,6 +1029,8 @@ def rotation(site):
 
 
 class Rooms:
+    """The room that the experts have, and which of them are here: of a piece, perhaps some."""
+
     def __init__(self, site):
         forward = site.of_forward()
         if forward.op.type == "CombineTokens":
@@ -1007,6 +1038,7 @@ class Rooms:
         else:
             self.experts, self.capacity = forward.get("experts", 1), forward.get("capacity", 1)
         self.first, self.last = site.piece.ranges.get(1, (0, self.experts))  # positions are never cut
+        self.summed = next((ends for axis, ends in site.piece.ranges.items() if axis >= SUMMED), None)
 
     def places(self, chosen):
         expert = chosen.long().flatten(1)
@@ -1025,9 +1057,13 @@ class Rooms:
         return here.reshape(batch, self.last - self.first, self.capacity, size)
 
     def gathered(self, results, chosen):
+        """And back: zero where a choice has found no place, or one that is elsewhere."""
+        first = self.summed[0] if results.shape[1] < self.experts else 0  # else sums are of elements
+        here = self.places(chosen) - first * self.capacity
+        count = results.shape[1] * self.capacity
+        here = torch.where((here >= 0) & (here < count), here, torch.full_like(here, count))
         rows = torch.nn.functional.pad(results.flatten(1, 2), (0, 0, 0, 1))
-        return (rows.gather(1, self.places(chosen).expand(-1, -1, rows.shape[2]))
-                .view(*chosen.shape, rows.shape[2]))
+        return rows.gather(1, here.expand(-1, -1, rows.shape[2])).view(*chosen.shape, rows.shape[2])
 
 
 @ops("DispatchTokens", "DispatchTokensGrad", "CombineTokens", "CombineTokensGradResults",
@@ -1112,6 +1148,79 @@ def cross_entropy_grad(site):
     def grad(*x):
         dy, scores, labels = x if weighted else (None, *x)
         return loss.gradient(scores.exp() if kept else torch.softmax(scores, loss.axis), labels, dy)
+    return grad
+
+
+class ClassBlocks:
+    """Cross entropy in blocks of classes; the classes that are here: all, or those of some blocks."""
+
+    def __init__(self, site):
+        forward = site.of_forward()
+        classes = forward.input(0).shape[-1]
+        self.size = classes // forward.output().shape[-1]
+        axis = len(forward.input(0).shape) - 1
+        first, _ = site.piece.ranges.get(axis, (0, 0))
+        self.first = first * self.size if site.op is forward.op else first
+
+    def blocks(self, scores):
+        scores = scores if scores.dtype == torch.float64 else scores.float()
+        return scores.unflatten(-1, (-1, self.size))
+
+    def places(self, labels, classes):
+        """Whether labels are among the classes that are here, and their class and block."""
+        place = labels.long() - self.first
+        here = ((place >= 0) & (place < classes)).unsqueeze(-1)
+        place = place.clamp(0, classes - 1).unsqueeze(-1)
+        return here, place, torch.div(place, self.size, rounding_mode="floor")
+
+
+@ops("BlockLogSumExp")
+def block_log_sums(site):
+    here = ClassBlocks(site)
+
+    def value(scores, labels):
+        log_sums = here.blocks(scores).logsumexp(-1)
+        is_here, place, block = here.places(labels, scores.shape[-1])
+        found = scores.gather(-1, place).to(log_sums.dtype) * is_here
+        return log_sums, torch.zeros_like(log_sums).scatter(-1, block, found)
+    return value
+
+
+@ops("BlockLogSumExpGrad")
+def block_log_sums_grad(site):
+    here = ClassBlocks(site)
+
+    def grad(of_sums, of_scores, scores, labels, log_sums):
+        gradient = (here.blocks(scores) - log_sums.unsqueeze(-1)).exp() * of_sums.unsqueeze(-1)
+        is_here, place, block = here.places(labels, scores.shape[-1])
+        gradient = gradient.flatten(-2).scatter_add(-1, place, of_scores.gather(-1, block) * is_here)
+        return gradient.to(scores.dtype)
+    return grad
+
+
+def label_weights(forward, labels, like):
+    counts = labels.ne(forward.get("ignore_index", -100)).to(like.dtype)
+    return counts / math.prod(forward.input(2).shape)  # of the whole batch
+
+
+@ops("BlockCrossEntropy")
+def block_cross_entropy(site):
+    return lambda log_sums, scores, labels: (
+        (log_sums.logsumexp(-1) - scores.sum(-1)) * label_weights(site, labels, log_sums)).sum()
+
+
+@ops("BlockCrossEntropyGrad")
+def block_cross_entropy_grad(site):
+    weighted = len(site.op.inputs) > 2  # with the loss's own gradient
+    wanted = site.get("wrt")
+
+    def grad(*x):
+        dy, log_sums, labels = x if weighted else (None, *x)
+        scale = label_weights(site.of_forward(), labels, log_sums).unsqueeze(-1)
+        if dy is not None:
+            scale = scale * dy.reshape([])
+        both = torch.softmax(log_sums, -1) * scale, (-scale).expand_as(log_sums)
+        return [both[i] for i in wanted]
     return grad
 
 

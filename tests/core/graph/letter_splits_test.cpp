@@ -195,9 +195,27 @@ TEST(LetterSplits, Embedding) {
   ModelKit kit(4);
   kit.op("Gather", {kit.weight("table", {100, 20}), kit.input("ids", {4, 7}, DataType::I64)});
   const Graph graph = training_of(kit);
-  EXPECT_EQ(splits_of(graph, "Gather"), (Splits{{'b', 20, {1, A}, {2}}, {'d', 7, {A, 1}, {1}}}));
+  EXPECT_EQ(splits_of(graph, "Gather"), (Splits{{'#', 100, {0, A}, {S}},  // rows: a vocabulary
+                                                {'b', 20, {1, A}, {2}},
+                                                {'d', 7, {A, 1}, {1}}}));
   EXPECT_EQ(splits_of(graph, "GatherGrad"),
-            (Splits{{'b', 20, {2, A}, {1}}, {'d', 7, {1, 1}, {S}}}));
+            (Splits{{'#', 100, {A, A}, {0}}, {'b', 20, {2, A}, {1}}, {'d', 7, {1, 1}, {S}}}));
+}
+
+// Blocks of classes next to each other, and the classes that are in them.
+TEST(LetterSplits, ClassesInBlocks) {
+  ModelKit kit(4);
+  const TensorId labels = kit.input("labels", {4, 7}, DataType::I64);
+  const TensorId sums =
+      kit.op("BlockLogSumExp", {made(kit, {4, 7, 60}), labels}, {{"blocks", number(12)}}, 2);
+  kit.op("BlockCrossEntropy", {sums, TensorId(sums.index() + 1), labels});
+  const Graph graph = training_of(kit);
+  EXPECT_EQ(splits_of(graph, "BlockLogSumExp"),
+            (Splits{{'b', 7, {1, 1}, {1, 1}}, {'c', 12, {2, A}, {2, 2}}}));
+  // The gradients of both, scores, labels, the sums.
+  EXPECT_EQ(splits_of(graph, "BlockLogSumExpGrad"),
+            (Splits{{'b', 7, {1, 1, 1, 1, 1}, {1}}, {'c', 12, {2, 2, 2, A, 2}, {2}}}));
+  EXPECT_EQ(splits_of(graph, "BlockCrossEntropy"), Splits{});
 }
 
 // A loss that keeps its probabilities is a mean all the same: a part would divide by its own count.
@@ -319,31 +337,38 @@ Graph attention(std::int64_t key_heads, Shape mask = {4, 1, 7, 7}) {
   return training_of(kit);
 }
 
+// By heads, and by queries, beside all keys: then what keys and values are given is a sum.
 TEST(LetterSplits, FusedAttention) {
   EXPECT_EQ(splits_of(attention(6), "Attention"),
-            (Splits{{'h', 6, {1, 1, 1, A}, {1, 1}}}));  // what is kept of the scores, too
+            (Splits{{'h', 6, {1, 1, 1, A}, {1, 1}},
+                    {'q', 7, {2, A, A, 2}, {2, 2}}}));  // what is kept of the scores, too
   EXPECT_EQ(splits_of(attention(6, {4, 6, 7, 7}), "Attention"),
-            (Splits{{'h', 6, {1, 1, 1, 1}, {1, 1}}}));
+            (Splits{{'h', 6, {1, 1, 1, 1}, {1, 1}}, {'q', 7, {2, A, A, 2}, {2, 2}}}));
   // dy, query, key, value, y, sums, mask
   EXPECT_EQ(splits_of(attention(6), "AttentionGrad"),
-            (Splits{{'h', 6, {1, 1, 1, 1, 1, 1, A}, {1, 1, 1}}}));
+            (Splits{{'h', 6, {1, 1, 1, 1, 1, 1, A}, {1, 1, 1}},
+                    {'q', 7, {2, 2, A, A, 2, 2, 2}, {2, S, S}}}));
   EXPECT_EQ(splits_of(attention(6, {6, 7, 7}), "Attention"), Splits{});
 }
 
 // Heads of queries that share one of keys stay with it. One that all share is needed by every part,
 // and its gradient is a sum.
 TEST(LetterSplits, AttentionWithSharedKeys) {
-  EXPECT_EQ(splits_of(attention(3), "Attention"), (Splits{{'h', 3, {1, 1, 1, A}, {1, 1}}}));
+  EXPECT_EQ(splits_of(attention(3), "Attention"),
+            (Splits{{'h', 3, {1, 1, 1, A}, {1, 1}}, {'q', 7, {2, A, A, 2}, {2, 2}}}));
   EXPECT_EQ(splits_of(attention(3), "AttentionGrad"),
-            (Splits{{'h', 3, {1, 1, 1, 1, 1, 1, A}, {1, 1, 1}}}));
-  EXPECT_EQ(splits_of(attention(1), "Attention"), (Splits{{'h', 6, {1, A, A, A}, {1, 1}}}));
+            (Splits{{'h', 3, {1, 1, 1, 1, 1, 1, A}, {1, 1, 1}},
+                    {'q', 7, {2, 2, A, A, 2, 2, 2}, {2, S, S}}}));
+  EXPECT_EQ(splits_of(attention(1), "Attention"),
+            (Splits{{'h', 6, {1, A, A, A}, {1, 1}}, {'q', 7, {2, A, A, 2}, {2, 2}}}));
   EXPECT_EQ(splits_of(attention(1), "AttentionGrad"),
-            (Splits{{'h', 6, {1, 1, A, A, 1, 1, A}, {1, S, S}}}));
+            (Splits{{'h', 6, {1, 1, A, A, 1, 1, A}, {1, S, S}},
+                    {'q', 7, {2, 2, A, A, 2, 2, 2}, {2, S, S}}}));
 }
 
 // ---- others
 
-// Rows of experts are found by counting all of them: what reads the rows needs every expert's.
+// What the experts give back is added up by tokens: each part of the experts makes a partial sum.
 TEST(LetterSplits, Experts) {
   ModelKit kit(4);
   const TensorId chosen = kit.input("chosen", {4, 5, 2}, DataType::I64);
@@ -354,11 +379,14 @@ TEST(LetterSplits, Experts) {
   const Graph graph = training_of(kit);
   EXPECT_EQ(splits_of(graph, "DispatchTokens"),
             (Splits{{'d', 8, {2, A}, {3}}, {'e', 6, {A, A}, {1}}}));
-  EXPECT_EQ(splits_of(graph, "DispatchTokensGrad"), (Splits{{'d', 8, {3, A}, {2}}}));
-  EXPECT_EQ(splits_of(graph, "CombineTokens"), (Splits{{'d', 7, {3, A, A}, {2}}}));
+  EXPECT_EQ(splits_of(graph, "DispatchTokensGrad"),
+            (Splits{{'d', 8, {3, A}, {2}}, {'e', 6, {1, A}, {S}}}));
+  EXPECT_EQ(splits_of(graph, "CombineTokens"),
+            (Splits{{'d', 7, {3, A, A}, {2}}, {'e', 6, {1, A, A}, {S}}}));
   EXPECT_EQ(splits_of(graph, "CombineTokensGradResults"),
             (Splits{{'d', 7, {2, A, A}, {3}}, {'e', 6, {A, A, A}, {1}}}));
-  EXPECT_EQ(splits_of(graph, "CombineTokensGradWeights"), (Splits{{'d', 7, {2, 3, A}, {S}}}));
+  EXPECT_EQ(splits_of(graph, "CombineTokensGradWeights"),
+            (Splits{{'d', 7, {2, 3, A}, {S}}, {'e', 6, {A, 1, A}, {S}}}));
 }
 
 TEST(LetterSplits, NoneOfWhatNobodyKnows) {

@@ -74,27 +74,27 @@ TEST(SplitAxes, Products) {
 }
 
 // By heads, forward and backward: tensor parallelism of an attention. Heads that share keys and
-// values with others are not told apart.
+// values with others are not told apart. By queries forward: what they give keys is a sum.
 TEST(SplitAxes, HeadsOfAttention) {
   ModelKit kit(4);
   const TensorId x = kit.input("x", {4, 6, 7, 8});
   const TensorId q = kit.op("MatMul", {x, kit.weight("wq", {6, 8, 8})});
   const TensorId k = kit.op("MatMul", {x, kit.weight("wk", {6, 8, 8})});
   const TensorId mask = kit.input("mask", {4, 1, 7, 7});
-  const TensorId table = kit.input("cos", {4, 7, 4});
+  const TensorId table = kit.input("cos", {4, 7, 4});  // of each position
   const TensorId turned = kit.op("RotaryEmbedding", {q, table, table});
   kit.op("Attention", {turned, k, k, mask});
   const Graph graph = trained(kit);
-  EXPECT_EQ(axes_of(graph, "Attention"), (Axes{{1, {1, 1, 1, -1}}}));
+  EXPECT_EQ(axes_of(graph, "Attention"), (Axes{{1, {1, 1, 1, -1}}, {2, {2, -1, -1, 2}}}));
   // dy, query, key, value, y, sums, mask
   EXPECT_EQ(axes_of(graph, "AttentionGrad"), (Axes{{1, {1, 1, 1, 1, 1, 1, -1}}}));
-  EXPECT_EQ(axes_of(graph, "RotaryEmbedding"), (Axes{{1, {1, -1, -1}}}));
-  EXPECT_EQ(axes_of(graph, "RotaryEmbeddingGrad"), (Axes{{1, {1, -1, -1}}}));
+  EXPECT_EQ(axes_of(graph, "RotaryEmbedding"), (Axes{{1, {1, -1, -1}}, {2, {2, 1, 1}}}));
+  EXPECT_EQ(axes_of(graph, "RotaryEmbeddingGrad"), (Axes{{1, {1, -1, -1}}, {2, {2, 1, 1}}}));
 
   ModelKit grouped(4);
   const TensorId shared = grouped.input("k", {4, 3, 7, 8});
   grouped.op("Attention", {grouped.input("q", {4, 6, 7, 8}), shared, shared});
-  EXPECT_EQ(axes_of(grouped.build(), "Attention"), Axes{});
+  EXPECT_EQ(axes_of(grouped.build(), "Attention"), (Axes{{2, {2, -1, -1}}}));
 }
 
 // Expert parallelism: what makes, reads or returns what experts have is split by them.

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "core/graph/build/copy_graph.h"
 #include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 
@@ -245,6 +246,30 @@ TEST(TrainingGraph, RegressionAndImagesGetTheirLosses) {
                   {segmentation.input("x", {4, 3, 8, 8}), segmentation.weight("w", {21, 3, 1, 1})});
   const Graph pixels = make_training_graph(segmentation.build(), Optimizer::Sgd);
   EXPECT_EQ(tensor_named(pixels, "Conv0:0/label").shape, (Shape{4, 8, 8}));
+}
+
+// A vocabulary is reduced in blocks of words, so that it can be divided; few classes, and numbers
+// that have no divisor in common with the blocks, are not.
+TEST(TrainingGraph, ManyClassesAreReducedInBlocks) {
+  const auto trained = [](std::int64_t classes) {
+    ModelKit kit(2);
+    kit.op("MatMul", {kit.input("x", {2, 3, 4}), kit.weight("w", {4, classes})});
+    return make_training_graph(kit.build(), Optimizer::Sgd);
+  };
+  const Graph graph = trained(8192);
+  const Op &reduce = only(graph, "BlockLogSumExp"), &loss = only(graph, "BlockCrossEntropy");
+  EXPECT_EQ(reduce.integer("blocks", 0), 64);
+  EXPECT_EQ(graph.tensor(reduce.outputs[0]).shape, (Shape{2, 3, 64}));
+  EXPECT_EQ(graph.tensor(reduce.outputs[1]).batch, batched_on(0));
+  EXPECT_EQ(graph.tensor(loss.outputs[0]).batch, partial_sum());
+  EXPECT_EQ(loss.phase, Phase::Loss);
+  const Op& slope = only(graph, "BlockLogSumExpGrad");
+  EXPECT_EQ(slope.phase, Phase::Backward);
+  EXPECT_EQ(graph.tensor(slope.outputs[0]).shape, (Shape{2, 3, 8192}));
+  EXPECT_EQ(graph.tensor(slope.outputs[0]).batch, batched_on(0));
+  EXPECT_EQ(loss_tensors(graph), std::vector<TensorId>{loss.outputs[0]});
+  for (const std::int64_t classes : {1000, 50257})
+    EXPECT_EQ(count(trained(classes), "SoftmaxCrossEntropy"), 1) << classes;
 }
 
 TEST(TrainingGraph, UnknownOpsGetAGenericGradient) {

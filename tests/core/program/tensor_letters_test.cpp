@@ -224,6 +224,10 @@ Graph transformer(int blocks, bool masked = false) {
   return make_training_graph(kit.build(), Optimizer::Adam);
 }
 
+std::size_t op_index(const Graph& graph, std::string_view type) {
+  return static_cast<std::size_t>(&only(graph, type) - &graph.op(OpId(0)));
+}
+
 // The letter of each product with weights, by the weights' name.
 std::map<std::string, char> letters_of_products(const Graph& graph,
                                                 const std::vector<ColumnChoice>& choices) {
@@ -288,6 +292,39 @@ TEST(TensorLetters, GradientsOfWhatIsReadThriceAreReducedOnce) {
   }
   EXPECT_EQ(forward, 2);
   EXPECT_EQ(backward, 2);
+}
+
+// A model of language: each column has a part of the vocabulary, and of its scores. What is reduced
+// are two numbers for each block of words (Shoeybi et al. 2019, 3); the scores stay where they are.
+TEST(TensorLetters, ScoresOfAVocabularyStayDivided) {
+  constexpr std::int64_t kWords = 8192;
+  for (const bool tied : {false, true}) {
+    ModelKit kit(kSamples);
+    const TensorId table = kit.weight("table", {kWords, kModel});
+    TensorId x = kit.op("Gather", {table, kit.input("ids", {kSamples, kPositions}, DataType::I64)});
+    x = normalised(kit, x);
+    if (tied)
+      kit.op("FusedMatMul", {x, table}, {{"transB", std::int64_t{1}}});
+    else
+      kit.op("MatMul", {x, kit.weight("head", {kModel, kWords})});
+    const Graph graph = make_training_graph(kit.build(), Optimizer::Adam);
+    ColumnCosts costs = plain_costs(graph, 10, 100);
+    costs.whole_parameter = [&](TensorId tensor) {
+      return Nanos(graph.tensor(tensor).bytes().value);
+    };
+    const auto choices = choose_columns(graph, all_ops(graph), 4, costs);
+    for (const char* type : {"BlockLogSumExp", "BlockLogSumExpGrad", "Gather", "GatherGrad"})
+      EXPECT_NE(choices[op_index(graph, type)], kWholeOp) << type;
+    const Bill bill = Checker(graph, all_ops(graph), 4, costs).bill(choices);
+    int gathered = 0;
+    for (const auto& [tensor, kinds] : bill.reshards) {
+      const bool of_loss = tensor.find("/loss/") != std::string::npos;
+      EXPECT_NE(tensor_named(graph, tensor).shape.back(), kWords) << tensor;
+      EXPECT_TRUE(!of_loss || kinds == std::multiset<Reshard>{Reshard::AllGather}) << tensor;
+      gathered += of_loss ? 1 : 0;
+    }
+    EXPECT_EQ(gathered, 2);
+  }
 }
 
 TEST(TensorLetters, EveryBlockAlike) {

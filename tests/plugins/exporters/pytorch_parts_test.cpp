@@ -144,9 +144,10 @@ class PytorchParts : public Pytorch {
   }
 };
 
-// A transformer's layer; one with grouped queries and gated products, as Llama's; experts.
+// A transformer's layer; a vocabulary; grouped queries and gated products, as Llama's; experts.
 TEST_F(PytorchParts, TheColumnsOfMeshesTrainAsOneDeviceDoes) {
-  for (const std::string name : {"transformer", "llama", "mixture"}) add_meshes(net_named(name));
+  for (const std::string name : {"transformer", "gpt", "llama", "mixture"})
+    add_meshes(net_named(name));
   train_and_compare(kRanks);
 }
 

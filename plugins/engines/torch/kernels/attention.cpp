@@ -18,8 +18,11 @@ at::Tensor in_place_of(const at::Tensor& by_heads, std::int64_t rank) {
 
 // ---- Attention
 
+// Of the fused op or of its gradient.
 struct Attention {
-  explicit Attention(const Site& forward)
+  explicit Attention(const Site& site) : Attention(site.of_forward(), site.part()) {}
+
+  Attention(const Site& forward, const AxisPart& part)
       : heads(forward->integer("q_num_heads", 1)),
         key_heads(forward->integer("kv_num_heads", 1)),
         causal(forward->integer("is_causal", 0) != 0),
@@ -30,9 +33,13 @@ struct Attention {
     if (forward->real("softcap", 0) != 0) forward.refuse("caps its scores");
     if (forward.output_count() > 1 && forward.out(1).size() != 3)
       forward.refuse("returns its keys and values");
+    constexpr int kPositionAxis = 2;  // the gradient of keys is a sum over queries
+    if (part.extent > 0 && (part.axis == kPositionAxis || part.axis >= kSummedAxis))
+      first = part.begin;
   }
 
   std::int64_t heads, key_heads;
+  std::int64_t first = 0;  // of the queries that are here
   bool causal, masked;
   double scale;  // 0: one over the root of a head's size
 };
@@ -59,7 +66,8 @@ struct Operands {
     else if (mask.defined())
       result.add_(mask);
     if (a.causal) {
-      const auto later = at::ones({q.size(2), k.size(2)}, q.options().dtype(at::kBool)).triu_(1);
+      const auto later =
+          at::ones({q.size(2), k.size(2)}, q.options().dtype(at::kBool)).triu_(1 + a.first);
       result.masked_fill_(later, kNever);
     }
     return result;
@@ -103,7 +111,7 @@ Tensors attention_slopes(const Tensors& in, const Attention& a,
 }
 
 Kernel attention_grad(const Site& site) {
-  return kernel_of<attention_slopes>(site, Attention(site.of_forward()), site.wrt());
+  return kernel_of<attention_slopes>(site, Attention(site), site.wrt());
 }
 
 // ---- RotaryEmbedding: pairs of elements are turned by an angle of their position's

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int kExpertAxis = 1;
 
-// The room that the experts have, and which of them are made here: of a part, some.
+// The room that the experts have, and which of them are here: of a part, some.
 struct Rooms {
   explicit Rooms(const Site& site) {
     const Site forward = site.of_forward();
@@ -14,9 +14,16 @@ struct Rooms {
     experts = combines ? extent(places, kExpertAxis) : forward->integer("experts", 1);
     capacity = extent(places, 2);
     last = experts;
-    if (site.part().axis != kExpertAxis) return;  // positions are no axis to split
+    if (extent(results(site), kExpertAxis) == experts) return;  // or a part of each token
     first = site.part().begin;
     last = site.part().end;
+  }
+
+  // What the experts are given, or give back, [batch, experts, capacity, size]: of the op itself.
+  static const Shape& results(const Site& site) {
+    const bool makes = site->type == "DispatchTokens" || site->type == "CombineTokensGradResults";
+    if (makes) return site.out();
+    return site.in(site->type == "CombineTokensGradWeights" ? 1 : 0);
   }
 
   // Of every choice its place among those of all experts, a row further where it has found none:
@@ -37,10 +44,14 @@ struct Rooms {
         .narrow(1, first * capacity, (last - first) * capacity)
         .reshape({rows.size(0), last - first, capacity, rows.size(3)});
   }
-  // And back: zero where a choice has found no place.
+  // And back: zero where a choice has found no place, or one that is elsewhere.
   at::Tensor gathered(const at::Tensor& results, const at::Tensor& chosen) const {
     const at::Tensor rows = at::constant_pad_nd(results.flatten(1, 2), {0, 0, 0, 1});
-    const at::Tensor from = places(chosen).unsqueeze(2).expand({-1, -1, rows.size(2)});
+    const std::int64_t count = (last - first) * capacity;
+    const at::Tensor at_all = places(chosen).sub_(first * capacity);
+    const at::Tensor here = at::where(at_all.ge(0).logical_and_(at_all.lt(count)), at_all,
+                                      at::full_like(at_all, count));
+    const at::Tensor from = here.unsqueeze(2).expand({-1, -1, rows.size(2)});
     return rows.gather(1, from).view(
         {chosen.size(0), chosen.size(1), chosen.size(2), rows.size(2)});
   }

@@ -10,6 +10,7 @@
 #include "plugins/engines/torch/kernels/elementwise.h"
 #include "plugins/engines/torch/kernels/experts.h"
 #include "plugins/engines/torch/kernels/linear.h"
+#include "plugins/engines/torch/kernels/losses.h"
 #include "plugins/engines/torch/kernels/movement.h"
 #include "plugins/engines/torch/kernels/normalization.h"
 
@@ -41,8 +42,9 @@ void Site::refuse(const std::string& problem) const {
 Kernel make_kernel(const Site& site) {
   static const std::map<std::string, KernelMaker> all = [] {
     std::map<std::string, KernelMaker> map;
-    for (const auto family : {linear_kernels, window_kernels, elementwise_kernels, movement_kernels,
-                              normalization_kernels, attention_kernels, expert_kernels}) {
+    for (const auto family :
+         {linear_kernels, window_kernels, elementwise_kernels, movement_kernels,
+          normalization_kernels, loss_kernels, attention_kernels, expert_kernels}) {
       for (const NamedKernel& kernel : family()) {
         map.emplace(kernel.type, kernel.make);
         if (kernel.gradient != nullptr)

@@ -3,6 +3,7 @@
 // of times. Include in .cpp files only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -30,7 +31,8 @@ struct LocalShape {
   Shape on(const Shard& shard) const { return shape_of(tensor, shard.part(), batch); }
 };
 
-// The slice that a part of a split op makes of the op's first output.
+// The slice that a part of a split op makes of the op's first output; where that is a partial sum,
+// the indices of the letter that are summed up (kSummedAxis and on).
 struct AxisPart : AxisRange {
   std::int64_t extent = 0;  // of all parts together; 0: the op is not split
 };
@@ -119,6 +121,14 @@ template <at::Tensor (*f)(const Tensors&)>
 Kernel summed(const Site& site) {
   return kernel_of<[](const Tensors& in, const Shape& to) { return f(in).sum_to_size(to); }>(site);
 }
+// The gradients that a kernel computes together, of which `wrt` names the wanted.
+using Wanted = std::array<bool, 3>;
+inline Wanted wanted_of(const Site& site) {
+  Wanted wanted = {};
+  for (const std::int64_t i : site.wrt()) wanted[static_cast<std::size_t>(i)] = true;
+  return wanted;
+}
+
 inline at::Tensor first_of(const Tensors& in) { return in[0]; }
 
 }  // namespace strato::torch_engine

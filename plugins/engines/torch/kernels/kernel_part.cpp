@@ -38,7 +38,9 @@ class PartTables {
     letter_ = letter->split.letter;
     size_ = letter->range.size();
     extent_ = letter->split.extent;
-    if (!part.sums_letter()) {
+    if (part.sums_letter()) {
+      axis_ = {part.addend(), extent_};
+    } else {
       const AxisRange& range = part.cuts()[0];
       axis_ = {range, divided(graph, op).shape[static_cast<std::size_t>(range.axis)]};
     }
@@ -107,7 +109,7 @@ class PartTables {
   }
 
   const Graph& graph_;
-  AxisPart axis_;                       // none: the letter is summed over
+  AxisPart axis_;
   std::int64_t size_ = 0, extent_ = 0;  // of the letter: the part's, and of all parts
   char letter_ = AxisLetters::kMixed;
   IdVector<OpId, Op> ops_;

@@ -146,32 +146,53 @@ Kernel pad_grad(const Site& site) {
 
 // ---- by index
 
-// Indices count from the back where negative; those of the data set are within range.
+// Indices count from the back where negative; those of the data set are within range. A part may
+// have some of the rows: what it has not is zero.
 struct Lookup {
-  explicit Lookup(const Site& forward)
-      : axis(forward.axis("axis", 0, forward.in(0).size())),
-        extent(strato::extent(forward.in(0), axis)),
-        wraps(forward.input(1).role != TensorRole::Input) {}
-
-  at::Tensor flat(const at::Tensor& indices) const {
-    const at::Tensor all = indices.flatten().to(at::kLong);
-    return wraps ? at::where(all.lt(0), all.add(extent), all) : all;
+  explicit Lookup(const Site& site) {
+    const Site forward = site.of_forward();
+    axis = forward.axis("axis", 0, forward.in(0).size());
+    rows = extent = strato::extent(forward.in(0), axis);
+    wraps = forward.input(1).role != TensorRole::Input;
+    const AxisPart& part = site.part();
+    const bool of_table = site->attribute("wrt") != nullptr;
+    is_part = part.extent > 0 && (of_table ? part.axis == axis : part.axis >= kSummedAxis);
+    if (!is_part) return;
+    first = part.begin;
+    rows = part.size();
+    extent = part.extent;
   }
 
-  int axis;
-  std::int64_t extent;
-  bool wraps;
+  // Of each index its row; those that are not here have `otherwise`.
+  at::Tensor flat(const at::Tensor& indices, std::int64_t otherwise = 0) const {
+    at::Tensor all = indices.flatten().to(at::kLong);
+    if (wraps) all = at::where(all.lt(0), all.add(extent), all);
+    return is_part ? at::where(is_here(all), all.sub(first), at::full_like(all, otherwise)) : all;
+  }
+  at::Tensor is_here(const at::Tensor& flat) const {
+    return flat.ge(first).logical_and_(flat.lt(first + rows));
+  }
+
+  int axis = 0;
+  bool wraps = false, is_part = false;
+  std::int64_t extent = 0;           // of the table that all parts have together
+  std::int64_t first = 0, rows = 0;  // that are here
 };
 
 at::Tensor gather(const Tensors& in, const Lookup& l, const Shape& to) {
-  return in[0].index_select(l.axis, l.flat(in[1])).view(to);
+  if (!l.is_part) return in[0].index_select(l.axis, l.flat(in[1])).view(to);
+  const at::Tensor table = at::cat({in[0], at::zeros_like(in[0].narrow(0, 0, 1))});
+  return table.index_select(0, l.flat(in[1], l.rows)).view(to);
 }
 
 at::Tensor gather_slope(const Tensors& in, const Lookup& l, const Shape& to) {
-  const at::Tensor indices = l.flat(in[1]);
+  const at::Tensor indices = l.flat(in[1], l.rows);
   if (l.axis == 0) {
     const at::Tensor rows = in[0].reshape({indices.numel(), -1});
-    return at::embedding_dense_backward(rows, indices, l.extent, -1, false).view(to);
+    const std::int64_t count = l.is_part ? l.rows + 1 : l.rows;  // the last takes all others'
+    return at::embedding_dense_backward(rows, indices, count, -1, false)
+        .narrow(0, 0, l.rows)
+        .reshape(to);
   }
   Shape flat = to;
   flat[static_cast<std::size_t>(l.axis)] = indices.numel();
@@ -258,7 +279,7 @@ KernelTable movement_kernels() {
       {"Concat", with<joined_axis, concat>, concat_grad},
       {"Expand", plain<expand>, summed<first_of>},
       {"Flatten", plain<view>, plain<view>},
-      {"Gather", with<read<Lookup>, gather>, gradient_with<read<Lookup>, gather_slope>},
+      {"Gather", with<read<Lookup>, gather>, with<read<Lookup>, gather_slope>},
       {"GatherElements", with<read_axis, gather_elements>,
        gradient_with<read_axis, gather_elements_slope>},
       {"Identity", plain<view>},

@@ -5,14 +5,6 @@
 namespace strato::torch_engine {
 namespace {
 
-// The gradients that a kernel computes together, of which `wrt` names the wanted.
-using Wanted = std::array<bool, 3>;
-Wanted wanted_of(const Site& site) {
-  Wanted wanted = {};
-  for (const std::int64_t i : site.wrt()) wanted[static_cast<std::size_t>(i)] = true;
-  return wanted;
-}
-
 Tensors chosen(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& gradients,
                const Wanted& wanted) {
   Tensors out;
@@ -124,90 +116,6 @@ at::Tensor log_softmax_slope(const Tensors& in, int axis) {
   return at::_log_softmax_backward_data(in[0], in[1], axis, in[1].scalar_type());
 }
 
-// ---- losses
-
-// A loss is divided by the count of the whole batch, also on a shard.
-struct ClassLoss {
-  explicit ClassLoss(const Site& forward)
-      : axis(forward.axis("axis", 1, forward.in(0).size())),
-        ignored(forward->integer("ignore_index", -100)),
-        count(forward->text("reduction", "mean") == "mean" ? product(forward.in(1)) : 1),
-        keeps(forward->text("reduction", "mean") == "none") {
-    if (forward.has_input(2)) forward.refuse("weighs its classes");
-  }
-
-  // Classes to the last axis, all else to one row each.
-  at::Tensor rows(const at::Tensor& scores) const {
-    return scores.movedim(axis, -1).reshape({-1, scores.size(axis)});
-  }
-  at::Tensor value(const at::Tensor& log_probability, const at::Tensor& labels) const {
-    const auto reduction = keeps ? at::Reduction::None : at::Reduction::Sum;
-    const at::Tensor sum =
-        at::nll_loss(rows(log_probability), labels.flatten().to(at::kLong), {}, reduction, ignored);
-    return keeps ? sum.view(labels.sizes()) : sum.div(count);
-  }
-  // 1 at each label, of the shape of `scores`, zero rows for labels that are ignored.
-  at::Tensor hits(const at::Tensor& labels) const {
-    return labels.to(at::kLong).clamp_min(0).unsqueeze(axis);
-  }
-
-  std::int64_t axis;
-  std::int64_t ignored;
-  double count;
-  bool keeps;
-};
-
-Tensors cross_entropy(const Tensors& in, const ClassLoss& c) {
-  const at::Tensor log_probability = at::log_softmax(in[0], c.axis);
-  return {c.value(log_probability, in[1]), log_probability};
-}
-
-at::Tensor negative_log_likelihood(const Tensors& in, const ClassLoss& c) {
-  return c.value(in[0], in[1]);
-}
-
-// Rows of samples that do not count become zero; `dy` is undefined where it is one.
-at::Tensor finished(const ClassLoss& c, at::Tensor gradient, const at::Tensor& labels,
-                    const at::Tensor& dy) {
-  const at::Tensor counts = labels.ne(c.ignored).unsqueeze(c.axis);
-  at::Tensor scale = counts.to(gradient.scalar_type()).div_(c.count);
-  if (dy.defined()) scale.mul_(c.keeps ? dy.unsqueeze(c.axis) : dy.reshape({}));
-  return gradient.mul_(scale);
-}
-
-// Inputs: scores or log-probabilities (then they are `kept` outputs of the forward op), labels;
-// before them the loss's gradient where it is not one (`weighted`).
-at::Tensor cross_entropy_slope(const Tensors& in, const ClassLoss& c, bool kept, bool weighted) {
-  const at::Tensor& scores = in[weighted ? 1 : 0];
-  const at::Tensor& labels = in[weighted ? 2 : 1];
-  at::Tensor gradient = kept ? scores.exp() : at::softmax(scores, c.axis);
-  const at::Tensor hits = c.hits(labels);
-  gradient.scatter_add_(c.axis, hits, at::full(hits.sizes(), -1, gradient.options()));
-  return finished(c, gradient, labels, weighted ? in[0] : at::Tensor());
-}
-
-Kernel cross_entropy_grad(const Site& site) {
-  const Site forward = site.of_forward();
-  return kernel_of<cross_entropy_slope>(site, ClassLoss(forward), forward.output_count() > 1,
-                                        site.input_count() > 2);
-}
-
-at::Tensor negative_log_likelihood_slope(const Tensors& in, const ClassLoss& c, const Shape& to) {
-  at::Tensor gradient = at::zeros(to, in[0].options());
-  gradient.scatter_(c.axis, c.hits(in[1]), -1);
-  return finished(c, gradient, in[1], in[0]);
-}
-
-double element_count(const Site& site) { return product(site.in(0)); }
-at::Tensor squared_loss(const Tensors& in, double count) {
-  return in[0].sub(in[1]).square_().sum().div_(count);
-}
-at::Tensor squared_loss_slope(const Tensors& in, double count) {
-  const bool weighted = in.size() > 2;
-  const at::Tensor gradient = in[weighted ? 1 : 0].sub(in[weighted ? 2 : 1]).mul_(2 / count);
-  return weighted ? gradient.mul(in[0].reshape({})) : gradient;
-}
-
 }  // namespace
 
 KernelTable normalization_kernels() {
@@ -215,15 +123,9 @@ KernelTable normalization_kernels() {
       {"BatchNormalization", batch_norm, batch_norm_grad},
       {"LayerNormalization", with<read<LayerNorm>, layer_norm>, layer_norm_grad},
       {"LogSoftmax", with<class_axis, log_softmax>, with<class_axis, log_softmax_slope>},
-      {"MeanSquaredLoss", with<element_count, squared_loss>,
-       gradient_with<element_count, squared_loss_slope>},
-      {"NegativeLogLikelihoodLoss", with<read<ClassLoss>, negative_log_likelihood>,
-       gradient_with<read<ClassLoss>, negative_log_likelihood_slope>},
       {"RMSNormalization", with<read<LayerNorm>, rms_norm>, rms_norm_grad},
       {"SimplifiedLayerNormalization", with<read<LayerNorm>, rms_norm>, rms_norm_grad},
       {"Softmax", with<class_axis, softmax>, with<class_axis, softmax_slope>},
-      {"SoftmaxCrossEntropy", with<read<ClassLoss>, cross_entropy>, cross_entropy_grad},
-      {"SoftmaxCrossEntropyLoss", with<read<ClassLoss>, cross_entropy>, cross_entropy_grad},
   };
 }
 

@@ -1,4 +1,4 @@
-// Normalisations, softmax and losses. Gradients find the statistics again: they read the input and
+// Normalisations and softmax. Gradients find the statistics again: they read the input and
 // the scale, as the catalogue says.
 #pragma once
 

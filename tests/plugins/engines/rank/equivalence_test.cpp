@@ -286,33 +286,34 @@ INSTANTIATE_TEST_SUITE_P(Seeds, SmallNets, testing::Range(0, 8));
 // Tensor and expert parallelism of single ops: heads of an attention, experts of a mixture, and all
 // other axes along which these ops can be split, in two parts of different sizes where they can be.
 TEST(SplitOps, HeadsAndExpertsAreComputedInParts) {
-  const std::vector<SmallNet> nets = small_nets(7, Optimizer::Sgd);
-  const SmallNet& net = *std::ranges::find(nets, "mixture", &SmallNet::name);
-  const Reference reference(net.graph);
   std::map<std::string, int> tried;
-  for (const OpId op : net.graph->ops().ids()) {
-    const std::string& type = net.graph->op(op).type;
-    const auto is_of = [&](std::string_view family) { return type.starts_with(family); };
-    if (!is_of("Attention") && !is_of("Rotary") && !is_of("Dispatch") && !is_of("Combine"))
-      continue;
-    for (const SplitAxis& split : split_axes(*net.graph, op)) {
-      SCOPED_TRACE(type + ", axis " + std::to_string(split.axis));
-      Random random(op.index());
-      RandomProblem problem = problem_of(net.graph, random);
-      while (problem.cluster->device_count() < 2) problem = problem_of(net.graph, random);
-      Strategy strategy;
-      strategy.groups.assign(problem.grouping->size(), decision_on_device(DeviceId(0)));
-      strategy.splits = {{op, split.axis, {{DeviceId(0), 1}, {DeviceId(1), 3}}}};
-      run_and_compare(problem, strategy, reference, random);
-      if (testing::Test::HasFailure()) return;
-      ++tried[type];
+  for (const SmallNet& net : small_nets(7, Optimizer::Sgd)) {
+    if (net.name != "llama" && net.name != "mixture") continue;  // the first looks at no later key
+    const Reference reference(net.graph);
+    for (const OpId op : net.graph->ops().ids()) {
+      const std::string& type = net.graph->op(op).type;
+      const auto is_of = [&](std::string_view family) { return type.starts_with(family); };
+      if (!is_of("Attention") && !is_of("Rotary") && !is_of("Dispatch") && !is_of("Combine"))
+        continue;
+      for (const SplitAxis& split : split_axes(*net.graph, op)) {
+        SCOPED_TRACE(net.name + ", " + type + ", axis " + std::to_string(split.axis));
+        Random random(op.index());
+        RandomProblem problem = problem_of(net.graph, random);
+        while (problem.cluster->device_count() < 2) problem = problem_of(net.graph, random);
+        Strategy strategy;
+        strategy.groups.assign(problem.grouping->size(), decision_on_device(DeviceId(0)));
+        strategy.splits = {{op, split.axis, {{DeviceId(0), 1}, {DeviceId(1), 3}}}};
+        run_and_compare(problem, strategy, reference, random);
+        if (testing::Test::HasFailure()) return;
+        ++tried[type];
+      }
     }
   }
   const std::map<std::string, int> expected = {
-      {"Attention", 1},       {"AttentionGrad", 1},
+      {"Attention", 3},       {"AttentionGrad", 1},
       {"CombineTokens", 1},   {"CombineTokensGradResults", 2},
       {"DispatchTokens", 2},  {"DispatchTokensGrad", 1},
-      {"RotaryEmbedding", 1}, {"RotaryEmbeddingGrad", 1}};
+      {"RotaryEmbedding", 6}, {"RotaryEmbeddingGrad", 6}};
   EXPECT_EQ(tried, expected);
 }
 

@@ -95,6 +95,35 @@ Graph transformer(std::int64_t batch) {
   return kit.build();
 }
 
+// As GPT has it: the words that come next, of a vocabulary that is read from the table that they
+// are looked up in; their cross entropy in blocks of words.
+Graph gpt(std::int64_t batch) {
+  NetKit kit(batch);
+  const std::int64_t steps = 3, heads = 2, width = 4, words = 16, blocks = 4;
+  const Shape labels = {batch, steps};
+  const TensorId table = kit.w({words, width});
+  TensorId x = kit.op("Gather", {table, kit.input("ids", labels, DataType::I64)});
+  x = kit.op("Add", {x, kit.w({steps, width})});
+  const auto norm = [&](TensorId of) {
+    return kit.op("LayerNormalization", {of, kit.w({width}), kit.w({width})});
+  };
+  const auto by_heads = [&](TensorId of) {
+    const Shape split = {batch, steps, heads, width / heads};
+    return kit.transpose(kit.reshape(kit.linear(of, width, width), split), {0, 2, 1, 3});
+  };
+  TensorId h = norm(x);
+  h = kit.op("Attention", {by_heads(h), by_heads(h), by_heads(h)}, {{"is_causal", kOne}});
+  h = kit.reshape(kit.transpose(h, {0, 2, 1, 3}), {batch, steps, width});
+  x = kit.op("Add", {x, kit.linear(h, width, width)});
+  h = kit.linear(kit.op("Gelu", {kit.linear(norm(x), width, 8)}), 8, width);
+  x = norm(kit.op("Add", {x, h}));
+  const TensorId scores = kit.op("FusedMatMul", {x, table}, {{"transB", kOne}});
+  const TensorId next = kit.input("labels", labels, DataType::I64);
+  const TensorId sums = kit.op("BlockLogSumExp", {scores, next}, {{"blocks", blocks}}, 2);
+  kit.op("BlockCrossEntropy", {sums, TensorId(sums.index() + 1), next});
+  return kit.build();
+}
+
 // As Llama has it: grouped queries, rotated positions, no mean in the norms, gated products.
 Graph llama(std::int64_t batch) {
   NetKit kit(batch);
@@ -244,6 +273,7 @@ std::vector<SmallNet> small_nets(std::int64_t batch, Optimizer optimizer, DataTy
   add("convolutional", convolutional(batch));
   add("inception", inception(batch));
   add("transformer", transformer(batch));
+  add("gpt", gpt(batch));
   add("llama", llama(batch));
   add("mixture", mixture(batch));
   add("recurrent", recurrent(batch));

@@ -246,6 +246,16 @@ std::vector<std::vector<double>> computed(SmallModel model, const std::vector<Te
   return read;
 }
 
+void expect_alike(const std::vector<std::vector<double>>& a,
+                  const std::vector<std::vector<double>>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t t = 0; t < a.size(); ++t) {
+    ASSERT_EQ(a[t].size(), b[t].size());
+    for (std::size_t i = 0; i < a[t].size(); ++i)
+      EXPECT_NEAR(a[t][i], b[t][i], 1e-12) << t << ", " << i;
+  }
+}
+
 // Beside products, a mask and a softmax: two queries' heads share one of keys and values, and none
 // looks ahead. The result, and the gradients of all three.
 TEST(TorchEngine, AttentionIsWhatItIsMadeOf) {
@@ -281,13 +291,26 @@ TEST(TorchEngine, AttentionIsWhatItIsMadeOf) {
     return computed(std::move(m), {q, k, v}, {y});
   };
   const auto fused = with(true), made = with(false);
-  ASSERT_EQ(fused.size(), 4U);
-  ASSERT_EQ(made.size(), 4U);
-  for (std::size_t t = 0; t < fused.size(); ++t) {
-    ASSERT_EQ(fused[t].size(), made[t].size());
-    for (std::size_t i = 0; i < fused[t].size(); ++i)
-      EXPECT_NEAR(fused[t][i], made[t][i], 1e-12) << t << ", " << i;
-  }
+  EXPECT_EQ(fused.size(), 4U);
+  expect_alike(fused, made);
+}
+
+// A cross entropy in blocks of classes is the cross entropy, and its gradient.
+TEST(TorchEngine, ClassesInBlocksAreTheSameLoss) {
+  const auto with = [&](bool blocks) {
+    SmallModel m;
+    const TensorId w = m.weight({2, 3, 12}), labels = m.integers({1, 11, 0, 2, 7, 3}, {2, 3});
+    if (blocks) {
+      const auto sums = m.ops("BlockLogSumExp", {w, labels}, {{"blocks", std::int64_t{4}}}, {}, 2);
+      const TensorId loss = m.op("BlockCrossEntropy", {sums[0], sums[1], labels});
+      return computed(std::move(m), {w}, {loss});
+    }
+    const TensorId loss = m.op("SoftmaxCrossEntropyLoss", {w, labels}, {{"axis", std::int64_t{2}}});
+    return computed(std::move(m), {w}, {loss});
+  };
+  const auto in_blocks = with(true), at_once = with(false);
+  EXPECT_EQ(in_blocks.size(), 2U);
+  expect_alike(in_blocks, at_once);
 }
 
 // A quarter turn: of the two halves of a head, or of neighbours.

@@ -349,6 +349,13 @@ inline std::vector<GradientCase> movement_cases() {
           alone("ReduceMin", {2, 3, 4}, {{"axes", Ints{2}}})};
 }
 
+// Of six labels, one of which is ignored.
+inline TensorId block_loss(SmallModel& m, TensorId scores, std::int64_t blocks) {
+  const TensorId labels = m.integers({1, 5, 0, 2, 4, 3}, {2, 3});
+  const auto sums = m.ops("BlockLogSumExp", {scores, labels}, {{"blocks", blocks}}, {}, 2);
+  return m.op("BlockCrossEntropy", {sums[0], sums[1], labels}, {{"ignore_index", std::int64_t{4}}});
+}
+
 inline std::vector<GradientCase> losses_cases() {
   return {alone("Identity", {2, 5}),
           alone("Identity", {2, 3, 5}, {}, -1, 1, "ThreeAxes"),
@@ -367,6 +374,14 @@ inline std::vector<GradientCase> losses_cases() {
              [](SmallModel& m) {
                return m.ops("SoftmaxCrossEntropyLoss", {m.weight({3, 5}), m.integers({1, 4, 0})},
                             {}, {}, 2)[0];
+             }),
+          of("InBlocksOfClasses",
+             [](SmallModel& m) {
+               return block_loss(m, m.weight({2, 3, 6}), 3);
+             }),
+          of("InOneBlock",
+             [](SmallModel& m) {
+               return block_loss(m, m.weight({2, 3, 6}), 1);
              }),
           of("OwnLikelihood", [](SmallModel& m) {
             return m.op("NegativeLogLikelihoodLoss",
