@@ -267,8 +267,8 @@ LoadedModel load_model(const ModelOptions& options) {
   model.grouping = grouping_method_from(options.grouping);
   model.import = options.import_options();
   model.path = found_model(options.graph);
-  model.name = model.path.stem().string();
   model.graph = import_graph(model.path, model.import);
+  model.name = model.graph->name();
   return model;
 }
 
@@ -324,8 +324,7 @@ LoadedPlan load_plan(const PlanSource& source) {
   const JsonView result = result_of(file);
   note_other_costs(result, options.costs);
   options.grouping.max_groups = static_cast<int>(file.strategy.groups.size());
-  loaded.model = {path,   path.stem().string(), model, options, GroupingMethod::Metis,
-                  import, source.costs};
+  loaded.model = {path, model->name(), model, options, GroupingMethod::Metis, import, source.costs};
   if (const auto planner = result.find("planner")) loaded.planner = planner->string();
   if (const auto seed = result.find("seed"); seed && seed->json().is_number_unsigned()) {
     loaded.seed = seed->json().get<std::uint64_t>();

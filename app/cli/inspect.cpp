@@ -8,6 +8,8 @@
 #include "core/base/error.h"
 #include "core/graph/train/training_graph.h"
 #include "core/io/file.h"
+#include "core/io/json.h"
+#include "core/plugin/use/model_file.h"
 
 namespace strato::cli {
 namespace {
@@ -17,10 +19,15 @@ struct InspectOptions {
   ModelOptions model;
 };
 
-// A file that is JSON, or the name of a bundled cluster. Anything else is a model.
+// A file that is JSON and describes no model, or the name of a bundled cluster. Anything else is a
+// model.
 bool is_cluster(const std::string& subject) {
-  const auto extension = cluster_path(subject).extension();
-  return extension == ".json" || extension == ".txt";  // .txt: what nvidia-smi prints
+  const std::filesystem::path path = cluster_path(subject);
+  if (path.extension() == ".txt") return true;  // what nvidia-smi prints
+  std::error_code error;
+  if (path.extension() != ".json" || !std::filesystem::is_regular_file(path, error))
+    return path.extension() == ".json";
+  return !describes_model(JsonView::parse(read_file(path), path.string()));
 }
 
 // Without --batch a symbolic batch dimension counts as one sample, and the answer says so.

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/plugin/use/model_file.h"
 
 namespace strato {
 namespace {
@@ -20,6 +21,7 @@ FileKind kind_of_json(const std::filesystem::path& path) {
   if (name.find("plan") != std::string::npos) return FileKind::Plan;
   if (name.find("profile") != std::string::npos) return FileKind::Profile;
   if (name.find("calibration") != std::string::npos) return FileKind::Calibration;
+  if (describes_model(view)) return FileKind::Model;
   return FileKind::Cluster;  // whose reader says what is wrong
 }
 

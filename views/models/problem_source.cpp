@@ -86,8 +86,8 @@ ModelSource import_model(const PluginRegistry& plugins, const std::filesystem::p
                          const ImportOptions& import, const ProblemOptions& options) {
   ModelSource model;
   model.path = file;
-  model.name = file.stem().string();
   model.graph = std::make_shared<const Graph>(plugins.importer_for(file)->import(file, import));
+  model.name = model.graph->name();
   model.import = import;
   model.options = options;
   return model;

@@ -1,0 +1,223 @@
+#include "plugins/importers/transformers/build/writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/graph/ops/catalogue.h"
+#include "core/graph/value/op_reader.h"
+
+namespace strato::transformers_import {
+namespace {
+
+constexpr double kMostElements = 16 * 1024;  // of a table that has contents
+
+template <class T>
+std::string bytes_of(const std::vector<T>& values) {
+  std::string bytes(values.size() * sizeof(T), '\0');
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+// Rounded towards zero; what is too small becomes zero, what is too large infinite.
+std::uint16_t half_bits(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
+  const int exponent = static_cast<int>((bits >> 23) & 0xff) - 127 + 15;
+  if (exponent <= 0) return sign;
+  if (exponent >= 31) return static_cast<std::uint16_t>(sign | 0x7c00);
+  return static_cast<std::uint16_t>(sign | (exponent << 10) | ((bits >> 13) & 0x3ff));
+}
+
+std::string encoded(const std::vector<float>& values, DataType type) {
+  if (type == DataType::F32) return bytes_of(values);
+  std::vector<std::uint16_t> bits;
+  bits.reserve(values.size());
+  for (const float value : values) {
+    const auto upper = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
+    bits.push_back(type == DataType::F16 ? half_bits(value) : upper);
+  }
+  return bytes_of(bits);
+}
+
+constexpr std::int64_t onnx_number(DataType type) { return type == DataType::F16 ? 10 : 16; }
+
+struct ActivationOp {
+  const char* type;
+  bool by_tanh = false;
+};
+ActivationOp op_of(Activation activation) {
+  switch (activation) {
+    case Activation::Gelu:
+      return {"Gelu"};
+    case Activation::GeluByTanh:
+      return {"Gelu", true};
+    case Activation::QuickGelu:
+      return {"QuickGelu"};
+    case Activation::Relu:
+      return {"Relu"};
+    case Activation::Swish:
+      return {"Swish"};
+    case Activation::Tanh:
+      break;
+  }
+  return {"Tanh"};
+}
+
+}  // namespace
+
+Writer::Writer(const std::string& name, std::int64_t batch, const Description& model,
+               std::string file)
+    : graph_(name, batch, file),
+      file_(std::move(file)),
+      type_(model.type),
+      norm_(model.norm),
+      epsilon_(model.epsilon) {}
+
+TensorId Writer::input(std::string name, Shape shape, DataType type) {
+  return tensor({.name = std::move(name),
+                 .type = type,
+                 .role = TensorRole::Input,
+                 .shape = std::move(shape)});
+}
+
+TensorId Writer::parameter(const std::string& name, Shape shape) {
+  const auto [at, is_new] = parameters_.try_emplace(name);
+  if (!is_new) return at->second;
+  TensorId id = tensor({.name = name, .role = TensorRole::Parameter, .shape = std::move(shape)});
+  if (type_ != DataType::F32) id = cast(name + "/cast", id);
+  return at->second = id;
+}
+
+TensorId Writer::integers(const std::vector<std::int64_t>& values) {
+  const auto [at, is_new] = integers_.try_emplace(values);
+  if (!is_new) return at->second;
+  return at->second = tensor({.name = "constant",
+                              .type = DataType::I64,
+                              .role = TensorRole::Constant,
+                              .shape = {std::ssize(values)},
+                              .data = std::make_shared<const std::string>(bytes_of(values))});
+}
+
+TensorId Writer::number(double value) {
+  return table("constant", {}, [value](std::int64_t) { return value; });
+}
+
+TensorId Writer::table(std::string name, Shape shape,
+                       const std::function<double(std::int64_t)>& element) {
+  Tensor made = {.name = std::move(name),
+                 .type = type_,
+                 .role = TensorRole::Constant,
+                 .shape = std::move(shape)};
+  if (strato::product(made.shape) <= kMostElements) {
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < made.elements(); ++i)
+      values.push_back(static_cast<float>(element(i)));
+    made.data = std::make_shared<const std::string>(encoded(values, type_));
+  }
+  return tensor(std::move(made));
+}
+
+TensorId Writer::integer_table(std::string name, Shape shape) {
+  return tensor({.name = std::move(name),
+                 .type = DataType::I64,
+                 .role = TensorRole::Constant,
+                 .shape = std::move(shape)});
+}
+
+void Writer::count_op() {
+  if (graph_.op_count() < kMostOps) return;
+  throw InputError(file_, "", fmt::format("makes more than {} ops", kMostOps),
+                   "give a model of fewer layers");
+}
+
+TensorId Writer::op(std::string name, std::string type, std::vector<TensorId> inputs,
+                    Attributes attributes) {
+  Op made = {.name = name, .type = std::move(type), .inputs = std::move(inputs)};
+  std::ranges::sort(attributes, {}, &Attributes::value_type::first);
+  made.attributes = std::move(attributes);
+  const TensorTypes types = infer_output_shapes(made, graph_.tensors());
+  CHECK(!types.empty(), "the shape of " + name + " follows from the catalogue");
+  return ops(std::move(name), std::move(made.type), std::move(made.inputs),
+             std::move(made.attributes), {types[0].shape}, {types[0].type})[0];
+}
+
+// Results without a type are of the activations'.
+std::vector<TensorId> Writer::ops(std::string name, std::string type, std::vector<TensorId> inputs,
+                                  Attributes attributes, const std::vector<Shape>& shapes,
+                                  std::vector<DataType> types) {
+  count_op();
+  types.resize(shapes.size(), type_);
+  Op made = {.name = std::move(name), .type = std::move(type), .inputs = std::move(inputs)};
+  made.attributes = std::move(attributes);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const std::string number = i > 0 ? fmt::format(":{}", i) : "";
+    made.outputs.push_back(
+        tensor({.name = made.name + number, .type = types[i], .shape = shapes[i]}));
+  }
+  std::vector<TensorId> results = made.outputs;
+  graph_.add_op(std::move(made));
+  return results;
+}
+
+TensorId Writer::cast(std::string name, TensorId x) {
+  return op(std::move(name), "Cast", {x}, {{"to", onnx_number(type_)}});
+}
+
+TensorId Writer::reshape(std::string name, TensorId x, const Shape& shape) {
+  return op(std::move(name), "Reshape", {x, integers(shape)});
+}
+
+TensorId Writer::transpose(std::string name, TensorId x, std::vector<std::int64_t> permutation) {
+  return op(std::move(name), "Transpose", {x}, {{"perm", std::move(permutation)}});
+}
+
+TensorId Writer::slice(const std::string& name, TensorId x, std::int64_t axis, std::int64_t first,
+                       std::int64_t last) {
+  Shape part = shape(x);
+  part[static_cast<std::size_t>(axis)] = last - first;
+  return ops(name, "Slice", {x, integers({first}), integers({last}), integers({axis})}, {},
+             {part})[0];
+}
+
+TensorId Writer::product(const std::string& name, TensorId x, std::int64_t out) {
+  return op(name, "MatMul", {x, parameter(name + ".weight", {shape(x).back(), out})});
+}
+
+TensorId Writer::linear(const Linear& layer, const std::string& prefix, TensorId x,
+                        std::int64_t out) {
+  const std::string name = prefix + layer.name;
+  const TensorId made = product(name, x, out);
+  return layer.bias ? add(name + "/bias", made, parameter(name + ".bias", {out})) : made;
+}
+
+TensorId Writer::normalized(const std::string& name, TensorId x) {
+  const Shape width = {shape(x).back()};
+  std::vector<TensorId> inputs = {x, parameter(name + ".weight", width)};
+  if (norm_ == Norm::Layer) inputs.push_back(parameter(name + ".bias", width));
+  return op(name, norm_ == Norm::Layer ? "LayerNormalization" : "RMSNormalization",
+            std::move(inputs), {{"epsilon", epsilon_}});
+}
+
+TensorId Writer::activated(const std::string& name, TensorId x, Activation activation) {
+  const auto [type, by_tanh] = op_of(activation);
+  Attributes attributes;
+  if (by_tanh) attributes.emplace_back("approximate", std::string("tanh"));
+  return op(name, type, {x}, std::move(attributes));
+}
+
+TensorId Writer::dropped(const std::string& name, TensorId x, double ratio) {
+  return ratio > 0 ? op(name, "Dropout", {x}, {{"ratio", ratio}}) : x;
+}
+
+TensorId Writer::scaled(const std::string& name, TensorId x, double factor) {
+  return factor == 1 ? x : op(name, "Mul", {x, number(factor)});
+}
+
+}  // namespace strato::transformers_import
