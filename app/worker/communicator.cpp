@@ -206,9 +206,10 @@ std::unique_ptr<Operation> Communicator::all_gather(std::size_t index) {
   const std::uint32_t tag = tag_of(program_.instructions[index]);
   const Bytespan whole = execution_.memory(write);
   const Value& value = program_.values[read];
-  const CutLayout layout = value.encoding != Encoding::None
-                               ? CutLayout(program_.cuts[index], whole.size())
-                               : CutLayout(graph_, value, program_.cuts[index], whole.size());
+  const CutLayout layout =
+      value.encoding != Encoding::None
+          ? CutLayout(program_.cuts[index], whole.size())
+          : CutLayout(graph_, value, program_.values[write], program_.cuts[index], whole.size());
   if (layout.contiguous()) {
     std::vector<Bytespan> pieces;
     for (std::size_t i = 0; i < layout.count(); ++i) pieces.push_back(layout.part(whole, i));
@@ -234,7 +235,8 @@ std::unique_ptr<Operation> Communicator::reduce_scatter(std::size_t index) {
   const auto self = static_cast<std::size_t>(
       std::find(members.begin(), members.end(), program_.device) - members.begin());
   const Bytespan whole = execution_.memory(read), sum = execution_.memory(write);
-  const CutLayout layout(graph_, program_.values[write], program_.cuts[index], whole.size());
+  const CutLayout layout(graph_, program_.values[write], program_.values[read],
+                         program_.cuts[index], whole.size());
   auto scratch = std::make_unique<Scratch>(layout, memory_);
   for (std::size_t i = 0; i < layout.count(); ++i) {
     layout.take(whole, i, scratch->pieces[i], row_copy());

@@ -3,15 +3,17 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/program/value/program_task.h"
 
 namespace strato::worker {
 namespace {
 
-std::size_t runs_of(const Tensor& tensor, const Part& part, std::int64_t batch) {
-  const bool samples = part.is_samples();
-  CHECK(samples ? tensor.batch.kind == BatchKind::Batched : part.cuts().size() == 1,
+std::size_t runs_of(const Tensor& tensor, const Part& part, const Part& whole, std::int64_t batch) {
+  const int cut_axis = joined_axis(part, whole);
+  const bool samples = cut_axis == kBatchAxis;
+  CHECK(part != whole && (!samples || tensor.batch.kind == BatchKind::Batched),
         "tensor " + tensor.name + " is not made of pieces");
-  const int axis = samples ? tensor.batch.axis : part.cuts()[0].axis;
+  const int axis = samples ? tensor.batch.axis : cut_axis;
   std::int64_t runs = samples ? tensor.batch.blocks : 1;
   const Shape shape = shape_of(tensor, part, batch);
   for (int before = 0; before < axis; ++before) runs *= shape[static_cast<std::size_t>(before)];
@@ -20,9 +22,11 @@ std::size_t runs_of(const Tensor& tensor, const Part& part, std::int64_t batch) 
 
 }  // namespace
 
-CutLayout::CutLayout(const Graph& graph, const Value& piece, std::span<const std::int32_t> cuts,
-                     std::size_t bytes)
-    : cuts_(cuts), runs_(runs_of(graph.tensor(piece.tensor), piece.part, graph.batch())) {
+CutLayout::CutLayout(const Graph& graph, const Value& piece, const Value& whole,
+                     std::span<const std::int32_t> cuts, std::size_t bytes)
+    : cuts_(cuts),
+      runs_(runs_of(graph.tensor(piece.tensor), piece.part.summed_up(), whole.part.summed_up(),
+                    graph.batch())) {
   const Tensor& tensor = graph.tensor(piece.tensor);
   const auto units = static_cast<std::size_t>(cuts.back() - cuts.front());
   CHECK(runs_ * units != 0 && bytes % (runs_ * units) == 0,

@@ -19,10 +19,10 @@ namespace strato::worker {
 
 class CutLayout {
  public:
-  // `piece`: one of the pieces, which differ in their samples or along an axis. `bytes`: of all
-  // together.
-  CutLayout(const Graph& graph, const Value& piece, std::span<const std::int32_t> cuts,
-            std::size_t bytes);
+  // `piece`: one of the pieces, which differ in their samples or along an axis. `whole`: all of
+  // them, or what they are scattered from; `bytes`: its size.
+  CutLayout(const Graph& graph, const Value& piece, const Value& whole,
+            std::span<const std::int32_t> cuts, std::size_t bytes);
 
   // Of records, which lie one after the other.
   CutLayout(std::span<const std::int32_t> cuts, std::size_t bytes);

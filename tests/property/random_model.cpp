@@ -202,7 +202,7 @@ Strategy with_sharded_updates(const RandomProblem& problem, const Strategy& stra
     if (problem.graph->op(op).phase != Phase::Update || random.below(5) == 0) continue;
     const Decision& decision = *sharded.groups[problem.grouping->group_of(op)];
     const std::vector<SplitAxis> axes = split_axes(*problem.graph, op);
-    if (axes.empty() || decision.devices.size() < 2 || columns_of(decision) > 1) continue;
+    if (axes.empty() || decision.devices.size() < 2) continue;
     sharded.splits.push_back({op, axes[random.below(axes.size())].axis, decision.devices});
   }
   sharded.gather = static_cast<ParameterGather>(random.below(2));

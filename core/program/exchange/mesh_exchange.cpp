@@ -1,7 +1,9 @@
 #include "core/program/exchange/mesh_exchange.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/base/error.h"
@@ -29,7 +31,8 @@ Instance MeshExchange::bring(OpId reader, TensorId tensor, Part wanted, DeviceId
   if (const auto known = here()) return cut(tensor, *known, wanted);
   sums_.settle(reader, tensor, wanted);
   if (const auto known = here()) return cut(tensor, *known, wanted);
-  if (gather_row(reader, tensor, wanted, device)) return *copies_.holding(tensor, device, wanted);
+  if (gather_column(reader, tensor, wanted, device) || gather_row(reader, tensor, wanted, device))
+    return *copies_.holding(tensor, device, wanted);
   return fetch(tensor, wanted, device);
 }
 
@@ -60,6 +63,36 @@ bool MeshExchange::gather_row(OpId reader, TensorId tensor, const Part& wanted, 
     emitter_.read(piece);
     copies_.add(tensor, {emitter_.write(tensor, piece.device, what.task.bytes, all), id,
                          piece.device, all});
+  }
+  commit(what);
+  return true;
+}
+
+// Of a parameter that the rows share: the part of the device's column, for all rows.
+bool MeshExchange::gather_column(OpId reader, TensorId parameter, const Part& wanted,
+                                 DeviceId device) {
+  const TensorFacts& facts = tables_.tensors[parameter];
+  const Layout& homes = owners(parameter);
+  if (facts.source != Source::Parameter || letters_.of(facts.op).shared_axis < 0 ||
+      !is_same_mesh(reader, homes))
+    return false;
+  const int axis = letters_.of(facts.op).shared_axis;
+  const auto shard = static_cast<std::size_t>(homes.position[device.index()]);
+  if (part_of(owned(parameter, shard)).without(axis) != wanted) return false;
+  const LayoutId mesh = copies_.owners(parameter);
+  const std::size_t column = homes.column(shard);
+  const LayoutId group = placement_.layouts().column_group(mesh, column);
+  const PartId all = emitter_.parts().find(wanted);
+  gathers_.limit_ahead(placement_.layout(group).shards);
+  const Collected what =
+      collective(TaskKind::AllGather, parameter, group, tasks_.bytes_of(parameter, all),
+                 emitter_.parts().find(with_axis({}, parameter, axis)));
+  const TaskId id = emitter_.next_task();
+  for (std::size_t i = column; i < homes.shards.size(); i += homes.columns) {
+    const Instance share = owned(parameter, i);
+    emitter_.read(share);
+    copies_.add(parameter, {emitter_.write(parameter, share.device, what.task.bytes, all), id,
+                            share.device, all});
   }
   commit(what);
   return true;
@@ -110,49 +143,63 @@ Instance MeshExchange::fetch(TensorId tensor, const Part& wanted, DeviceId devic
   for (const Holder& holder : holders(tensor, wanted, device))
     pieces.push_back(send(tensor, holder, device));
   CHECK(!pieces.empty(), "a part of a tensor is on no device of its mesh");
-  return join(tensor, device, pieces, wanted);
+  return join(tensor, std::move(pieces), wanted);
 }
 
 // The pieces, which differ along this axis, to the part that they are together.
-Instance MeshExchange::concat(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
-                              const Part& made, int axis) {
+Instance MeshExchange::concat(TensorId tensor, std::span<const Instance> pieces, const Part& made,
+                              int axis) {
   const PartId part = emitter_.parts().find(made);
   const Bytes bytes = tasks_.bytes_of(tensor, part);
   Task task = tasks_.communication(TaskKind::Concat, tensor);
   task.part = axis == kBatchAxis ? part : emitter_.parts().find(with_axis(made, tensor, axis));
   task.bytes = bytes * 2;
   for (const Instance& piece : pieces) emitter_.read(piece);
-  return copies_.add(tensor, tasks_.make(task, device, part, bytes));
+  return copies_.add(tensor, tasks_.make(task, pieces.front().device, part, bytes));
+}
+
+// Pieces that differ along this axis alone, to all that is made of it. What has that stays.
+std::vector<Instance> MeshExchange::joined_along(int axis, TensorId tensor,
+                                                 std::span<const Instance> pieces,
+                                                 const Part& made) {
+  std::vector<std::pair<Part, std::vector<Instance>>> groups;
+  for (const Instance& piece : pieces) {
+    const Part others = part_of(piece).without(axis);
+    const auto known =
+        std::ranges::find(groups, others, [](const auto& each) { return each.first; });
+    if (known == groups.end())
+      groups.push_back({others, {piece}});
+    else
+      known->second.push_back(piece);
+  }
+  const AxisRange* all = made.along(axis);
+  std::vector<Instance> joined;
+  for (auto& [others, group] : groups) {
+    const Part whole = all ? others.cut(*all) : others;
+    if (group.size() == 1 && part_of(group.front()) == whole) {
+      joined.push_back(group.front());
+      continue;
+    }
+    std::ranges::sort(group, {}, [&](const Instance& piece) {
+      const AxisRange* range = part_of(piece).along(axis);
+      return range ? range->begin : 0;
+    });
+    joined.push_back(concat(tensor, group, whole, axis));
+  }
+  return joined;
 }
 
 // Slices of the same samples first, then samples.
-Instance MeshExchange::join(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
-                            const Part& made) {
-  std::map<AxisRange, std::vector<Instance>> rows;  // by samples
-  for (const Instance& piece : pieces) {
-    const Part part = part_of(piece);
-    const AxisRange* samples = part.along(kBatchAxis);
-    rows[samples ? *samples : AxisRange()].push_back(piece);
-  }
-  std::vector<Instance> joined;
-  for (const auto& [samples, row] : rows) {
-    const Part first = part_of(row.front());
-    Part whole = made;
-    if (samples != AxisRange()) whole = whole.cut(samples);
-    if (first == whole) {
-      joined.push_back(row.front());
-      continue;
+Instance MeshExchange::join(TensorId tensor, std::vector<Instance> pieces, const Part& made) {
+  std::set<int, std::greater<>> axes;  // the batch comes last
+  for (const Instance& piece : pieces)
+    for (const AxisRange& range : part_of(piece).ranges()) {
+      const AxisRange* of_whole = made.along(range.axis);
+      if (!of_whole || *of_whole != range) axes.insert(range.axis);
     }
-    const auto differs = [&](const AxisRange& range) {
-      const AxisRange* of_whole = whole.along(range.axis);
-      return !of_whole || *of_whole != range;
-    };
-    const auto axis = std::ranges::find_if(first.cuts(), differs);
-    CHECK(axis != first.cuts().end(), "pieces that differ along no axis");
-    joined.push_back(concat(tensor, device, row, whole, axis->axis));
-  }
-  if (joined.size() == 1) return joined.front();
-  return concat(tensor, device, joined, made, kBatchAxis);
+  for (const int axis : axes) pieces = joined_along(axis, tensor, pieces, made);
+  CHECK(pieces.size() == 1, "pieces that differ along no axis");
+  return pieces.front();
 }
 
 }  // namespace strato

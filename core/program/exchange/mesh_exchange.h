@@ -4,7 +4,8 @@
 // - What is there, or a slice of it, is taken (Split).
 // - Partial sums are summed up first (mesh_sums.h).
 // - Slices are put together by one AllGather in a row where its columns all need them, else the
-//   nearest holders of what is missing send it (Transfer, Concat).
+//   nearest holders of what is missing send it (Transfer, Concat). A parameter of which the rows
+//   have a share each is gathered in each column whose part is read.
 //
 // Not thread safe.
 #pragma once
@@ -28,6 +29,7 @@ class MeshExchange : public MeshParts {
  private:
   Instance settled(TensorId tensor, std::size_t shard, const Part& wanted) const;
   bool gather_row(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
+  bool gather_column(OpId reader, TensorId parameter, const Part& wanted, DeviceId device);
   Instance fetch(TensorId tensor, const Part& wanted, DeviceId device);
   struct Holder {
     Part part;  // of the wanted one
@@ -36,10 +38,10 @@ class MeshExchange : public MeshParts {
   std::vector<Holder> holders(TensorId tensor, const Part& wanted, DeviceId device) const;
   int distance(DeviceId from, DeviceId to) const;
   Instance send(TensorId tensor, const Holder& holder, DeviceId device);
-  Instance concat(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
-                  const Part& made, int axis);
-  Instance join(TensorId tensor, DeviceId device, std::span<const Instance> pieces,
-                const Part& made);
+  Instance concat(TensorId tensor, std::span<const Instance> pieces, const Part& made, int axis);
+  std::vector<Instance> joined_along(int axis, TensorId tensor, std::span<const Instance> pieces,
+                                     const Part& made);
+  Instance join(TensorId tensor, std::vector<Instance> pieces, const Part& made);
 
   MeshSums& sums_;
 };

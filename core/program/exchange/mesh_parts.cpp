@@ -23,13 +23,9 @@ void MeshParts::commit(const Collected& what) {
 Instance MeshParts::owned(TensorId tensor, std::size_t shard) const {
   const TensorFacts& facts = tables_.tensors[tensor];
   if (facts.source != Source::Parameter) return copies_.of_shard(tensor, shard);
-  const Layout& homes = owners(tensor);
-  const int axis = letters_.of(facts.op).input(tables_, facts.op, tensor);
-  Part part;
-  if (axis >= 0) part = homes.sliced(part, shard, axis, tables_.graph->tensor(tensor));
   Instance instance;
-  instance.device = homes.shards[shard].device;
-  instance.part = emitter_.parts().find(part);
+  instance.device = owners(tensor).shards[shard].device;
+  instance.part = emitter_.parts().find(letters_.kept(facts.op, tensor, shard));
   instance.slot = facts.slot;
   return instance;
 }

@@ -20,8 +20,21 @@ void MeshSums::settle(OpId reader, TensorId tensor, const Part& wanted) {
     }
     first = first.total();
   }
-  if (first.sums_samples() && !wanted.sums_samples() && !settled_there(tensor, 0, false))
-    reduce_columns({&tensor, 1});
+  if (!first.sums_samples() || wanted.sums_samples() || settled_there(tensor, 0, false)) return;
+  is_scattered(reader, tensor) ? scatter_columns(reader, tensor) : reduce_columns({&tensor, 1});
+}
+
+// Does each row need just its share of what its column adds up to, and nobody else anything?
+bool MeshSums::is_scattered(OpId reader, TensorId tensor) const {
+  const Layout& made = owners(tensor);
+  const ColumnPart& columns = letters_.of(reader);
+  if (columns.shared_axis < 0 || !is_same_mesh(reader, made) ||
+      tables_.graph->consumers(tensor).size() != 1)
+    return false;
+  const int axis = columns.input(tables_, reader, tensor);
+  Part of_column;
+  if (axis >= 0) of_column = made.sliced(of_column, 0, axis, tables_.graph->tensor(tensor));
+  return part_of(owned(tensor, 0)).summed_up() == of_column;
 }
 
 // Does nobody read the partial sums themselves?
@@ -101,13 +114,38 @@ void MeshSums::reduce_columns(std::span<const TensorId> tensors) {
   }
 }
 
+void MeshSums::scatter_columns(OpId update, TensorId gradient) {
+  const LayoutId mesh = copies_.owners(gradient);
+  const Layout& made = placement_.layout(mesh);
+  // All of the axis that is scattered: what else the columns have slices of is in the parts.
+  const PartId along =
+      emitter_.parts().find(with_axis({}, gradient, letters_.of(update).shared_axis));
+  for (std::size_t column = 0; column < made.columns; ++column) {
+    const PartId total = emitter_.parts().find(part_of(owned(gradient, column)).summed_up());
+    const Collected what = collective(TaskKind::ReduceScatter, gradient,
+                                      placement_.layouts().column_group(mesh, column),
+                                      tasks_.bytes_of(gradient, total), along);
+    const TaskId id = emitter_.next_task();
+    for (std::size_t i = column; i < made.shards.size(); i += made.columns) {
+      const Instance term = *settled_there(gradient, i, true);
+      emitter_.read(term);
+      const PartId share =
+          emitter_.parts().find(letters_.share_of(emitter_.program().parts[total], update, i));
+      const BufferId buffer =
+          emitter_.write(gradient, term.device, tasks_.bytes_of(gradient, share), share);
+      copies_.add(gradient, {buffer, id, term.device, share});
+    }
+    commit(what);
+  }
+}
+
 bool MeshSums::is_fusible(TensorId tensor) const {
   const Copies::Made& made = copies_.made(tensor);
   if (made.form != Copies::Form::OnMesh || made.copies >= 0) return false;
   const Part part = part_of(owned(tensor, 0));
   const auto consumers = tables_.graph->consumers(tensor);
   return part.sums_samples() && !part.sums_letter() && !consumers.empty() &&
-         tables_.is_late(consumers.front()) &&
+         tables_.is_late(consumers.front()) && !is_scattered(consumers.front(), tensor) &&
          is_same_mesh(consumers.front(), placement_.layout(made.layout)) &&
          allow_sum_in_place(tensor, part);
 }

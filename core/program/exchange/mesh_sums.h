@@ -5,7 +5,8 @@
 //   Shoeybi et al. 2019, section 3; with sequence parallelism Korthikanti et al. 2022, section
 //   4.2.2).
 // - Sums over samples are all-reduced in each column; several gradients of the same mesh as one
-//   message (fuse()).
+//   message (fuse()). Where the reader is an update that the rows share, they are reduced and
+//   scattered instead.
 //
 // Not thread safe.
 #pragma once
@@ -28,6 +29,8 @@ class MeshSums : public MeshParts {
  private:
   void reduce_row(OpId reader, TensorId tensor, std::size_t row);
   void reduce_columns(std::span<const TensorId> tensors);
+  void scatter_columns(OpId update, TensorId gradient);
+  bool is_scattered(OpId reader, TensorId tensor) const;
   bool allow_sum_in_place(TensorId tensor, const Part& term) const;
   bool is_fusible(TensorId tensor) const;
 };

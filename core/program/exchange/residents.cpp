@@ -23,6 +23,15 @@ void Residents::add_slice(TensorId tensor, DeviceId device, const AxisRange& ran
                : Part();
 }
 
+void Residents::add_kept(TensorId tensor, DeviceId device, const Part& part) {
+  if (part.is_whole())
+    add_all(tensor, device);
+  else if (part.cuts().size() == 1)
+    add_slice(tensor, device, part.first());
+  else
+    add_part(tensor, device, part);
+}
+
 void Residents::add_reader(OpId op, TensorId tensor) {
   const std::size_t shards = placement_.layout(op).shards.size();
   for (std::size_t i = 0; i < shards; ++i) add_reader(op, tensor, i);
@@ -40,16 +49,12 @@ void Residents::add_homes(TensorId parameter) {
   const Layout& homes = placement_.homes(update);
   for (std::size_t i = 0; i < homes.shards.size(); ++i) {
     const DeviceId device = homes.shards[i].device;
-    const int axis = homes.is_mesh()    ? letters_.of(update).input(tables_, update, parameter)
-                     : homes.is_split() ? placement_.split(update).axis
-                                        : kAllOf;
-    if (axis < 0)
-      add_all(parameter, device);
-    else if (homes.is_mesh())
-      add_slice(parameter, device,
-                homes.sliced({}, i, axis, tables_.graph->tensor(parameter)).first());
+    if (homes.is_mesh())
+      add_kept(parameter, device, letters_.kept(update, parameter, i));
+    else if (homes.is_split())
+      add_slice(parameter, device, homes.range(i, placement_.split(update).axis));
     else
-      add_slice(parameter, device, homes.range(i, axis));
+      add_all(parameter, device);
   }
 }
 

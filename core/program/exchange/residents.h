@@ -31,6 +31,8 @@ class Residents {
     samples_[cell(tensor, device)].add(0, tables_.batch);
   }
   void add_slice(TensorId tensor, DeviceId device, const AxisRange& range);
+  // All of the tensor, a slice of it, or a slice along several axes.
+  void add_kept(TensorId tensor, DeviceId device, const Part& part);
   // A part that has nothing in common with those that were added so.
   void add_part(TensorId tensor, DeviceId device, const Part& part) {
     parts_[{device, tensor}].push_back(part);

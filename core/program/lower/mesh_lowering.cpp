@@ -19,9 +19,9 @@ Part MeshLowering::part_read(OpId op, std::size_t input, std::size_t shard) {
   const Part part = samples(tensor, layout, shard);
   const ColumnPart& columns = letters_.of(op);
   const int axis = columns.split ? columns.inputs[input] : kAllOf;
-  if (axis < 0) return part;
   if (axis >= kSumOver) return part.cut(layout.slice(shard, axis, letters_.extent(tensor, axis)));
-  return layout.sliced(part, shard, axis, tables_.graph->tensor(tensor));
+  return letters_.share_of(
+      axis < 0 ? part : layout.sliced(part, shard, axis, tables_.graph->tensor(tensor)), op, shard);
 }
 
 Part MeshLowering::part_made(OpId op, std::size_t output, std::size_t shard) {
@@ -44,23 +44,25 @@ PartId MeshLowering::part_of(OpId op, std::size_t shard) {
   Part part;
   if (range.size() < tables_.batch) part = Part::samples(range.begin, range.end);
   const ColumnPart& columns = letters_.of(op);
-  if (columns.split == nullptr) return emitter_.parts().find(part);
+  if (columns.split == nullptr) return emitter_.parts().find(letters_.share_of(part, op, shard));
   const bool update = tables_.outputs(op).empty();
   const int axis = update ? columns.inputs[0] : columns.output(0);
   if (axis == kSummed)
     return emitter_.parts().find(
         part.cut(layout.slice(shard, kSummedAxis + columns.ordinal, columns.split->extent)));
   const TensorId divided = update ? tables_.inputs(op)[0] : tables_.outputs(op)[0];
-  return emitter_.parts().find(layout.sliced(part, shard, axis, tables_.graph->tensor(divided)));
+  return emitter_.parts().find(letters_.share_of(
+      layout.sliced(part, shard, axis, tables_.graph->tensor(divided)), op, shard));
 }
 
 Instance MeshLowering::bring(OpId op, std::size_t input, std::size_t shard) {
   const TensorId tensor = tables_.inputs(op)[input];
   const DeviceId device = placement_.layout(op).shards[shard].device;
   const Part wanted = part_read(op, input, shard);
-  if (tables_.tensors[tensor].source == Source::Resident) {
+  const TensorFacts& facts = tables_.tensors[tensor];
+  if (facts.source == Source::Resident) {
     if (wanted.is_slice())
-      residents_.add_slice(tensor, device, wanted.first());
+      residents_.add_kept(tensor, device, wanted);
     else
       residents_.add_reader(op, tensor, shard);
     Instance instance;
@@ -68,7 +70,12 @@ Instance MeshLowering::bring(OpId op, std::size_t input, std::size_t shard) {
     instance.part = emitter_.parts().find(wanted);
     return instance;
   }
-  if (meshes_.has(tensor)) return meshes_.bring(op, tensor, wanted, device);
+  if (meshes_.has(tensor)) {
+    if (facts.source == Source::Parameter && facts.op != op &&
+        letters_.of(facts.op).shared_axis >= 0)
+      gathers_.read(tensor);
+    return meshes_.bring(op, tensor, wanted, device);
+  }
   return meshes_.cut(tensor, exchange_.input(op, tensor, shard), wanted);
 }
 
@@ -86,8 +93,10 @@ void MeshLowering::compute(OpId op, std::size_t shard, CellOrder* order) {
   task.device = device;
   task.part = part_of(op, shard);
   task.duration = placement_.layouts().time_of(op, layout.shards[shard]);
-  if (letters_.of(op).split)
-    task.duration = tasks_.share_of(task.duration, device, 1, std::int64_t(layout.columns));
+  const std::size_t columns = letters_.of(op).split ? layout.columns : 1;
+  const std::size_t rows = letters_.of(op).shared_axis >= 0 ? layout.row_count() : 1;
+  if (columns * rows > 1)
+    task.duration = tasks_.share_of(task.duration, device, 1, std::int64_t(columns * rows));
   if (task.kind == TaskKind::Update) overwrite_parameters(emitter_, tables_, op, device);
   const std::span<const TensorId> outputs = tables_.outputs(op);
   for (std::size_t o = 0; o < outputs.size(); ++o) {

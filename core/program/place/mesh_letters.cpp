@@ -24,12 +24,52 @@ int ColumnPart::input(const Tables& tables, OpId op, TensorId tensor) const {
 
 ColumnPart MeshLetters::part_of(OpId op, ColumnChoice choice) {
   ColumnPart part;
-  if (choice < 0) return part;
+  if (choice < 0) {
+    part.shared_axis = shared_axis(op, part);
+    return part;
+  }
   part.split = &tables_.letter_splits(op)[static_cast<std::size_t>(choice)];
   part.ordinal = choice;
   for (const TensorId input : tables_.inputs(op))
     part.inputs.push_back(axis_read(tables_.graph->op(op), part.split->inputs, input));
+  part.shared_axis = shared_axis(op, part);
   return part;
+}
+
+// The axis that the strategy names; where columns have slices of that one, or the rows do not
+// divide it, the first other one that they do.
+int MeshLetters::shared_axis(OpId update, const ColumnPart& part) const {
+  const std::optional<int> named = placement_.shared_by_rows(update);
+  if (!named) return kAllOf;
+  const auto rows = static_cast<std::int64_t>(placement_.layout(update).row_count());
+  const Shape& shape = tables_.graph->tensor(tables_.inputs(update).front()).shape;
+  const auto divides = [&](int axis) {
+    return rows > 1 && (part.split == nullptr || part.inputs.front() != axis) &&
+           shape[static_cast<std::size_t>(axis)] % rows == 0;
+  };
+  if (divides(*named)) return *named;
+  for (int axis = 0; axis < std::ssize(shape); ++axis)
+    if (divides(axis)) return axis;
+  return kAllOf;
+}
+
+Part MeshLetters::share_of(const Part& of_column, OpId update, std::size_t shard) const {
+  const int axis = of(update).shared_axis;
+  if (axis < 0) return of_column;
+  const Layout& mesh = placement_.homes(update);
+  const std::int64_t extent =
+      tables_.graph->tensor(tables_.inputs(update).front()).shape[static_cast<std::size_t>(axis)];
+  const auto unit = static_cast<std::int32_t>(extent / std::int64_t(mesh.row_count()));
+  const auto begin = static_cast<std::int32_t>(mesh.row(shard)) * unit;
+  return of_column.cut({static_cast<std::int8_t>(axis), begin, begin + unit});
+}
+
+Part MeshLetters::kept(OpId update, TensorId parameter, std::size_t shard) const {
+  const int axis = of(update).input(tables_, update, parameter);
+  Part part;
+  if (axis >= 0)
+    part = placement_.homes(update).sliced(part, shard, axis, tables_.graph->tensor(parameter));
+  return share_of(part, update, shard);
 }
 
 // Costs are those of the first row.

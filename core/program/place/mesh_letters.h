@@ -19,6 +19,9 @@ struct ColumnPart {
   const LetterSplit* split = nullptr;  // one of Tables::letter_splits(); null: each computes all
   std::int32_t ordinal = 0;            // of the split among those
   std::vector<int> inputs;  // by Tables::inputs(): the axis that a column has its slice of; kAllOf
+  // Of an update that the rows share, each of what its column has: the axis of the parameter of
+  // which a row has its slice (ZeRO: Rajbhandari et al. 2020, section 5). kAllOf: they do not.
+  int shared_axis = kAllOf;
 
   // The axis of an input of which a column has its slice; kAllOf: it has all of it.
   int input(const Tables& tables, OpId op, TensorId tensor) const;
@@ -33,6 +36,10 @@ class MeshLetters {
   // For every op that stands on a mesh, of the strategy that is placed.
   void choose();
   const ColumnPart& of(OpId op) const { return parts_[op]; }
+  // What a shard of the mesh keeps of the parameter that is updated there.
+  Part kept(OpId update, TensorId parameter, std::size_t shard) const;
+  // What a row has of its column's part, where rows share the update.
+  Part share_of(const Part& of_column, OpId update, std::size_t shard) const;
   // Of the letter that the tensor's producer sums over (kSumOver and on).
   std::int64_t extent(TensorId tensor, int axis) const {
     const OpId producer = tables_.tensors[tensor].op;
@@ -43,6 +50,7 @@ class MeshLetters {
   using Region = std::pair<LayoutId, std::vector<OpId>>;  // a layout of it; ascending
   const std::vector<ColumnChoice>& choices_for(const Region& region);
   ColumnPart part_of(OpId op, ColumnChoice choice);
+  int shared_axis(OpId update, const ColumnPart& part) const;
   bool reads_its_samples(OpId op) const;
 
   Tables& tables_;

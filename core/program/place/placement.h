@@ -14,7 +14,8 @@
 //   rows; what the columns compute of each op is chosen by MeshLetters.
 // - Ops that the strategy splits along another axis than the batch (FastT 5.2) have a layout of
 //   their own: a part on each of their devices, of the whole batch. What their groups say does not
-//   hold for them; a split update's parameter and state are kept in parts, too.
+//   hold for them; a split update's parameter and state are kept in parts, too. An update that is
+//   split over just the devices of its mesh stays on it: its rows share what its columns have.
 //
 // - With micro-batches the samples are those of one of them. An op that runs once a step is then
 //   whole wherever it runs.
@@ -28,7 +29,9 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/program/place/layouts.h"
@@ -106,6 +109,9 @@ class Placement {
   const Layout& homes(OpId update) const { return layout(homes_[update]); }
 
   bool has_splits() const { return !splits_.empty(); }
+  // The axis along which the rows of its mesh share an update, as the strategy says; nothing: each
+  // row has all of it.
+  std::optional<int> shared_by_rows(OpId update) const;
 
   const SyncedVariables& variables() const { return variables_; }
   const PlacedSplit& split(OpId op) const;  // of an op whose layout is_split()
@@ -142,8 +148,9 @@ class Placement {
   IdVector<OpId, LayoutId> unfolded_layout_of_, unfolded_homes_;  // empty: not folded
   IdVector<OpId, char> duplicated_;
   SyncedVariables variables_;
-  std::vector<PlacedSplit> splits_;   // ascending by op
-  std::vector<LayoutId> folded_now_;  // by layout, of this fold; or -1
+  std::vector<PlacedSplit> splits_;                   // ascending by op
+  std::vector<std::pair<OpId, int>> shared_by_rows_;  // ascending by op
+  std::vector<LayoutId> folded_now_;                  // by layout, of this fold; or -1
   IdVector<GroupId, Mode> mode_;
   IdVector<GroupId, GroupLayouts> of_group_;
   IdVector<GroupId, std::size_t> next_server_;

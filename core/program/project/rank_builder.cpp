@@ -163,8 +163,8 @@ std::vector<Part> RankBuilder::concat_parts(const ProgramTask& at, const Part& m
     const AxisRange gap{static_cast<std::int8_t>(axis), next, until};
     if (next >= until) return;
     parts.push_back(axis < 0                  ? samples_part(graph, tensor, next, until)
-                    : gap == all_of(at, axis) ? Part()
-                                              : Part().cut(gap));
+                    : gap == all_of(at, axis) ? made.without(axis)
+                                              : made.cut(gap));
   };
   for (const Part& part : read) {
     at.expect(part.along(axis) && part.without(axis) == made.without(axis) &&

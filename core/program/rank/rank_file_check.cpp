@@ -276,12 +276,11 @@ class RankCheck {
                     "its cuts are not its part's");
     }
     const Part part = value((gathers ? reads() : writes()).front()).part.summed_up();
-    expect(!part.is_whole() && !part.is_partial_sum() && part.cuts().size() <= 1,
-           "its part is all of it, or cut along several axes");
     expect(gathers || whole.part.is_partial_sum(), "its whole is none");
     const Part all = gathers ? whole.part : whole.part.summed_up();
-    const int axis = part.cuts().empty() ? kBatchAxis : part.cuts()[0].axis;
-    expect(part.without(axis) == all.without(axis), "its whole is none");
+    expect(!part.is_partial_sum() && part != all, "its part is all of it");
+    const int axis = joined_axis(part, all);
+    expect(part.along(axis) && part.without(axis) == all.without(axis), "its whole is none");
     const AxisRange own = own_cut(range_along(graph_, whole.tensor, all, axis));
     expect(part.along(axis)->begin == own.begin && part.along(axis)->end == own.end,
            "its cuts are not its part's");

@@ -1,5 +1,6 @@
 #include "plugins/planners/baselines/sharding.h"
 
+#include "core/graph/axes/split_axes.h"
 #include "core/search/evaluate/baselines.h"
 
 namespace strato {
@@ -13,10 +14,13 @@ ParameterBytes shard_updates(const Problem& problem, Strategy& strategy, Bytes s
     const Bytes parameter = graph.tensor(graph.op(op).inputs.front()).bytes();
     bytes.all += parameter;
     const Decision& decision = *strategy.groups[own.grouping->group_of(op)];
-    if (parameter < smallest || decision.mode != Mode::ReplicateAllReduce ||
-        columns_of(decision) > 1)
-      continue;
-    const std::optional<OpSplit> split = sharded_update(graph, op, replicas_of(graph, decision));
+    if (parameter < smallest || decision.mode != Mode::ReplicateAllReduce) continue;
+    // The rows of a mesh share it along any axis that they divide.
+    std::optional<OpSplit> split;
+    if (columns_of(decision) == 1)
+      split = sharded_update(graph, op, replicas_of(graph, decision));
+    else if (const auto axes = split_axes(graph, op); !axes.empty())
+      split = {op, axes.front().axis, decision.devices};
     if (!split) continue;
     strategy.splits.push_back(*split);
     bytes.parts += parameter;

@@ -14,7 +14,8 @@ struct ParameterBytes {
 };
 
 // Divides the updates of all parameters of at least so many bytes whose groups all-reduce their
-// gradients, but those on rows of several columns. The strategy has a decision for each group.
+// gradients; on rows of several columns each row has a share of what its columns have. The strategy
+// has a decision for each group.
 ParameterBytes shard_updates(const Problem& problem, Strategy& strategy, Bytes smallest);
 
 }  // namespace strato

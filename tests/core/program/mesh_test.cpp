@@ -258,6 +258,88 @@ TEST_F(Mesh, MicroBatchesExchangeActivationsEachAndGradientsOnce) {
   EXPECT_EQ(gradients.bytes, kPair * kBlocks);
 }
 
+// Rajbhandari et al. 2020, section 5, within each column: gradients are reduced and scattered,
+// parameters and their state are kept once by all devices together, and gathered to be read.
+class SharedByRows : public Mesh {
+ protected:
+  Strategy shared(int micro_batches, ParameterGather gather) const {
+    Strategy strategy = on({0, 1, 2, 3}, 2);
+    for (const OpId op : graph->ops().ids())
+      if (graph->op(op).phase == Phase::Update)
+        strategy.splits.push_back({op, 0, strategy.groups[GroupId(0)]->devices});
+    strategy.micro_batches = {micro_batches, PipelineSchedule::Gpipe};
+    strategy.gather = gather;
+    return strategy;
+  }
+  static Reduced all_of(const Program& program, TaskKind kind) {
+    Reduced all;
+    for (const TaskId id : program.tasks.ids()) {
+      if (program.tasks[id].kind != kind) continue;
+      const std::vector<DeviceId> members = members_of(program, id);
+      all.groups.insert({members.begin(), members.end()});
+      all.bytes += program.tasks[id].bytes;
+      ++all.count;
+    }
+    return all;
+  }
+};
+
+TEST_F(SharedByRows, GradientsAreScatteredAndParametersGatheredInColumns) {
+  const auto program = lower(shared(1, ParameterGather::OnceAStep));
+  EXPECT_EQ(reduced(*program).second.count, 0);
+  EXPECT_EQ(reduced(*program).first.bytes, kActivation * kExchanges);  // as without
+  for (const TaskKind kind : {TaskKind::ReduceScatter, TaskKind::AllGather}) {
+    const Reduced all = all_of(*program, kind);
+    EXPECT_EQ(all.groups, groups({{0, 2}, {1, 3}}));
+    EXPECT_EQ(all.count, 2 * 2 * kBlocks);  // of each weight in each column
+    EXPECT_EQ(all.bytes, kPair * kBlocks);
+  }
+  EXPECT_EQ(toy::count(*program, TaskKind::Transfer), 0u);
+  std::map<DeviceId, Bytes> kept;
+  for (const Resident& resident : program->residents)
+    if (graph->tensor(resident.tensor).role != TensorRole::Input &&
+        graph->tensor(resident.tensor).shape.size() == 2)
+      kept[resident.device] += resident.bytes;
+  ASSERT_EQ(kept.size(), 4u);
+  for (const auto& [device, bytes] : kept)  // and two moments
+    EXPECT_EQ(bytes * 4, kPair * 3 * kBlocks) << device.value();
+}
+
+// Each micro-batch's forward pass gathers all weights, its backward pass all but the first: nobody
+// asks for the gradient of the input.
+TEST_F(SharedByRows, PassesGatherEachForItself) {
+  const auto program = lower(shared(2, ParameterGather::EachPass));
+  const Reduced gathered = all_of(*program, TaskKind::AllGather);
+  const Bytes of_passes = kPair * (2 * kBlocks) - Bytes(kPair.value / 2);
+  EXPECT_EQ(gathered.bytes, of_passes * 2);
+  EXPECT_EQ(all_of(*program, TaskKind::ReduceScatter).bytes, kPair * kBlocks);
+}
+
+// Of what another mesh reads pieces are sent, which differ along two axes.
+TEST_F(SharedByRows, OtherMeshesGetAllPieces) {
+  ModelKit kit(kMeshBatch);
+  const TensorId w = kit.weight("w", {kMeshWidth, kMeshInner});
+  const TensorId x = kit.op("MatMul", {kit.input("x", {kMeshBatch, kMeshWidth}), w});
+  kit.op("FusedMatMul", {x, w}, {{"transB", std::int64_t{1}}});
+  graph = std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Sgd));
+  std::vector<std::int32_t> group_of(graph->op_count(), 0);
+  for (const OpId op : graph->ops().ids())
+    if (graph->op(op).type.starts_with("FusedMatMul")) group_of[op.index()] = 1;
+  grouping = std::make_shared<const Grouping>(*graph, group_of,
+                                              std::vector<Nanos>(graph->op_count(), Nanos(1)));
+  costs = std::make_shared<WorkCosts>(graph, cluster);
+  Strategy strategy = shared(1, ParameterGather::OnceAStep);
+  strategy.groups.push_back(toy::Bench::decision(Mode::ReplicateAllReduce, {4, 5, 6, 7}));
+  strategy.groups[GroupId(1)]->tensor = 2;
+  LowerOptions options;
+  options.verify = true;
+  const Program program = Lowering(graph, grouping, cluster, costs).lower(strategy, options);
+  std::size_t sent = 0;
+  for (const Task& task : program.tasks)
+    sent += task.kind == TaskKind::Transfer && graph->tensor(task.tensor).name == "w";
+  EXPECT_GE(sent, 4u);
+}
+
 TEST_F(Mesh, RowsThatCannotBeAreRefused) {
   const auto refused = [&](Strategy strategy) {
     return message_of([&] { validate(strategy, *grouping, *cluster); });

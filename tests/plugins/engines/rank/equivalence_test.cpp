@@ -207,16 +207,17 @@ INSTANTIATE_TEST_SUITE_P(Seeds, Recomputed, testing::Range(0, 4));
 
 class Sharded : public testing::TestWithParam<int> {};
 
-// Parameters that are kept in parts, gathered for the step or for each pass.
+// Parameters that are kept in parts, gathered for the step or for each pass; on meshes the rows
+// share them.
 TEST_P(Sharded, ReplicasTrainTheirParts) {
   const auto make = [](const RandomProblem& problem, int i, Random& random) {
-    Strategy strategy = random_data_parallel(problem, random);
+    Strategy strategy = i < 4 ? random_data_parallel(problem, random) : on_meshes(problem, random);
     duplicate_batch_norm(*problem.graph, strategy);
     strategy = with_sharded_updates(problem, strategy, random);
     strategy.gather = i % 2 == 0 ? ParameterGather::EachPass : ParameterGather::OnceAStep;
-    return std::optional(in_micro_batches_if(i > 1, problem, std::move(strategy), random));
+    return std::optional(in_micro_batches_if(i % 3 > 0, problem, std::move(strategy), random));
   };
-  expect_as_on_one_device(GetParam(), 4, random_of(GetParam(), 700), make);
+  expect_as_on_one_device(GetParam(), 6, random_of(GetParam(), 700), make);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Sharded, testing::Range(0, 3));

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/base/error.h"
+#include "core/program/value/program_task.h"
 
 namespace strato {
 namespace {
@@ -65,11 +66,12 @@ std::span<std::byte> bytes_of(std::string& text) { return std::as_writable_bytes
 
 // How the pieces of a tensor lie in it: `runs` times one after another, of so many bytes an index.
 struct Layout {
-  Layout(const Graph& graph, TensorId id, const Part& part, std::int64_t extent,
+  Layout(const Graph& graph, TensorId id, const Part& part, const Part& of, std::int64_t extent,
          std::size_t bytes) {
     const Tensor& tensor = graph.tensor(id);
-    const bool slice = !part.cuts().empty();
-    const auto axis = static_cast<std::size_t>(slice ? part.cuts()[0].axis : tensor.batch.axis);
+    const int cut = joined_axis(part.summed_up(), of.summed_up());
+    const bool slice = cut != kBatchAxis;
+    const auto axis = static_cast<std::size_t>(slice ? cut : tensor.batch.axis);
     const Shape shape = shape_of(tensor, part, graph.batch());
     for (std::size_t i = 0; i < axis; ++i) runs *= static_cast<std::size_t>(shape[i]);
     if (!slice) runs *= static_cast<std::size_t>(tensor.batch.blocks);
@@ -297,9 +299,9 @@ void InProcessRun::all_gather(const std::vector<Place>& members) {
   for (const Place& to : members) {
     const auto whole = write_memory(to);
     const std::int32_t first_cut = cuts.front(), count = cuts.back() - first_cut;
-    const Layout layout = records
-                              ? Layout(count, whole.size())
-                              : Layout(*programs_->graph, value.tensor, part, count, whole.size());
+    const Layout layout =
+        records ? Layout(count, whole.size())
+                : Layout(*programs_->graph, value.tensor, part, value.part, count, whole.size());
     for (std::size_t m = 0; m < members.size(); ++m) {
       layout.copy(whole, read_memory(members[m]), cuts[m] - first_cut, cuts[m + 1] - first_cut,
                   true);
@@ -318,7 +320,8 @@ void InProcessRun::reduce_scatter(const std::vector<Place>& members) {
     add(type, bytes_of(total), read_memory(members[m]));
   }
   const auto cuts = first.cuts[row];
-  const Layout layout(*programs_->graph, tensor, at(members[0]).part, cuts.back(), total.size());
+  const Layout layout(*programs_->graph, tensor, at(members[0]).part,
+                      first.values[first.reads[row][0]].part, cuts.back(), total.size());
   for (std::size_t m = 0; m < members.size(); ++m) {
     layout.copy(bytes_of(total), write_memory(members[m]), cuts[m], cuts[m + 1], false);
   }
