@@ -8,9 +8,11 @@
 
 #include "plugins/importers/transformers/families/early_decoders.h"
 #include "plugins/importers/transformers/families/encoders.h"
+#include "plugins/importers/transformers/families/gpt.h"
 #include "plugins/importers/transformers/families/keys.h"
 #include "plugins/importers/transformers/families/llama_like.h"
 #include "plugins/importers/transformers/families/mixtures.h"
+#include "plugins/importers/transformers/families/t5.h"
 
 namespace strato::transformers_import {
 namespace {
