@@ -172,7 +172,8 @@ void add_rotation(Writer& writer, Shared& shared, const Description& model, std:
     speeds.push_back(std::pow(model.theta, -share));
   }
   const auto angle = [&](std::int64_t i) {
-    return static_cast<double>(i / pairs) * speeds[static_cast<std::size_t>(i % pairs)];
+    const std::int64_t place = i / pairs;
+    return static_cast<double>(place) * speeds[static_cast<std::size_t>(i % pairs)];
   };
   shared.cosines = writer.table("rotary_emb/cosines", {count, pairs},
                                 [&](std::int64_t i) { return std::cos(angle(i)); });

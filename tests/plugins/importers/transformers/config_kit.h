@@ -143,10 +143,13 @@ inline int ops_of_type(const Graph& graph, const std::string& type) {
   return count;
 }
 
-inline const Tensor& tensor_called(const Graph& graph, const std::string& name) {
-  for (const Tensor& tensor : graph.tensors())
-    if (tensor.name == name) return tensor;
+inline TensorId id_called(const Graph& graph, const std::string& name) {
+  for (const TensorId id : graph.tensors().ids())
+    if (graph.tensor(id).name == name) return id;
   throw std::logic_error("no tensor " + name);
+}
+inline const Tensor& tensor_called(const Graph& graph, const std::string& name) {
+  return graph.tensor(id_called(graph, name));
 }
 
 }  // namespace strato::test

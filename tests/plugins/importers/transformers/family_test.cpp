@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/graph/build/copy_graph.h"
+#include "core/graph/train/initial_value.h"
 #include "core/graph/train/training_graph.h"
 #include "tests/plugins/importers/transformers/config_kit.h"
 
@@ -70,6 +71,21 @@ TEST_P(ModelFamily, CastsEachParameterOnce) {
   for (const Tensor& tensor : graph.tensors()) {
     if (!tensor.producer.valid() || !is_floating(tensor.type)) continue;
     EXPECT_EQ(tensor.type, DataType::BF16) << tensor.name;
+  }
+}
+
+// Parameters that are cast start as those do that are not.
+TEST_P(ModelFamily, StartsAlikeInAnyPrecision) {
+  const Graph plain = import_small(GetParam());
+  const Graph mixed = import_small(GetParam(), {{"dtype", "bfloat16"}});
+  for (const TensorId id : plain.tensors().ids()) {
+    const Tensor& tensor = plain.tensor(id);
+    if (tensor.role != TensorRole::Parameter) continue;
+    const InitialValue a = initial_value(plain, id);
+    const InitialValue b = initial_value(mixed, id_called(mixed, tensor.name));
+    EXPECT_EQ(a.kind, b.kind) << tensor.name;
+    EXPECT_EQ(a.low, b.low) << tensor.name;
+    EXPECT_EQ(a.high, b.high) << tensor.name;
   }
 }
 
