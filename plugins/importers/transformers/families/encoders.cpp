@@ -77,7 +77,9 @@ void read_head(Keys& keys, Description& model, const std::string& prefix, const 
 
 Description word_encoder(Keys& keys, const std::string& prefix, std::int64_t vocabulary,
                          const WordTask& task) {
+  keys.allow_tasks({"ForMaskedLM", "ForSequenceClassification", "Model"});
   Description model = encoder(keys, prefix);
+  model.stack.causal = keys.flag("is_decoder", false);
   model.embedding.rows = keys.count("vocab_size", vocabulary, kMostRows);
   model.embedding.table = prefix + "embeddings.word_embeddings";
   model.embedding.segment_table = prefix + "embeddings.token_type_embeddings";
@@ -131,6 +133,7 @@ Description read_roberta(Keys& keys) {
 }
 
 Description read_vit(Keys& keys) {
+  keys.allow_tasks({"ForImageClassification", "Model"});
   const std::string prefix = prefix_of(keys, "vit");
   Description model = encoder(keys, prefix);
   Patches patches;

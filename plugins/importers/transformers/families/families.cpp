@@ -52,7 +52,7 @@ constexpr std::array<Family, 23> kFamilies = {{
 bool is_of_class(std::string_view architecture, std::string_view class_name) {
   if (!architecture.starts_with(class_name)) return false;
   const std::string_view rest = architecture.substr(class_name.size());
-  return rest.starts_with("For") || rest.ends_with("Model");
+  return rest.starts_with("For") || rest == "Model" || rest == "LMHeadModel";
 }
 
 const Family* by_architecture(const JsonView& architectures) {

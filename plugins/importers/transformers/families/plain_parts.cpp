@@ -40,6 +40,7 @@ FeedForward plain_feed(const std::string& scope, const std::string& up, const st
 }
 
 Description plain_decoder(Keys& keys, std::int64_t vocabulary, std::int64_t width) {
+  keys.allow_tasks({"ForCausalLM", "LMHeadModel", "Model"});
   Description model;
   model.norm = Norm::Layer;
   model.width = model.embedding.width = width;

@@ -61,6 +61,7 @@ Stack t5_stack(Keys& keys, bool decodes, std::int64_t heads, std::int64_t size) 
 }  // namespace
 
 Description read_t5(Keys& keys) {
+  keys.allow_tasks({"ForConditionalGeneration", "LMHeadModel", "T5Model"});
   constexpr std::int64_t kUsualSequence = 512;
   Description model;
   model.width = model.embedding.width = keys.count("d_model", 512);

@@ -79,14 +79,30 @@ TEST(BadConfigurations, NameAKeyThatMayChangeTheModel) {
   EXPECT_TRUE(begins(refusal_of("llama", {{"mixture_of_depths", true}}), "mixture_of_depths: "));
   EXPECT_TRUE(begins(refusal_of("llama", {{"num_experts", 4}}), "num_experts: "));
   EXPECT_EQ(refusal_of("llama", {{"mixture_of_depths", nullptr}}), "no error");
+  EXPECT_TRUE(begins(refusal_of("gpt2", {{"add_cross_attention", true}}), "add_cross_attention: "));
+  EXPECT_EQ(refusal_of("gpt2", {{"add_cross_attention", false}}), "no error");
   EXPECT_EQ(refusal_of("llama", {{"transformers_version", "5.0"}, {"sep_token_id", 3}}),
             "no error");
+}
+
+TEST(BadConfigurations, NameAHeadThatIsNotBuilt) {
+  const auto refused = [](const std::string& family, const char* architecture) {
+    return begins(refusal_of(family, {{"architectures", {architecture}}}), "architectures: ");
+  };
+  EXPECT_TRUE(refused("llama", "LlamaForSequenceClassification"));
+  EXPECT_TRUE(refused("gpt2", "GPT2ForTokenClassification"));
+  EXPECT_TRUE(refused("bert", "BertForQuestionAnswering"));
+  EXPECT_TRUE(refused("vit", "ViTForMaskedImageModeling"));
+  EXPECT_TRUE(refused("t5", "T5EncoderModel"));
+  EXPECT_FALSE(refused("t5", "T5Model"));
 }
 
 TEST(BadConfigurations, AreAskedForWhatIsOpen) {
   ImportOptions options;
   const std::string text = small_configs().at("llama").dump();
   EXPECT_THROW(import_text(text, options), UnboundDimension);
+  options.dimensions["batch"] = 3;
+  EXPECT_EQ(import_text(text, options).batch(), 3);
   options = small_batch();
   options.dimensions["seq"] = 4;
   EXPECT_TRUE(begins(refusal([&] { import_text(text, options); }),
