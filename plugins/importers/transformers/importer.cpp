@@ -90,14 +90,14 @@ std::string name_of_model(const JsonView& config, const fs::path& file) {
   if (const auto given = config.find("_name_or_path"); given && given->is_string()) {
     std::string path = given->string();
     while (path.ends_with('/')) path.pop_back();
-    const std::string last = path.substr(path.rfind('/') + 1);
+    std::string last = path.substr(path.rfind('/') + 1);
     if (is_usable(last)) return last;
   }
   if (file.filename() == "config.json") {
-    const std::string folder = fs::absolute(file).lexically_normal().parent_path().filename();
+    std::string folder = fs::absolute(file).lexically_normal().parent_path().filename();
     if (is_usable(folder)) return folder;
   }
-  const std::string stem = file.stem().string();
+  std::string stem = file.stem().string();
   return is_usable(stem) ? stem : "model";
 }
 

@@ -121,6 +121,23 @@ TEST(BadConfigurations, AreAskedForWhatIsOpen) {
   EXPECT_NE(refusal([&] { import_text(text, options); }), "no error");
 }
 
+// Whatever a key's value is, it is read or refused.
+TEST(BadConfigurations, AreReadOrRefusedWhateverAValueIs) {
+  const Json values = Json::parse(
+      R"([null, true, -1, 0, 1, 3, 7, 1048576, 1000000000000, 1e300, 0.1, "", "x", [], {}, [1, 2]])");
+  int read = 0, refused = 0;
+  for (const auto& [family, config] : small_configs()) {
+    for (const auto& [key, value] : config.items()) {
+      for (const Json& other : values) {
+        const std::string answer = refusal_of(family, {{key, other}});
+        ++(answer == "no error" ? read : refused);
+      }
+    }
+  }
+  EXPECT_GT(read, 500);
+  EXPECT_GT(refused, 1500);
+}
+
 // Widths as large as they may be.
 TEST(BadConfigurations, OfHugeModelsAreRefusedInTime) {
   const Json huge = {{"hidden_size", 1 << 24},
