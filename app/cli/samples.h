@@ -10,8 +10,9 @@ namespace strato::cli {
 struct SampleFolder {
   const char* name;  // of "stratoscope-cli list" too
   const char* extension;
+  const char* other_extension = "";
 };
-inline constexpr SampleFolder kModels{"models", ".onnx"}, kClusters{"clusters", ".json"};
+inline constexpr SampleFolder kModels{"models", ".onnx", ".json"}, kClusters{"clusters", ".json"};
 
 std::vector<std::string> sample_names(const SampleFolder& folder);  // ascending
 std::filesystem::path sample_path(const SampleFolder& folder, const std::string& name);

@@ -13,9 +13,9 @@
 namespace strato {
 namespace {
 
-void add_samples(QMenu& menu, const char* folder, const QString& pattern, HeaderBar& bar) {
+void add_samples(QMenu& menu, const char* folder, const QStringList& patterns, HeaderBar& bar) {
   const QString path = text((home_directory() / "sample_graphs" / folder).string());
-  for (const QFileInfo& file : QDir(path).entryInfoList({pattern}, QDir::Files, QDir::Name)) {
+  for (const QFileInfo& file : QDir(path).entryInfoList(patterns, QDir::Files, QDir::Name)) {
     menu.addAction(file.completeBaseName(), &bar,
                    [&bar, path = file.filePath()] { emit bar.sample_wanted(path); });
   }
@@ -47,8 +47,8 @@ void add_batches(QMenu& menu, std::int64_t batch, HeaderBar& bar,
 void fill_model_menu(QMenu& menu, Session& session, HeaderBar& bar) {
   menu.clear();
   menu.addAction(HeaderBar::tr("Open model…"), &bar, &HeaderBar::open_model_wanted);
-  add_samples(*menu.addMenu(HeaderBar::tr("Sample models")), "models", QStringLiteral("*.onnx"),
-              bar);
+  add_samples(*menu.addMenu(HeaderBar::tr("Sample models")), "models",
+              {QStringLiteral("*.onnx"), QStringLiteral("*.json")}, bar);
   if (!session.problem_options() || !session.snapshot().problem) return;
   menu.addSeparator();
   const ProblemOptions options = *session.problem_options();
@@ -81,7 +81,7 @@ void fill_cluster_menu(QMenu& menu, HeaderBar& bar) {
   menu.addAction(HeaderBar::tr("Open cluster…"), &bar, &HeaderBar::open_cluster_wanted);
   menu.addAction(HeaderBar::tr("Discover cluster…"), &bar, &HeaderBar::discover_wanted);
   menu.addSeparator();
-  add_samples(menu, "clusters", QStringLiteral("*.json"), bar);
+  add_samples(menu, "clusters", {QStringLiteral("*.json")}, bar);
 }
 
 }  // namespace strato

@@ -70,8 +70,9 @@ MainWindow::MainWindow(Session& session, bool remembers)
   if (remembers_)
     connect(&session_, &Session::dimension_wanted, this,
             [this](const WantedDimension& wanted) { ask_dimension(wanted, *this); });
-  connect(header_, &HeaderBar::open_model_wanted, this,
-          [this] { choose_and_open(tr("Open model"), tr("Models (*.onnx);;All files (*)")); });
+  connect(header_, &HeaderBar::open_model_wanted, this, [this] {
+    choose_and_open(tr("Open model"), tr("Models (*.onnx *.json);;All files (*)"));
+  });
   connect(header_, &HeaderBar::open_cluster_wanted, this,
           [this] { choose_and_open(tr("Open cluster"), tr("Clusters (*.json);;All files (*)")); });
   connect(header_, &HeaderBar::discover_wanted, this, &MainWindow::discover_cluster);

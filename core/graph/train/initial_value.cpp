@@ -73,7 +73,18 @@ bool scales(const Op& op, std::size_t slot) {
   return (normalizes && (slot == 1 || slot == 4)) || op.type == "Mul" || op.type == "Div";
 }
 
-InitialValue value_of_parameter(const Graph& graph, TensorId id) {
+// The copy in another type that the model computes with, where the parameter is cast first.
+TensorId computed_with(const Graph& graph, TensorId id) {
+  while (!graph.consumers(id).empty()) {
+    const Op& op = graph.op(graph.consumers(id)[0]);
+    if (op.type != "Cast" || op.phase != Phase::Forward) break;
+    id = op.outputs[0];
+  }
+  return id;
+}
+
+InitialValue value_of_parameter(const Graph& graph, TensorId parameter) {
+  const TensorId id = computed_with(graph, parameter);
   const Shape& shape = graph.tensor(id).shape;
   for (const OpId reader : graph.consumers(id)) {
     const Op& op = graph.op(reader);

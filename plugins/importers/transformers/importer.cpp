@@ -23,7 +23,8 @@ constexpr std::uintmax_t kMostOfAConfiguration = std::uintmax_t{16} << 20;
 constexpr std::int64_t kMostSequence = std::int64_t{1} << 20;
 constexpr std::int64_t kUsualSequence = 4096;  // at most, where nobody says how long
 
-// The dimensions that somebody may give for a model: "sequence", "target_sequence", "flash".
+// The dimensions that somebody may give for a model: "sequence", "target_sequence", "flash"; and
+// "batch", as the error calls it where nobody has given it otherwise.
 class Dimensions {
  public:
   Dimensions(const Description& model, std::string file, const ImportOptions& options)
@@ -32,17 +33,18 @@ class Dimensions {
     if (!model.patches) known.insert(known.begin(), "sequence");
     if (model.encoder) known.emplace_back("target_sequence");
     for (const auto& [name, value] : options.dimensions) {
-      if (std::ranges::find(known, name) != known.end()) continue;
+      if (name == "batch" || std::ranges::find(known, name) != known.end()) continue;
       throw InputError(file_, name, "is no dimension of this model",
                        fmt::format("there are: {}", fmt::join(known, ", ")));
     }
   }
 
   Sizes sizes() const {
-    if (!options_.batch)
+    constexpr std::int64_t kMostSamples = std::int64_t{1} << 31;
+    if (!options_.batch && !options_.dimensions.contains("batch"))
       throw UnboundDimension(file_, input_name(model_), input_name(model_), 0, "batch");
     Sizes sizes;
-    sizes.batch = *options_.batch;
+    sizes.batch = options_.batch ? *options_.batch : given("batch", 1, 1, kMostSamples);
     sizes.sequence = length("sequence");
     sizes.target_sequence = length("target_sequence");
     sizes.flash = given("flash", 1, 0, 1) == 1;
@@ -88,14 +90,14 @@ std::string name_of_model(const JsonView& config, const fs::path& file) {
   if (const auto given = config.find("_name_or_path"); given && given->is_string()) {
     std::string path = given->string();
     while (path.ends_with('/')) path.pop_back();
-    const std::string last = path.substr(path.rfind('/') + 1);
+    std::string last = path.substr(path.rfind('/') + 1);
     if (is_usable(last)) return last;
   }
   if (file.filename() == "config.json") {
-    const std::string folder = fs::absolute(file).lexically_normal().parent_path().filename();
+    std::string folder = fs::absolute(file).lexically_normal().parent_path().filename();
     if (is_usable(folder)) return folder;
   }
-  const std::string stem = file.stem().string();
+  std::string stem = file.stem().string();
   return is_usable(stem) ? stem : "model";
 }
 

@@ -164,18 +164,23 @@ double slope(std::int64_t head, std::int64_t heads) {
 
 }  // namespace
 
-void add_rotation(Writer& writer, Shared& shared, const Description& model, std::int64_t batch,
-                  std::int64_t count) {
+void add_rotation(Writer& writer, Shared& shared, const Description& model, std::int64_t count) {
   const std::int64_t turned = model.stack.attention.turned, pairs = turned / 2;
-  const auto angle = [=, theta = model.theta](std::int64_t i) {
-    const double share = static_cast<double>(2 * (i % pairs)) / static_cast<double>(turned);
-    return static_cast<double>(i / pairs) / std::pow(theta, share);
+  std::vector<double> speeds;
+  for (std::int64_t i = 0; i < pairs; ++i) {
+    const double share = static_cast<double>(2 * i) / static_cast<double>(turned);
+    speeds.push_back(std::pow(model.theta, -share));
+  }
+  const auto angle = [&](std::int64_t i) {
+    const std::int64_t place = i / pairs;
+    return static_cast<double>(place) * speeds[static_cast<std::size_t>(i % pairs)];
   };
   shared.cosines = writer.table("rotary_emb/cosines", {count, pairs},
                                 [&](std::int64_t i) { return std::cos(angle(i)); });
   shared.sines = writer.table("rotary_emb/sines", {count, pairs},
                               [&](std::int64_t i) { return std::sin(angle(i)); });
-  shared.places = writer.input("position_ids", {batch, count}, DataType::I64);
+  shared.places = writer.integer_table("rotary_emb/position_ids", {kOne, count},
+                                       [](std::int64_t i) { return i; });
 }
 
 TensorId slopes(Writer& writer, std::int64_t heads, std::int64_t count) {

@@ -9,16 +9,15 @@ namespace strato::transformers_import {
 
 // What all layers of a stack read beside their input; invalid: there is none.
 struct Shared {
-  TensorId cosines, sines, places;  // of rotary positions: [positions, pairs], twice, and
-                                    // [batch, sequence]
+  TensorId cosines, sines, places;  // of rotary positions: [positions, pairs], twice; and
+                                    // [1, positions]
   TensorId bias;                    // added to the scores: of each head and pair of positions
   TensorId mask;                    // the same where later positions are hidden, if written out
   bool flash = true;                // one op Attention; else it is written out
 };
 
 // The tables that positions turn heads by, for `count` positions.
-void add_rotation(Writer& writer, Shared& shared, const Description& model, std::int64_t batch,
-                  std::int64_t count);
+void add_rotation(Writer& writer, Shared& shared, const Description& model, std::int64_t count);
 // A straight line for each head (Press et al. 2021): [1, heads, 1, positions].
 TensorId slopes(Writer& writer, std::int64_t heads, std::int64_t count);
 // Minus infinity right of the diagonal: [positions, positions].

@@ -32,19 +32,18 @@ Choice best(Writer& writer, const Experts& experts, const std::string& name, Ten
   return {made[1], made[0]};
 }
 
-// Of DeepSeek-V3 (2024, section 2.1.2): what is added to the scores decides which experts are
-// chosen, but not their weights.
+// Of DeepSeek-V3 (2024, section 2.1.2): what corrects the scores decides which experts are chosen,
+// and is taken away again from their weights. So its gradient is zero, but it is made and added up
+// over the batch, as what the paper updates it by is: a number for each expert.
 Choice by_sigmoid(Writer& writer, const Experts& experts, const std::string& name,
                   const std::string& prefix, TensorId logits) {
   const TensorId scores = writer.op(name + "/scores", "Sigmoid", {logits});
-  TensorId corrected = scores;
-  if (!experts.correction.empty())
-    corrected =
-        writer.add(name + "/corrected", scores,
-                   writer.parameter(prefix + experts.correction, {writer.shape(scores).back()}));
+  const TensorId correction =
+      writer.parameter(prefix + experts.correction, {writer.shape(scores).back()});
+  const TensorId corrected = writer.add(name + "/corrected", scores, correction);
   Choice choice = best(writer, experts, name, corrected);
-  choice.weights = writer.op(name + "/weights", "GatherElements", {scores, choice.experts},
-                             {{"axis", kChoiceAxis}});
+  const TensorId added = writer.op(name + "/correction", "Gather", {correction, choice.experts});
+  choice.weights = writer.op(name + "/weights", "Sub", {choice.weights, added});
   if (!experts.sum_to_one) return choice;
   const TensorId sum =
       writer.op(name + "/sum", "ReduceSum", {choice.weights, writer.integers({kChoiceAxis})});

@@ -1,9 +1,33 @@
 #include "plugins/importers/transformers/build/model.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
 #include "plugins/importers/transformers/build/layers.h"
 
 namespace strato::transformers_import {
 namespace {
+
+// Near positions have buckets of their own, far ones share them, the more the farther they are;
+// half of all are for each direction, where both are looked in.
+std::int64_t bucket(std::int64_t distance, bool both_ways, const Description& model) {
+  std::int64_t count = model.buckets, first = 0;
+  if (both_ways) {
+    count /= 2;
+    if (distance > 0) first = count;
+    distance = std::abs(distance);
+  } else {
+    distance = std::max<std::int64_t>(-distance, 0);
+  }
+  const std::int64_t own = count / 2;
+  if (distance < own) return first + distance;
+  const auto near = static_cast<double>(own);
+  const double farthest = std::max(static_cast<double>(model.farthest), near + 1);
+  const double share = std::log(static_cast<double>(distance) / near) / std::log(farthest / near);
+  const auto further = static_cast<std::int64_t>(share * static_cast<double>(count - own));
+  return first + std::min(own + further, count - 1);
+}
 
 class ModelWriter {
  public:
@@ -94,8 +118,7 @@ class ModelWriter {
     Shared shared;
     shared.flash = sizes_.flash && model_.positions != Positions::Buckets;
     if (!shared.flash && stack.causal) shared.mask = causal_mask(to_, sequence);
-    if (model_.positions == Positions::Rotary)
-      add_rotation(to_, shared, model_, sizes_.batch, sequence);
+    if (model_.positions == Positions::Rotary) add_rotation(to_, shared, model_, sequence);
     if (model_.positions == Positions::Slopes)
       shared.bias = slopes(to_, stack.attention.heads, sequence);
     if (model_.positions == Positions::Buckets) shared.bias = distances(stack, sequence);
@@ -103,11 +126,13 @@ class ModelWriter {
   }
 
   // Of Raffel et al. (2020, section 2.1): [heads, positions, positions], from a table that holds a
-  // number for each bucket of distances and head. Which bucket it is, is a constant.
+  // number for each bucket of distances and head.
   TensorId distances(const Stack& stack, std::int64_t sequence) {
     const std::string& name = stack.bias_table;
     const TensorId rows = to_.parameter(name + ".weight", {model_.buckets, stack.attention.heads});
-    const TensorId buckets = to_.integer_table(name + "/buckets", {sequence, sequence});
+    const TensorId buckets = to_.integer_table(
+        name + "/buckets", {sequence, sequence},
+        [&](std::int64_t i) { return bucket(i % sequence - i / sequence, !stack.causal, model_); });
     return to_.transpose(name + "/by_heads", to_.op(name, "Gather", {rows, buckets}), {2, 0, 1});
   }
 

@@ -16,7 +16,7 @@
 namespace strato::transformers_import {
 namespace {
 
-constexpr double kMostElements = 16 * 1024;  // of a table that has contents
+constexpr double kMostElements = 1 << 20;  // of a table that has contents
 
 template <class T>
 std::string bytes_of(const std::vector<T>& values) {
@@ -44,6 +44,17 @@ std::string encoded(const std::vector<float>& values, DataType type) {
     bits.push_back(type == DataType::F16 ? half_bits(value) : upper);
   }
   return bytes_of(bits);
+}
+
+// Nothing where they are too many.
+template <class T, class Element>
+std::vector<T> values_of(const Shape& shape, const Element& element) {
+  std::vector<T> values;
+  if (product(shape) > kMostElements) return values;
+  const auto count = static_cast<std::int64_t>(product(shape));
+  values.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<T>(element(i)));
+  return values;
 }
 
 constexpr std::int64_t onnx_number(DataType type) { return type == DataType::F16 ? 10 : 16; }
@@ -81,16 +92,17 @@ Writer::Writer(const std::string& name, std::int64_t batch, const Description& m
       epsilon_(model.epsilon) {}
 
 TensorId Writer::input(std::string name, Shape shape, DataType type) {
-  return tensor({.name = std::move(name),
-                 .type = type,
-                 .role = TensorRole::Input,
-                 .shape = std::move(shape)});
+  return graph_.add_tensor({.name = std::move(name),
+                            .type = type,
+                            .role = TensorRole::Input,
+                            .shape = std::move(shape)});
 }
 
 TensorId Writer::parameter(const std::string& name, Shape shape) {
   const auto [at, is_new] = parameters_.try_emplace(name);
   if (!is_new) return at->second;
-  TensorId id = tensor({.name = name, .role = TensorRole::Parameter, .shape = std::move(shape)});
+  TensorId id =
+      graph_.add_tensor({.name = name, .role = TensorRole::Parameter, .shape = std::move(shape)});
   if (type_ != DataType::F32) id = cast(name + "/cast", id);
   return at->second = id;
 }
@@ -98,11 +110,7 @@ TensorId Writer::parameter(const std::string& name, Shape shape) {
 TensorId Writer::integers(const std::vector<std::int64_t>& values) {
   const auto [at, is_new] = integers_.try_emplace(values);
   if (!is_new) return at->second;
-  return at->second = tensor({.name = "constant",
-                              .type = DataType::I64,
-                              .role = TensorRole::Constant,
-                              .shape = {std::ssize(values)},
-                              .data = std::make_shared<const std::string>(bytes_of(values))});
+  return at->second = constant("constant", DataType::I64, {std::ssize(values)}, bytes_of(values));
 }
 
 TensorId Writer::number(double value) {
@@ -111,24 +119,22 @@ TensorId Writer::number(double value) {
 
 TensorId Writer::table(std::string name, Shape shape,
                        const std::function<double(std::int64_t)>& element) {
-  Tensor made = {.name = std::move(name),
-                 .type = type_,
-                 .role = TensorRole::Constant,
-                 .shape = std::move(shape)};
-  if (strato::product(made.shape) <= kMostElements) {
-    std::vector<float> values;
-    for (std::int64_t i = 0; i < made.elements(); ++i)
-      values.push_back(static_cast<float>(element(i)));
-    made.data = std::make_shared<const std::string>(encoded(values, type_));
-  }
-  return tensor(std::move(made));
+  const auto values = values_of<float>(shape, element);
+  return constant(std::move(name), type_, std::move(shape), encoded(values, type_));
 }
 
-TensorId Writer::integer_table(std::string name, Shape shape) {
-  return tensor({.name = std::move(name),
-                 .type = DataType::I64,
-                 .role = TensorRole::Constant,
-                 .shape = std::move(shape)});
+TensorId Writer::integer_table(std::string name, Shape shape,
+                               const std::function<std::int64_t(std::int64_t)>& element) {
+  const auto values = values_of<std::int64_t>(shape, element);
+  return constant(std::move(name), DataType::I64, std::move(shape), bytes_of(values));
+}
+
+// Without contents where `bytes` is empty.
+TensorId Writer::constant(std::string name, DataType type, Shape shape, std::string bytes) {
+  Tensor made = {.name = std::move(name), .type = type, .role = TensorRole::Constant};
+  made.shape = std::move(shape);
+  if (!bytes.empty()) made.data = std::make_shared<const std::string>(std::move(bytes));
+  return graph_.add_tensor(std::move(made));
 }
 
 void Writer::count_op() {
@@ -159,7 +165,7 @@ std::vector<TensorId> Writer::ops(std::string name, std::string type, std::vecto
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const std::string number = i > 0 ? fmt::format(":{}", i) : "";
     made.outputs.push_back(
-        tensor({.name = made.name + number, .type = types[i], .shape = shapes[i]}));
+        graph_.add_tensor({.name = made.name + number, .type = types[i], .shape = shapes[i]}));
   }
   std::vector<TensorId> results = made.outputs;
   graph_.add_op(std::move(made));

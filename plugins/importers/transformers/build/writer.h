@@ -32,10 +32,11 @@ class Writer {
   TensorId parameter(const std::string& name, Shape shape);  // the same for the same name
   TensorId integers(const std::vector<std::int64_t>& values);
   TensorId number(double value);
-  // Element by element in memory's order. Without contents where they are large: then they are
-  // zeros to whoever runs the graph.
+  // Constants, element by element in memory's order. Without contents where they are large: then
+  // they are zeros to whoever runs the graph.
   TensorId table(std::string name, Shape shape, const std::function<double(std::int64_t)>& element);
-  TensorId integer_table(std::string name, Shape shape);  // without contents
+  TensorId integer_table(std::string name, Shape shape,
+                         const std::function<std::int64_t(std::int64_t)>& element);
 
   // ---- ops
   TensorId op(std::string name, std::string type, std::vector<TensorId> inputs,
@@ -64,7 +65,7 @@ class Writer {
   Graph build() { return std::move(graph_).build(); }
 
  private:
-  TensorId tensor(Tensor tensor) { return graph_.add_tensor(std::move(tensor)); }
+  TensorId constant(std::string name, DataType type, Shape shape, std::string bytes);
   void count_op();
 
   GraphBuilder graph_;

@@ -68,7 +68,7 @@ struct Experts {
   Scores scores = Scores::Softmax;
   bool sum_to_one = false;  // the weights of a token's experts
   double scale = 1;         // of these weights
-  std::string correction;   // added to the scores where experts are chosen
+  std::string correction;   // of Sigmoid: added to the scores where experts are chosen
 };
 
 enum class Norm { Layer, Rms };
@@ -142,7 +142,7 @@ struct Description {
   double theta = 10'000;       // of Rotary
   std::string position_table;  // of Table: its first row that counts, and all of its rows
   std::int64_t first_row = 0, position_rows = 0;
-  std::int64_t buckets = 0;  // of Buckets
+  std::int64_t buckets = 4, farthest = 1;  // of Buckets: how many; beyond, all share the last
   std::int64_t usual_sequence = 1;
   std::optional<Stack> encoder;
   Stack stack;  // the decoder; or the encoder of a model that has nothing else

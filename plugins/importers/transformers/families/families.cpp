@@ -8,9 +8,11 @@
 
 #include "plugins/importers/transformers/families/early_decoders.h"
 #include "plugins/importers/transformers/families/encoders.h"
+#include "plugins/importers/transformers/families/gpt.h"
 #include "plugins/importers/transformers/families/keys.h"
 #include "plugins/importers/transformers/families/llama_like.h"
 #include "plugins/importers/transformers/families/mixtures.h"
+#include "plugins/importers/transformers/families/t5.h"
 
 namespace strato::transformers_import {
 namespace {
@@ -50,7 +52,7 @@ constexpr std::array<Family, 23> kFamilies = {{
 bool is_of_class(std::string_view architecture, std::string_view class_name) {
   if (!architecture.starts_with(class_name)) return false;
   const std::string_view rest = architecture.substr(class_name.size());
-  return rest.starts_with("For") || rest.ends_with("Model");
+  return rest.starts_with("For") || rest == "Model" || rest == "LMHeadModel";
 }
 
 const Family* by_architecture(const JsonView& architectures) {

@@ -5,7 +5,7 @@
 // (rope_scaling), caps on scores, losses of routers, which groups of experts are looked at first,
 // layers that predict further tokens and are left out when models are loaded. A window of attention
 // (sliding_window) is not built: where it is shorter than the sequence, the work of attention is an
-// upper bound.
+// upper bound. Decoders score words, also where their class ("LlamaModel") has no head.
 #pragma once
 
 #include <string>

@@ -13,14 +13,12 @@ namespace {
 // What every configuration may have: how texts are made and models are loaded, trained, initialised
 // or reported on. Beginnings and ends of keys are apart.
 constexpr auto kHarmless = std::to_array<std::string_view>({
-    "add_cross_attention",
     "architectures",
     "attn_implementation",
     "auto_map",
     "bad_words_ids",
     "begin_suppress_tokens",
     "chunk_size_feed_forward",
-    "cross_attention_hidden_size",
     "decoder_start_token_id",
     "diversity_penalty",
     "do_sample",
@@ -69,7 +67,6 @@ constexpr auto kHarmless = std::to_array<std::string_view>({
     "task_specific_params",
     "temperature",
     "tf_legacy_loss",
-    "tie_encoder_decoder",
     "tokenizer_class",
     "top_k",
     "top_p",
@@ -80,6 +77,16 @@ constexpr auto kHarmless = std::to_array<std::string_view>({
     "use_bfloat16",
     "use_cache",
 });
+
+// These are harmless where they say that there is no such thing.
+constexpr auto kOff = std::to_array<std::string_view>(
+    {"add_cross_attention", "cross_attention_hidden_size", "pruned_heads", "tie_encoder_decoder"});
+
+bool is_off(std::string_view key, const JsonView& value) {
+  const Json& json = value.json();
+  const bool nothing = json.is_null() || json == false || (json.is_object() && json.empty());
+  return nothing && std::ranges::find(kOff, key) != kOff.end();
+}
 
 bool is_harmless(std::string_view key) {
   return std::ranges::find(kHarmless, key) != kHarmless.end() || key.starts_with('_') ||
@@ -174,13 +181,21 @@ bool Keys::is_for(std::string_view task) {
   return listed && given->items()[0].string().ends_with(task);
 }
 
+void Keys::allow_tasks(std::initializer_list<std::string_view> tasks) {
+  const auto is_for_it = [this](std::string_view task) { return is_for(task); };
+  if (is_for("") && std::ranges::none_of(tasks, is_for_it))
+    fail("architectures", "has a head that is not built",
+         fmt::format("known: {}", fmt::join(tasks, ", ")));
+}
+
 void Keys::pass(std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) read_.emplace(key);
 }
 
 void Keys::refuse_others() const {
   for (const auto& [key, given] : config_.members()) {
-    if (read_.contains(key) || is_harmless(key) || given.is_null()) continue;
+    const bool known = read_.contains(key) || is_harmless(key) || is_off(key, given);
+    if (known || given.is_null()) continue;
     given.fail("is a key that this model family is not known to have: it may change the model",
                "remove it if it does not");
   }

@@ -34,8 +34,10 @@ class Keys {
   Activation activation(std::string_view key, const std::string& fallback);
   std::vector<std::int64_t> integers(std::string_view key);         // none: empty
   std::size_t entries(std::string_view key, std::size_t fallback);  // of an object
-  // Whether the first of "architectures" ends so.
+  // Whether the first of "architectures" ends so: "ForMaskedLM".
   bool is_for(std::string_view task);
+  // Refuses a model with another head than these; "architectures" may be missing.
+  void allow_tasks(std::initializer_list<std::string_view> tasks);
 
   // These are known, and change no shape and no work worth naming.
   void pass(std::initializer_list<std::string_view> keys);

@@ -114,6 +114,7 @@ void read_rotation(Keys& keys, Description& model, double share) {
 }
 
 Description llama_like(Keys& keys, const LlamaDefaults& usual) {
+  keys.allow_tasks({"ForCausalLM", "Model"});
   Description model;
   model.width = keys.count("hidden_size", usual.width);
   model.embedding.rows = keys.count("vocab_size", usual.vocabulary, kMostRows);

@@ -258,7 +258,8 @@ Graph with_numbers(const Graph& graph, DataType type) {
     if (tensor.data) tensor.data = std::make_shared<const std::string>(as_doubles(*tensor.data));
   }
   for (const Op& op : graph.ops()) {
-    if (op.type == "Dropout") builder.tensor(op.outputs[1]).type = DataType::Bool;
+    if (op.type == "Dropout" && op.outputs.size() > 1)
+      builder.tensor(op.outputs[1]).type = DataType::Bool;
     builder.add_op(op);
   }
   return std::move(builder).build();
