@@ -89,7 +89,6 @@ InitialValue value_of_parameter(const Graph& graph, TensorId parameter) {
   for (const OpId reader : graph.consumers(id)) {
     const Op& op = graph.op(reader);
     if (op.phase != Phase::Forward) break;
-    if (op.type == "Cast") return value_of_parameter(graph, op.outputs[0]);
     const auto slot = static_cast<std::size_t>(std::find(op.inputs.begin(), op.inputs.end(), id) -
                                                op.inputs.begin());
     if (scales(op, slot)) return {Kind::Fill, 1, 0};

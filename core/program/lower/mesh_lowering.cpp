@@ -93,10 +93,17 @@ void MeshLowering::compute(OpId op, std::size_t shard, CellOrder* order) {
   task.device = device;
   task.part = part_of(op, shard);
   task.duration = placement_.layouts().time_of(op, layout.shards[shard]);
-  const std::size_t columns = letters_.of(op).split ? layout.columns : 1;
-  const std::size_t rows = letters_.of(op).shared_axis >= 0 ? layout.row_count() : 1;
-  if (columns * rows > 1)
-    task.duration = tasks_.share_of(task.duration, device, 1, std::int64_t(columns * rows));
+  const ColumnPart& columns = letters_.of(op);
+  const auto parts = static_cast<std::int64_t>(columns.split ? layout.columns : 1);
+  if (const int axis = columns.shared_axis; axis >= 0) {
+    const TensorId parameter = tables_.inputs(op).front();
+    const std::int32_t own = letters_.share_of({}, op, shard).along(axis)->size();
+    task.duration = tasks_.share_of(
+        task.duration, device, own,
+        parts * tables_.graph->tensor(parameter).shape[static_cast<std::size_t>(axis)]);
+  } else if (parts > 1) {
+    task.duration = tasks_.share_of(task.duration, device, 1, parts);
+  }
   if (task.kind == TaskKind::Update) overwrite_parameters(emitter_, tables_, op, device);
   const std::span<const TensorId> outputs = tables_.outputs(op);
   for (std::size_t o = 0; o < outputs.size(); ++o) {

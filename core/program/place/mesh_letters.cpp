@@ -36,20 +36,20 @@ ColumnPart MeshLetters::part_of(OpId op, ColumnChoice choice) {
   return part;
 }
 
-// The axis that the strategy names; where columns have slices of that one, or the rows do not
-// divide it, the first other one that they do.
+// The axis that the strategy names; where columns have slices of that one, or it is shorter than
+// there are rows, the first other one that is not.
 int MeshLetters::shared_axis(OpId update, const ColumnPart& part) const {
   const std::optional<int> named = placement_.shared_by_rows(update);
   if (!named) return kAllOf;
   const auto rows = static_cast<std::int64_t>(placement_.layout(update).row_count());
   const Shape& shape = tables_.graph->tensor(tables_.inputs(update).front()).shape;
-  const auto divides = [&](int axis) {
+  const auto is_long = [&](int axis) {
     return rows > 1 && (part.split == nullptr || part.inputs.front() != axis) &&
-           shape[static_cast<std::size_t>(axis)] % rows == 0;
+           shape[static_cast<std::size_t>(axis)] >= rows;
   };
-  if (divides(*named)) return *named;
+  if (is_long(*named)) return *named;
   for (int axis = 0; axis < std::ssize(shape); ++axis)
-    if (divides(axis)) return axis;
+    if (is_long(axis)) return axis;
   return kAllOf;
 }
 
@@ -59,9 +59,11 @@ Part MeshLetters::share_of(const Part& of_column, OpId update, std::size_t shard
   const Layout& mesh = placement_.homes(update);
   const std::int64_t extent =
       tables_.graph->tensor(tables_.inputs(update).front()).shape[static_cast<std::size_t>(axis)];
-  const auto unit = static_cast<std::int32_t>(extent / std::int64_t(mesh.row_count()));
-  const auto begin = static_cast<std::int32_t>(mesh.row(shard)) * unit;
-  return of_column.cut({static_cast<std::int8_t>(axis), begin, begin + unit});
+  const auto cut = [&](std::size_t row) {
+    return static_cast<std::int32_t>(extent * std::int64_t(row) / std::int64_t(mesh.row_count()));
+  };
+  const std::size_t row = mesh.row(shard);
+  return of_column.cut({static_cast<std::int8_t>(axis), cut(row), cut(row + 1)});
 }
 
 Part MeshLetters::kept(OpId update, TensorId parameter, std::size_t shard) const {

@@ -186,8 +186,8 @@ OptionTable Settings::option_table() {
       {"shard",
        shard,
        {"nothing", "updates", "parameters"},
-       "what the replicas of a stage keep a part of each: updates (ZeRO's stage 2), or "
-       "parameters, which are gathered for each pass, too (stage 3, FSDP)"},
+       "what the replicas of a stage, or its rows, keep a part of each: updates (ZeRO's stage "
+       "2), or parameters, which are gathered for each pass, too (stage 3, FSDP)"},
       {"recompute",
        recompute,
        {kRecomputing.begin(), kRecomputing.end()},
@@ -203,10 +203,6 @@ OptionTable Settings::option_table() {
 // One number of stages after the other: large models take seconds each.
 PlanResult plan(const PlanRequest& request, const Settings& given) {
   const Settings settings = shaped(request, given);
-  if (settings.shard != StageSharding::Nothing && settings.tensor > 1)
-    refuse_option("tensor", std::to_string(settings.tensor),
-                  "divides ops whose parameters are divided so already",
-                  "leave out tensor, or shard");
   PlanResult best;
   std::size_t best_stages = 0;  // 0: none was evaluated
   Reporter reporter(request.observer);

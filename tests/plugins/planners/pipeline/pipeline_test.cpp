@@ -82,6 +82,30 @@ TEST(PipelinePlanner, StagesHaveRowsOfColumns) {
   EXPECT_EQ(members["gradients"], std::set<int>{2});
 }
 
+// Two stages of four rows of two columns: what a column has of a parameter, and its state, is kept
+// once by its four devices.
+TEST(PipelinePlanner, RowsOfAStageShareItsUpdates) {
+  const Problem problem = sample("bert_3l", 16, "tag-testbed");
+  std::map<std::string, Bytes> kept;
+  for (const std::string shard : {"nothing", "updates", "parameters"}) {
+    const PlanResult result =
+        planned("pipeline", problem,
+                {{"stages", "2"}, {"micro_batches", "2"}, {"tensor", "2"}, {"shard", shard}});
+    const Outcome outcome = simulate_strategy(problem, result.strategy);
+    const Program& program = *outcome.timeline->program;
+    for (const Resident& resident : program.residents)
+      if (program.graph->tensor(resident.tensor).role == TensorRole::OptimizerState)
+        kept[shard] += resident.bytes;
+    const auto scattered = std::ranges::count_if(program.tasks, [&](const Task& task) {
+      return task.kind == TaskKind::ReduceScatter &&  // of what was summed up over the batch
+             program.graph->tensor(task.tensor).batch.kind == BatchKind::Partial;
+    });
+    EXPECT_EQ(scattered > 0, shard != "nothing");
+  }
+  EXPECT_EQ(kept["updates"], kept["parameters"]);
+  EXPECT_LT(kept["updates"] * 3, kept["nothing"]);  // what is small is kept by each row
+}
+
 TEST(PipelinePlanner, RowsDivideTheDevicesOfAStage) {
   const Problem problem = sample("bert_3l", 16, "celeritas");
   EXPECT_NE(message_of([&] {
