@@ -47,16 +47,17 @@ class BlockLoss {
 
 }  // namespace
 
-std::int64_t class_blocks(std::int64_t classes) {
-  constexpr std::int64_t kMany = 4096, kMostBlocks = 64;
-  return classes < kMany ? 1 : std::gcd(classes, kMostBlocks);
+bool has_block_loss(std::int64_t classes) {
+  constexpr std::int64_t kMany = 4096;
+  return classes >= kMany;
 }
 
 void add_block_loss(GraphBuilder& builder, const std::string& name, TensorId scores,
                     TensorId labels, TensorId gradient) {
   BlockLoss loss(builder, name);
   Shape shape = builder.tensor(scores).shape;
-  const std::int64_t blocks = class_blocks(shape.back());
+  constexpr std::int64_t kMostBlocks = 64;
+  const std::int64_t blocks = std::gcd(shape.back(), kMostBlocks);
   shape.back() = blocks;
   if (builder.tensor(scores).type == DataType::F64) loss.type = DataType::F64;
   const auto both = [&](TensorRole role, const char* sums, const char* found) {

@@ -7,8 +7,8 @@
 
 namespace strato {
 
-// Of so many classes the blocks that they are reduced in; 1: they are too few, or do not divide.
-std::int64_t class_blocks(std::int64_t classes);
+// Are there so many classes that it pays to reduce them apart from the loss?
+bool has_block_loss(std::int64_t classes);
 
 // Adds the loss of these scores, whose classes are on the last axis, and the ops that make their
 // gradient. Ops are named behind `name`.

@@ -128,7 +128,7 @@ class TrainingGraph : private GradientWriter {
     const TensorId wanted = builder_.add_tensor(std::move(target));
     Tensor value = like(result, scores.name + "/loss", TensorRole::Activation);
     const bool has_classes_last = axis + 1 == static_cast<int>(scores.shape.size());
-    if (classifies && has_classes_last && class_blocks(scores.shape.back()) > 1)
+    if (classifies && has_classes_last && has_block_loss(scores.shape.back()))
       return add_block_loss(builder_, value.name, result, wanted, new_gradient(result));
     value.shape.clear();
     Op loss = {.name = value.name,
