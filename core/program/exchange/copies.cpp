@@ -103,7 +103,7 @@ LayoutId Copies::owners(TensorId tensor) const {
 
 int Copies::divided_axis(TensorId tensor) const {
   const TensorFacts& facts = tables_.tensors[tensor];
-  return facts.source == Source::Parameter ? placement_.split(facts.op).axis : made(tensor).axis;
+  return facts.source == Source::Parameter ? placement_.split(facts.op)->axis : made(tensor).axis;
 }
 
 DeviceId Copies::nearest(TensorId tensor, LayoutId copies, DeviceId to) {

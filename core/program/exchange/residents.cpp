@@ -52,7 +52,7 @@ void Residents::add_homes(TensorId parameter) {
     if (homes.is_mesh())
       add_kept(parameter, device, letters_.kept(update, parameter, i));
     else if (homes.is_split())
-      add_slice(parameter, device, homes.range(i, placement_.split(update).axis));
+      add_slice(parameter, device, homes.range(i, placement_.split(update)->axis));
     else
       add_all(parameter, device);
   }

@@ -191,7 +191,7 @@ void OpLowering::lower_shards(OpId op) {
 void OpLowering::compute_part(OpId op, std::size_t part, std::span<const Instance> brought) {
   const Layout& layout = placement_.layout(op);
   const Shard& shard = layout.shards[part];
-  const AxisRange range = layout.range(part, placement_.split(op).axis);
+  const AxisRange range = layout.range(part, placement_.split(op)->axis);
   for (const Instance& instance : brought) emitter_.read(instance);
   Task task;
   task.kind = tables_.ops[op].kind;
@@ -214,7 +214,7 @@ void OpLowering::compute_part(OpId op, std::size_t part, std::span<const Instanc
 }
 
 void OpLowering::lower_split(OpId op) {
-  const PlacedSplit& split = placement_.split(op);
+  const PlacedSplit& split = *placement_.split(op);
   const std::span<const TensorId> inputs = tables_.inputs(op);
   const auto outputs = tables_.outputs(op);
   for (std::size_t o = 0; o < outputs.size(); ++o)
@@ -232,7 +232,7 @@ Instance OpLowering::bring_input(OpId op, std::size_t shard, std::size_t input) 
   if (placement_.layout(op).is_mesh()) return meshes_.bring(op, input, shard);
   if (placement_.layout(op).is_split())
     return exchange_.part_input(op, tables_.inputs(op)[input], shard,
-                                placement_.split(op).inputs[input]);
+                                placement_.split(op)->inputs[input]);
   return exchange_.input(op, tables_.inputs(op)[input], shard);
 }
 

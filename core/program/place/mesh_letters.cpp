@@ -39,15 +39,15 @@ ColumnPart MeshLetters::part_of(OpId op, ColumnChoice choice) {
 // The axis that the strategy names; where columns have slices of that one, or it is shorter than
 // there are rows, the first other one that is not.
 int MeshLetters::shared_axis(OpId update, const ColumnPart& part) const {
-  const std::optional<int> named = placement_.shared_by_rows(update);
-  if (!named) return kAllOf;
+  const PlacedSplit* named = placement_.split(update);
+  if (named == nullptr) return kAllOf;
   const auto rows = static_cast<std::int64_t>(placement_.layout(update).row_count());
   const Shape& shape = tables_.graph->tensor(tables_.inputs(update).front()).shape;
   const auto is_long = [&](int axis) {
     return rows > 1 && (part.split == nullptr || part.inputs.front() != axis) &&
            shape[static_cast<std::size_t>(axis)] >= rows;
   };
-  if (is_long(*named)) return *named;
+  if (is_long(named->axis)) return named->axis;
   for (int axis = 0; axis < std::ssize(shape); ++axis)
     if (is_long(axis)) return axis;
   return kAllOf;

@@ -29,9 +29,7 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "core/program/place/layouts.h"
@@ -87,11 +85,13 @@ class SyncedVariables {
   bool has_stale_ = false;
 };
 
-// An op that is split along another axis than the batch.
+// An op that is split along another axis than the batch: its layout is_split(), or it is an update
+// on a mesh, whose rows share it along that axis.
 struct PlacedSplit {
   OpId op;
   int axis = 0;             // of its first output; of an update: of its parameter
   std::vector<int> inputs;  // by Tables::inputs(): the axis that a part has its slice of; -1: all
+                            // (not on a mesh)
   LayoutId displaced = -1;  // what the op's group says
 };
 
@@ -109,12 +109,9 @@ class Placement {
   const Layout& homes(OpId update) const { return layout(homes_[update]); }
 
   bool has_splits() const { return !splits_.empty(); }
-  // The axis along which the rows of its mesh share an update, as the strategy says; nothing: each
-  // row has all of it.
-  std::optional<int> shared_by_rows(OpId update) const;
 
   const SyncedVariables& variables() const { return variables_; }
-  const PlacedSplit& split(OpId op) const;  // of an op whose layout is_split()
+  const PlacedSplit* split(OpId op) const;  // null: it is not split
 
   Layouts& layouts() { return layouts_; }
   const Layouts& layouts() const { return layouts_; }
@@ -148,9 +145,8 @@ class Placement {
   IdVector<OpId, LayoutId> unfolded_layout_of_, unfolded_homes_;  // empty: not folded
   IdVector<OpId, char> duplicated_;
   SyncedVariables variables_;
-  std::vector<PlacedSplit> splits_;                   // ascending by op
-  std::vector<std::pair<OpId, int>> shared_by_rows_;  // ascending by op
-  std::vector<LayoutId> folded_now_;                  // by layout, of this fold; or -1
+  std::vector<PlacedSplit> splits_;   // ascending by op
+  std::vector<LayoutId> folded_now_;  // by layout, of this fold; or -1
   IdVector<GroupId, Mode> mode_;
   IdVector<GroupId, GroupLayouts> of_group_;
   IdVector<GroupId, std::size_t> next_server_;

@@ -27,24 +27,16 @@ std::vector<int> axes_of_inputs(const Op& op, const SplitAxis& axes,
 
 }  // namespace
 
-const PlacedSplit& Placement::split(OpId op) const {
+const PlacedSplit* Placement::split(OpId op) const {
   const auto at = std::ranges::lower_bound(splits_, op, {}, &PlacedSplit::op);
-  CHECK(at != splits_.end() && at->op == op, "the op is not split");
-  return *at;
-}
-
-std::optional<int> Placement::shared_by_rows(OpId update) const {
-  const auto at =
-      std::ranges::lower_bound(shared_by_rows_, update, {}, &std::pair<OpId, int>::first);
-  if (at == shared_by_rows_.end() || at->first != update) return std::nullopt;
-  return at->second;
+  return at != splits_.end() && at->op == op ? &*at : nullptr;
 }
 
 void Placement::place_split(const OpSplit& split) {
   const Layout& mesh = layout(layout_of_[split.op]);
   if (mesh.is_mesh() && tables_.graph->op(split.op).phase == Phase::Update &&
       std::ranges::equal(mesh.shards, split.parts, {}, &Shard::device, &DeviceShare::device)) {
-    shared_by_rows_.emplace_back(split.op, split.axis);
+    splits_.push_back({split.op, split.axis, {}, layout_of_[split.op]});
     return;
   }
   const std::vector<SplitAxis>& axes = tables_.split_axes(split.op);
@@ -77,7 +69,6 @@ void Placement::place_splits(std::span<const OpSplit> splits) {
 void Placement::take_splits_back() {
   for (const PlacedSplit& split : splits_) layout_of_[split.op] = split.displaced;
   splits_.clear();
-  shared_by_rows_.clear();
 }
 
 bool Placement::may_synchronise(OpId update) const {

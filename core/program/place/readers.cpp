@@ -6,7 +6,7 @@ namespace strato {
 
 bool Readers::are_keepers(TensorId parameter) {
   const OpId update = tables_.tensors[parameter].op;
-  const int axis = placement_.split(update).axis;
+  const int axis = placement_.split(update)->axis;
   return are_all_of(placement_.homes(update), parameter,
                     [&](OpId reader) { return slices_read_by(reader, parameter).axis == axis; });
 }
@@ -16,7 +16,7 @@ SliceRead Readers::slices_read_by(OpId op, TensorId tensor) const {
   if (!placement_.layout(layout).is_split()) return {};
   const std::span<const TensorId> inputs = tables_.inputs(op);
   const auto at = std::find(inputs.begin(), inputs.end(), tensor) - inputs.begin();
-  const int axis = placement_.split(op).inputs[static_cast<std::size_t>(at)];
+  const int axis = placement_.split(op)->inputs[static_cast<std::size_t>(at)];
   return axis < 0 ? SliceRead() : SliceRead{layout, axis};
 }
 
