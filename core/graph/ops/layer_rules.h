@@ -10,9 +10,8 @@
 //
 // Losses are those of ONNX, and ours, which the training graph ends in: SoftmaxCrossEntropy
 // (scores, labels; attribute "axis": the classes), MeanSquaredLoss (values, targets), and of many
-// classes those of class_block_rules.h. A loss is
-// a sum over the batch; its gradient is scaled by the global batch, so that sums over shards of any
-// size are exact.
+// classes those of class_block_rules.h. A loss is a sum over the batch; its gradient is scaled by
+// the global batch, so that sums over shards of any size are exact.
 //
 // Updates have the inputs parameter, gradient, state tensors; all but the gradient are written in
 // place. They are never splittable: they need the whole gradient (TAG 4.1.1).

@@ -181,7 +181,8 @@ std::vector<Instance> MeshExchange::joined_along(int axis, TensorId tensor,
       continue;
     }
     std::ranges::sort(group, {}, [&](const Instance& piece) {
-      const AxisRange* range = part_of(piece).along(axis);
+      const Part part = part_of(piece);
+      const AxisRange* range = part.along(axis);
       return range ? range->begin : 0;
     });
     joined.push_back(concat(tensor, group, whole, axis));
@@ -192,11 +193,13 @@ std::vector<Instance> MeshExchange::joined_along(int axis, TensorId tensor,
 // Slices of the same samples first, then samples.
 Instance MeshExchange::join(TensorId tensor, std::vector<Instance> pieces, const Part& made) {
   std::set<int, std::greater<>> axes;  // the batch comes last
-  for (const Instance& piece : pieces)
-    for (const AxisRange& range : part_of(piece).ranges()) {
+  for (const Instance& piece : pieces) {
+    const Part part = part_of(piece);
+    for (const AxisRange& range : part.ranges()) {
       const AxisRange* of_whole = made.along(range.axis);
       if (!of_whole || *of_whole != range) axes.insert(range.axis);
     }
+  }
   for (const int axis : axes) pieces = joined_along(axis, tensor, pieces, made);
   CHECK(pieces.size() == 1, "pieces that differ along no axis");
   return pieces.front();
