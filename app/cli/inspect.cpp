@@ -25,8 +25,8 @@ bool is_cluster(const std::string& subject) {
   const std::filesystem::path path = cluster_path(subject);
   if (path.extension() == ".txt") return true;  // what nvidia-smi prints
   std::error_code error;
-  if (path.extension() != ".json" || !std::filesystem::is_regular_file(path, error))
-    return path.extension() == ".json";
+  if (path.extension() != ".json") return false;
+  if (!std::filesystem::is_regular_file(path, error)) return true;  // whose reader says so
   return !describes_model(JsonView::parse(read_file(path), path.string()));
 }
 

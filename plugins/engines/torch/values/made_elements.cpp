@@ -1,9 +1,9 @@
 #include "plugins/engines/torch/values/made_elements.h"
 
 #include <algorithm>
-#include <bit>
 #include <vector>
 
+#include "core/base/half.h"
 #include "core/graph/value/op_reader.h"
 #include "plugins/engines/torch/values/stored.h"
 
@@ -27,19 +27,6 @@ std::uint64_t hashed(std::string_view text) {  // FNV-1a
 }
 
 double unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1.0p-53; }
-
-// The bits of half precision by way of a float's, without the library's rounding.
-std::uint16_t bfloat_bits(float value) {
-  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
-}
-std::uint16_t half_bits(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
-  const int exponent = static_cast<int>((bits >> 23) & 0xff) - 127 + 15;
-  if (exponent <= 0) return sign;
-  if (exponent >= 31) return static_cast<std::uint16_t>(sign | 0x7c00);
-  return static_cast<std::uint16_t>(sign | (exponent << 10) | ((bits >> 13) & 0x3ff));
-}
 
 template <class From>
 std::string in_type(DataType type, const std::vector<From>& values) {

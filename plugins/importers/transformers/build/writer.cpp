@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/half.h"
 #include "core/graph/ops/catalogue.h"
 #include "core/graph/value/op_reader.h"
 
@@ -25,24 +25,12 @@ std::string bytes_of(const std::vector<T>& values) {
   return bytes;
 }
 
-// Rounded towards zero; what is too small becomes zero, what is too large infinite.
-std::uint16_t half_bits(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
-  const int exponent = static_cast<int>((bits >> 23) & 0xff) - 127 + 15;
-  if (exponent <= 0) return sign;
-  if (exponent >= 31) return static_cast<std::uint16_t>(sign | 0x7c00);
-  return static_cast<std::uint16_t>(sign | (exponent << 10) | ((bits >> 13) & 0x3ff));
-}
-
 std::string encoded(const std::vector<float>& values, DataType type) {
   if (type == DataType::F32) return bytes_of(values);
   std::vector<std::uint16_t> bits;
   bits.reserve(values.size());
-  for (const float value : values) {
-    const auto upper = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
-    bits.push_back(type == DataType::F16 ? half_bits(value) : upper);
-  }
+  for (const float value : values)
+    bits.push_back(type == DataType::F16 ? half_bits(value) : bfloat_bits(value));
   return bytes_of(bits);
 }
 

@@ -1,0 +1,25 @@
+// Bits of 16-bit floating-point numbers, by way of a float's. Rounded towards zero: the same on
+// every machine, whatever its library does. Pure functions.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace strato {
+
+// Of bfloat16: the upper half of a float.
+inline std::uint16_t bfloat_bits(float value) {
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
+}
+
+// Of IEEE 754's half precision: what is too small becomes zero, what is too large infinite.
+inline std::uint16_t half_bits(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
+  const int exponent = static_cast<int>((bits >> 23) & 0xff) - 127 + 15;
+  if (exponent <= 0) return sign;
+  if (exponent >= 31) return static_cast<std::uint16_t>(sign | 0x7c00);
+  return static_cast<std::uint16_t>(sign | (exponent << 10) | ((bits >> 13) & 0x3ff));
+}
+
+}  // namespace strato
