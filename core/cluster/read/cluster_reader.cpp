@@ -24,6 +24,10 @@ class ClusterReader {
       for (const std::string& name : machine.names()) add_machine(machine, name);
     add_network();
     add_paths();
+    cluster_.ports_.resize(cluster_.devices_.size());
+    for (const LinkId link : cluster_.links_.ids())
+      if (const DeviceId device = cluster_.links_[link].device; device.valid())
+        cluster_.ports_[device].push_back(link);
     cluster_.json_ = spec_to_json(spec_).dump(2);
     cluster_.digest_ = digest();
     return std::move(cluster_);
@@ -34,14 +38,15 @@ class ClusterReader {
     LinkId up, down;  // invalid: there is none
   };
 
-  LinkId add_link(std::string name, double bandwidth, Nanos latency) {
-    cluster_.links_.push_back({std::move(name), bandwidth, latency});
+  LinkId add_link(Link link) {
+    cluster_.links_.push_back(std::move(link));
     return LinkId(cluster_.links_.size() - 1);
   }
 
-  Port add_port(const std::string& from, const std::string& to, const LinkSpec& link) {
-    return {add_link(from + ">" + to, link.bandwidth(), link.latency()),
-            add_link(to + ">" + from, link.bandwidth(), link.latency())};
+  Port add_port(const std::string& from, const std::string& to, const LinkSpec& link,
+                DeviceId device = {}) {
+    return {add_link({from + ">" + to, link.bandwidth(), link.latency(), device}),
+            add_link({to + ">" + from, link.bandwidth(), link.latency(), device})};
   }
 
   // The index of what has this name, which the spec's reader has checked to be there.
@@ -73,22 +78,23 @@ class ClusterReader {
 
   // Adds only links that a path can use: a lone machine needs neither its NIC nor the links to it.
   void add_network() {
-    for (const Device& device : cluster_.devices_) {
+    for (const DeviceId id : cluster_.devices_.ids()) {
+      const Device& device = cluster_.devices_[id];
       const MachineSpec& machine = *specs_[device.machine.index()];
-      fabric_.push_back(machine.fabric ? add_port(device.name, "fabric", *machine.fabric) : Port());
+      fabric_.push_back(machine.fabric ? add_port(device.name, "fabric", *machine.fabric, id)
+                                       : Port());
       const bool host = machine.host_link && has_several_machines();
-      host_.push_back(host ? add_port(device.name, "host", *machine.host_link) : fabric_.back());
+      host_.push_back(host ? add_port(device.name, "host", *machine.host_link, id)
+                           : fabric_.back());
     }
     if (!has_several_machines()) return;
     const bool switched = spec_.network && spec_.network->bandwidth_gbps;
     const Nanos latency(spec_.network ? std::llround(spec_.network->latency_us * 1e3) : 0);
-    for (std::size_t i = 0; i < specs_.size(); ++i) {
-      const std::string& name = cluster_.machines_[MachineId(i)].name;
-      nic_.push_back(specs_[i]->nic ? add_port(name, "net", *specs_[i]->nic) : Port());
-      // The switch's latency is on the link out of the machine where no link stands for the switch.
-      if (specs_[i]->nic && !switched) cluster_.links_[nic_[i].up].latency += latency;
-    }
-    if (switched) switch_ = add_link("network", *spec_.network->bandwidth_gbps * 1e9, latency);
+    nic_.resize(cluster_.devices_.size());
+    for (const MachineId machine : cluster_.machines_.ids())
+      if (specs_[machine.index()]->nic) add_nics(machine, switched ? Nanos() : latency);
+    if (switched)
+      switch_ = add_link({"network", *spec_.network->bandwidth_gbps * 1e9, latency, {}});
     for (const PairSpec& pair : spec_.links) {
       const MachineId from(index_of(cluster_.machines_, pair.from));
       const MachineId to(index_of(cluster_.machines_, pair.to));
@@ -96,6 +102,34 @@ class ClusterReader {
       direct_[{from, to}] = port.up;
       direct_[{to, from}] = port.down;
     }
+  }
+
+  // One for each device, where the machine's is as wide as all their ways to it, else one for all.
+  // The switch's latency is on the link out of the machine where no link stands for the switch.
+  void add_nics(MachineId machine, Nanos switching) {
+    const MachineSpec& spec = *specs_[machine.index()];
+    std::vector<DeviceId> devices;
+    for (const DeviceId device : cluster_.devices_.ids())
+      if (cluster_.devices_[device].machine == machine) devices.push_back(device);
+    LinkSpec nic = *spec.nic;
+    const double share = nic.bandwidth_gbps / static_cast<double>(devices.size());
+    const bool rails =
+        devices.size() > 1 && spec.host_link && share >= spec.host_link->bandwidth_gbps;
+    const std::string& name = cluster_.machines_[machine].name;
+    const auto add = [&](const std::string& from, DeviceId of) {
+      const Port port = add_port(from, "net", nic, of);
+      cluster_.links_[port.up].latency += switching;
+      return port;
+    };
+    if (!rails) {
+      const Port port = add(name, devices.size() == 1 ? devices.front() : DeviceId());
+      for (const DeviceId device : devices) nic_[device.index()] = port;
+      return;
+    }
+    rails_.push_back({cluster_.links_.next_id(), 2 * devices.size(), machine, switching});
+    nic.bandwidth_gbps = share;
+    for (const DeviceId device : devices)
+      nic_[device.index()] = add(cluster_.devices_[device].name, device);
   }
 
   void add_paths() {
@@ -116,8 +150,7 @@ class ClusterReader {
     } else if (const auto direct = direct_.find({source, target}); direct != direct_.end()) {
       extend(path, {host_[from].up, direct->second, host_[to].down});
     } else {
-      extend(path, {host_[from].up, nic_[source.index()].up, switch_, nic_[target.index()].down,
-                    host_[to].down});
+      extend(path, {host_[from].up, nic_[from].up, switch_, nic_[to].down, host_[to].down});
     }
     return path;
   }
@@ -132,7 +165,7 @@ class ClusterReader {
     }
   }
 
-  // Paths follow from what is hashed here.
+  // Paths follow from what is hashed here. Rails are hashed as the one NIC that the file has.
   Digest digest() const {
     Hasher hasher;
     hasher.text("cluster 1").text(cluster_.name_);
@@ -144,16 +177,36 @@ class ClusterReader {
       hasher.text(device.name).number(device.type.value()).number(device.machine.value());
       hasher.number(device.group.value());
     }
-    for (const Link& link : cluster_.links_)
-      hasher.text(link.name).number(link.bandwidth).number(link.latency.value);
+    const auto add = [&](const std::string& link, double bandwidth, Nanos latency) {
+      hasher.text(link).number(bandwidth).number(latency.value);
+    };
+    auto rails = rails_.begin();
+    for (std::size_t i = 0; i < cluster_.links_.size();) {
+      if (rails != rails_.end() && rails->first.index() == i) {
+        const LinkSpec& nic = *specs_[rails->machine.index()]->nic;
+        const std::string& name = cluster_.machines_[rails->machine].name;
+        add(name + ">net", nic.bandwidth(), nic.latency() + rails->switching);
+        add("net>" + name, nic.bandwidth(), nic.latency());
+        i += (rails++)->links;
+        continue;
+      }
+      const Link& link = cluster_.links_[LinkId(i++)];
+      add(link.name, link.bandwidth, link.latency);
+    }
     return hasher.finish();
   }
 
   const ClusterSpec& spec_;
   Cluster cluster_;
   std::vector<const MachineSpec*> specs_;  // one per machine
-  std::vector<Port> fabric_, host_;        // one per device
-  std::vector<Port> nic_;                  // one per machine
+  std::vector<Port> fabric_, host_, nic_;  // one per device
+  struct Rails {                           // the NICs of a machine's devices
+    LinkId first;
+    std::size_t links;
+    MachineId machine;
+    Nanos switching;
+  };
+  std::vector<Rails> rails_;
   LinkId switch_;
   std::map<std::pair<MachineId, MachineId>, LinkId> direct_;
 };

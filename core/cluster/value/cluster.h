@@ -3,8 +3,9 @@
 //
 // Model of the network: every device has a port into its machine's fabric (NVLink switch or PCIe),
 // a path to the machine's NIC (host link), and machines meet in one switch, or in a dedicated link
-// of a pair. Every link is two resources, one a direction. A path is the list of directed links
-// that a transfer occupies.
+// of a pair. Where the NIC takes what all host links of its machine carry at once, each device has
+// a NIC of its own (a rail). Every link is two resources, one a direction. A path is the list of
+// directed links that a transfer occupies.
 #pragma once
 
 #include <array>
@@ -62,6 +63,7 @@ struct Link {
   std::string name;      // "v100:0>fabric", "v100>net"
   double bandwidth = 0;  // bytes per second, this direction
   Nanos latency;
+  DeviceId device;  // on whose paths alone it is; invalid: several devices share it
 };
 
 struct Path {
@@ -85,6 +87,8 @@ class Cluster {
   const Path& path(DeviceId from, DeviceId to) const {
     return paths_[from.index() * devices_.size() + to.index()];
   }
+  // The links that no other device uses, in the same order for each device of a kind of machine.
+  const std::vector<LinkId>& ports(DeviceId device) const { return ports_[device]; }
   // Smallest bandwidth between two different devices of the groups (a == b: inside the group; for a
   // group of one device, that device's memory bandwidth).
   double bandwidth(DeviceGroupId a, DeviceGroupId b) const;
@@ -106,6 +110,7 @@ class Cluster {
   IdVector<DeviceId, Device> devices_;
   IdVector<DeviceGroupId, DeviceGroup> groups_;
   IdVector<LinkId, Link> links_;
+  IdVector<DeviceId, std::vector<LinkId>> ports_;
   std::vector<Path> paths_;
   Digest digest_;
 };

@@ -104,6 +104,8 @@ class ExchangeTasks {
   std::uint32_t generation_ = 0;  // of the layouts in collective_costs_
 };
 
+class MeshTwins;
+
 // What all exchanges work with: a base of those who bring tensors where they are needed. Of one
 // lowering, whose parts it refers to.
 struct ExchangeBase {
@@ -116,6 +118,7 @@ struct ExchangeBase {
   Readers& readers_;
   const MeshLetters& letters_;
   ParameterGathers& gathers_;
+  MeshTwins& twins_;
 };
 
 }  // namespace strato

@@ -2,10 +2,16 @@
 
 #include <algorithm>
 
+#include "core/base/error.h"
+#include "core/program/exchange/mesh_twins.h"
+
 namespace strato {
 
-MeshParts::Collected MeshParts::collective(TaskKind kind, TensorId tensor, LayoutId group,
-                                           Bytes bytes, PartId part) {
+MeshParts::Collected MeshParts::collective(TaskKind kind, TensorId tensor, Line line, Bytes bytes,
+                                           PartId part) {
+  const LayoutId group = line.is_row ? placement_.layouts().row_group(line.mesh, line.index)
+                                     : placement_.layouts().column_group(line.mesh, line.index);
+  twins_.check_collective(kind, line.mesh, line.is_row, group, bytes);
   const CollectiveCost& cost = tasks_.collective_cost(kind, group, bytes);
   Collected what{tasks_.communication(kind, tensor), group, cost.links};
   what.task.device = placement_.layout(group).shards.front().device;
@@ -20,6 +26,34 @@ void MeshParts::commit(const Collected& what) {
   emitter_.commit_collective(what.task, placement_.layout(what.group).shards, what.links);
 }
 
+void MeshParts::gather_slices(Line line, TensorId tensor, std::span<const Instance> slices,
+                              const Part& wanted, int axis) {
+  const PartId all = emitter_.parts().find(wanted);
+  const Collected what = collective(TaskKind::AllGather, tensor, line, tasks_.bytes_of(tensor, all),
+                                    emitter_.parts().find(with_axis(wanted, tensor, axis)));
+  const TaskId id = emitter_.next_task();
+  for (const Instance& slice : slices) {
+    emitter_.read(slice);
+    copies_.add(tensor, {emitter_.write(tensor, slice.device, what.task.bytes, all), id,
+                         slice.device, all});
+  }
+  commit(what);
+}
+
+Instance MeshParts::cut(TensorId tensor, const Instance& from, const Part& wanted) {
+  const PartId part = emitter_.parts().find(wanted);
+  if (from.part == part) return from;
+  if (const Instance* here = copies_.local(tensor, from.device, part)) return *here;
+  return copies_.add(tensor, tasks_.split(tensor, from, part));
+}
+
+Instance MeshParts::settled(TensorId tensor, std::size_t shard, const Part& wanted) const {
+  if (tables_.tensors[tensor].source == Source::Parameter) return owned(tensor, shard);
+  const Instance* found = settled_there(tensor, shard, wanted.sums_samples());
+  CHECK(found, "a part of a tensor is not on its mesh");
+  return *found;
+}
+
 Instance MeshParts::owned(TensorId tensor, std::size_t shard) const {
   const TensorFacts& facts = tables_.tensors[tensor];
   if (facts.source != Source::Parameter) return copies_.of_shard(tensor, shard);
@@ -30,9 +64,11 @@ Instance MeshParts::owned(TensorId tensor, std::size_t shard) const {
   return instance;
 }
 
-bool MeshParts::is_same_mesh(OpId reader, const Layout& layout) const {
-  const Layout& read = placement_.layout(reader);
-  return read.columns == layout.columns && have_same_devices(read, layout);
+bool MeshParts::is_same_mesh(OpId reader, TensorId tensor) const {
+  const Layouts& layouts = placement_.layouts();
+  const Layout& read = layouts[layouts.unfolded(placement_.layout_id(reader))];
+  const Layout& made = layouts[layouts.unfolded(copies_.owners(tensor))];
+  return read.columns == made.columns && have_same_devices(read, made);
 }
 
 // Has the shard something of the wanted part, once the sums over a letter are there?

@@ -3,6 +3,7 @@
 // called settled: over a letter, or over the samples, too. Not thread safe.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/program/exchange/exchange_tasks.h"
@@ -24,18 +25,31 @@ class MeshParts : protected ExchangeBase {
   Part part_of(const Instance& instance) const { return emitter_.program().parts[instance.part]; }
   // What a shard of the mesh made, or keeps.
   Instance owned(TensorId tensor, std::size_t shard) const;
-  bool is_same_mesh(OpId reader, const Layout& layout) const;
+  // Does the reader stand on the mesh that has the tensor?
+  bool is_same_mesh(OpId reader, TensorId tensor) const;
   bool concerns(TensorId tensor, std::size_t shard, const Part& wanted) const;
   const Instance* settled_there(TensorId tensor, std::size_t shard, bool sums_samples) const;
+  // What a shard of the mesh has of the wanted part, or keeps. The sums of which it is are there.
+  Instance settled(TensorId tensor, std::size_t shard, const Part& wanted) const;
+  // Just this part of what stands there.
+  Instance cut(TensorId tensor, const Instance& from, const Part& wanted);
   Part with_axis(const Part& part, TensorId tensor, int axis) const;
 
+  struct Line {  // a row of a mesh, or a column
+    LayoutId mesh;
+    bool is_row;
+    std::size_t index;
+  };
   struct Collected {  // a collective that is about to be added
     Task task;
     LayoutId group;
     std::vector<LinkId> links;
   };
-  Collected collective(TaskKind kind, TensorId tensor, LayoutId group, Bytes bytes, PartId part);
+  Collected collective(TaskKind kind, TensorId tensor, Line line, Bytes bytes, PartId part);
   void commit(const Collected& what);
+  // Puts together the slices along an axis that the devices of the line have, in their order.
+  void gather_slices(Line line, TensorId tensor, std::span<const Instance> slices,
+                     const Part& wanted, int axis);
 };
 
 }  // namespace strato

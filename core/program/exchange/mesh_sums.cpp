@@ -28,7 +28,7 @@ void MeshSums::settle(OpId reader, TensorId tensor, const Part& wanted) {
 bool MeshSums::is_scattered(OpId reader, TensorId tensor) const {
   const Layout& made = owners(tensor);
   const ColumnPart& columns = letters_.of(reader);
-  if (columns.shared_axis < 0 || !is_same_mesh(reader, made) ||
+  if (columns.shared_axis < 0 || !is_same_mesh(reader, tensor) ||
       tables_.graph->consumers(tensor).size() != 1)
     return false;
   const int axis = columns.input(tables_, reader, tensor);
@@ -41,7 +41,7 @@ bool MeshSums::is_scattered(OpId reader, TensorId tensor) const {
 bool MeshSums::allow_sum_in_place(TensorId tensor, const Part& term) const {
   const Layout& made = owners(tensor);
   for (const OpId consumer : tables_.graph->consumers(tensor))
-    if (term.sums_letter() ? is_same_mesh(consumer, made) &&
+    if (term.sums_letter() ? is_same_mesh(consumer, tensor) &&
                                  letters_.of(consumer).input(tables_, consumer, tensor) >= kSumOver
                            : placement_.layout(consumer).sharded)
       return false;
@@ -55,13 +55,13 @@ void MeshSums::reduce_row(OpId reader, TensorId tensor, std::size_t row) {
   const Part total = part_of(owned(tensor, row * made.columns)).total();
   const PartId all = emitter_.parts().find(total);
   const Bytes bytes = tasks_.bytes_of(tensor, all);
-  const LayoutId group = placement_.layouts().row_group(copies_.owners(tensor), row);
   const int axis =
-      is_same_mesh(reader, made) ? letters_.of(reader).input(tables_, reader, tensor) : kAllOf;
+      is_same_mesh(reader, tensor) ? letters_.of(reader).input(tables_, reader, tensor) : kAllOf;
   const bool scatter = axis >= 0 && axis < kSumOver;
   const bool in_place = !scatter && allow_sum_in_place(tensor, part_of(owned(tensor, 0)));
   const Collected what =
-      collective(scatter ? TaskKind::ReduceScatter : TaskKind::AllReduce, tensor, group, bytes,
+      collective(scatter ? TaskKind::ReduceScatter : TaskKind::AllReduce, tensor,
+                 {copies_.owners(tensor), true, row}, bytes,
                  scatter ? emitter_.parts().find(with_axis(total, tensor, axis)) : all);
   const TaskId id = emitter_.next_task();
   for (std::size_t i = row * made.columns; i < (row + 1) * made.columns; ++i) {
@@ -82,8 +82,7 @@ void MeshSums::reduce_row(OpId reader, TensorId tensor, std::size_t row) {
 
 // Each column for itself. Tensors are of one layout; a bucket's are summed up in place.
 void MeshSums::reduce_columns(std::span<const TensorId> tensors) {
-  const LayoutId mesh = copies_.owners(tensors.front());
-  const Layout& made = placement_.layout(mesh);
+  const Layout& made = owners(tensors.front());
   for (std::size_t column = 0; column < made.columns; ++column) {
     const auto term_at = [&](TensorId tensor, std::size_t row) {
       return *settled_there(tensor, row * made.columns + column, true);
@@ -92,7 +91,7 @@ void MeshSums::reduce_columns(std::span<const TensorId> tensors) {
     for (const TensorId tensor : tensors)
       bytes += tasks_.bytes_of(tensor, emitter_.parts().find(part_of(term_at(tensor, 0)).total()));
     Collected what = collective(
-        TaskKind::AllReduce, tensors.front(), placement_.layouts().column_group(mesh, column),
+        TaskKind::AllReduce, tensors.front(), {copies_.owners(tensors.front()), false, column},
         bytes,
         tensors.size() == 1 ? emitter_.parts().find(part_of(term_at(tensors.front(), 0)).total())
                             : kWhole);
@@ -115,16 +114,15 @@ void MeshSums::reduce_columns(std::span<const TensorId> tensors) {
 }
 
 void MeshSums::scatter_columns(OpId update, TensorId gradient) {
-  const LayoutId mesh = copies_.owners(gradient);
-  const Layout& made = placement_.layout(mesh);
+  const Layout& made = owners(gradient);
   // All of the axis that is scattered: what else the columns have slices of is in the parts.
   const PartId along =
       emitter_.parts().find(with_axis({}, gradient, letters_.of(update).shared_axis));
   for (std::size_t column = 0; column < made.columns; ++column) {
     const PartId total = emitter_.parts().find(part_of(owned(gradient, column)).summed_up());
-    const Collected what = collective(TaskKind::ReduceScatter, gradient,
-                                      placement_.layouts().column_group(mesh, column),
-                                      tasks_.bytes_of(gradient, total), along);
+    const Collected what =
+        collective(TaskKind::ReduceScatter, gradient, {copies_.owners(gradient), false, column},
+                   tasks_.bytes_of(gradient, total), along);
     const TaskId id = emitter_.next_task();
     for (std::size_t i = column; i < made.shards.size(); i += made.columns) {
       const Instance term = *settled_there(gradient, i, true);
@@ -146,8 +144,7 @@ bool MeshSums::is_fusible(TensorId tensor) const {
   const auto consumers = tables_.graph->consumers(tensor);
   return part.sums_samples() && !part.sums_letter() && !consumers.empty() &&
          tables_.is_late(consumers.front()) && !is_scattered(consumers.front(), tensor) &&
-         is_same_mesh(consumers.front(), placement_.layout(made.layout)) &&
-         allow_sum_in_place(tensor, part);
+         is_same_mesh(consumers.front(), tensor) && allow_sum_in_place(tensor, part);
 }
 
 void MeshSums::fuse(Bytes limit) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/program/exchange/mesh_twins.h"
 #include "core/program/lower/micro_batches.h"
 #include "core/program/lower/op_lowering.h"
 #include "core/program/lower/recomputation.h"
@@ -94,26 +95,40 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   const auto synchronise = [&] {
     for (const OpId op : ops.tables().late) ops.lower(op);
   };
-  const auto find_twins = [&] {
-    parts.symmetry.find(*options.fold);
-    if (options.fold->left_out > 0) ops.placement().fold(*options.fold);
-  };
   const auto compute = [&] {
     ops.start(into, strategy.priorities, strategy.gather);
     Recomputation all(ops, strategy.recomputed);
     if (several) return MicroBatchLowering(ops, all).lower(strategy.micro_batches, into);
     for (const OpId op : ops.tables().early) all.lower(op);
   };
+  const auto lower_ops = [&] {
+    pass("compute", compute, check_program);
+    if (strategy.bucket > Bytes(0))
+      pass(
+          "fuse", [&] { ops.fuse_gradients(strategy.bucket); }, check_program);
+    pass("synchronise", synchronise, check_program);
+    pass(
+        "finish", [&] { ops.list_residents(into); }, check_program);
+  };
   pass(
       "place", [&] { ops.placement().place(strategy); }, [&] { ops.placement().check(); });
-  if (options.fold) pass("fold", find_twins, [] {});
-  pass("compute", compute, check_program);
-  if (strategy.bucket > Bytes(0))
+  if (options.fold == nullptr) return lower_ops();
+  Fold& fold = *options.fold;
+  IdVector<DeviceId, DeviceId> refused;  // representatives of devices that turned out to differ
+  for (const MeshTwinsIn in :
+       {MeshTwinsIn::RowsAndColumns, MeshTwinsIn::Rows, MeshTwinsIn::Columns, MeshTwinsIn::None}) {
+    if (in != MeshTwinsIn::None && !options.mesh_twins) continue;
     pass(
-        "fuse", [&] { ops.fuse_gradients(strategy.bucket); }, check_program);
-  pass("synchronise", synchronise, check_program);
-  pass(
-      "finish", [&] { ops.list_residents(into); }, check_program);
+        "fold", [&] { parts.symmetry.find(fold, in); }, [] {});
+    if (fold.representative == refused && in != MeshTwinsIn::None) continue;
+    if (fold.left_out > 0) ops.placement().fold(fold);
+    try {
+      return lower_ops();
+    } catch (const TwinsDiffer&) {
+      refused = fold.representative;
+      ops.placement().unfold();
+    }
+  }
 }
 
 }  // namespace strato

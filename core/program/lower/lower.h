@@ -23,6 +23,7 @@ struct LowerOptions {
   // When given: devices whose timeline another one's stands for are left out, and listed here.
   // Scores are the same to the last bit (see symmetry.h); the program is not one to run or to show.
   Fold* fold = nullptr;
+  bool mesh_twins = false;  // of devices on meshes, too
 };
 
 // Lowers one strategy after another for the same problem and reuses its tables and buffers. Not

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/program/exchange/mesh_twins.h"
 
 namespace strato {
 
@@ -94,13 +95,13 @@ void MeshLowering::compute(OpId op, std::size_t shard, CellOrder* order) {
   task.part = part_of(op, shard);
   task.duration = placement_.layouts().time_of(op, layout.shards[shard]);
   const ColumnPart& columns = letters_.of(op);
-  const auto parts = static_cast<std::int64_t>(columns.split ? layout.columns : 1);
+  const auto parts = static_cast<std::int64_t>(columns.split ? layout.column_parts : 1);
   if (const int axis = columns.shared_axis; axis >= 0) {
     const TensorId parameter = tables_.inputs(op).front();
     const std::int32_t own = letters_.share_of({}, op, shard).along(axis)->size();
-    task.duration = tasks_.share_of(
-        task.duration, device, own,
-        parts * tables_.graph->tensor(parameter).shape[static_cast<std::size_t>(axis)]);
+    const auto all = tables_.graph->tensor(parameter).shape[static_cast<std::size_t>(axis)];
+    twins_.check_shares(placement_.layout_id(op), all);
+    task.duration = tasks_.share_of(task.duration, device, own, parts * all);
   } else if (parts > 1) {
     task.duration = tasks_.share_of(task.duration, device, 1, parts);
   }

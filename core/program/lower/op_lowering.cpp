@@ -18,8 +18,9 @@ OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const
       tasks_(tables_, placement_, emitter_),
       readers_(tables_, placement_),
       gathers_(tables_, placement_, emitter_, copies_),
-      exchange_base_{tables_, placement_, emitter_, copies_, residents_,
-                     tasks_,  readers_,   letters_, gathers_},
+      twins_(tables_, placement_, tasks_),
+      exchange_base_{tables_, placement_, emitter_, copies_,  residents_,
+                     tasks_,  readers_,   letters_, gathers_, twins_},
       collectives_(exchange_base_),
       mesh_sums_(exchange_base_),
       mesh_exchange_(exchange_base_, mesh_sums_),
@@ -50,6 +51,7 @@ void OpLowering::start(Program& into, std::span<const std::int32_t> priorities,
   gathers_.start(gather);
   tasks_.set_priorities(priorities);
   variables_.start();
+  twins_.start();
 }
 
 // What all shards share is looked up once.

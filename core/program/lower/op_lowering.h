@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/program/exchange/exchange.h"
+#include "core/program/exchange/mesh_twins.h"
 #include "core/program/lower/mesh_lowering.h"
 #include "core/program/lower/pipeline.h"
 #include "core/program/place/emitter.h"
@@ -86,6 +87,7 @@ class OpLowering {
   ExchangeTasks tasks_;
   Readers readers_;
   ParameterGathers gathers_;
+  MeshTwins twins_;
   const ExchangeBase exchange_base_;
   CollectiveExchange collectives_;
   MeshSums mesh_sums_;

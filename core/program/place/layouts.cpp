@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/program/place/symmetry.h"
 
@@ -36,6 +37,17 @@ bool have_same_devices(const Layout& a, const Layout& b) {
   return &a == &b || std::ranges::equal(a.shards, b.shards, {}, &Shard::device, &Shard::device);
 }
 
+bool have_same_grid(const Layout& a, const Layout& b) {
+  const auto samples = [](const Shard& shard) { return std::pair(shard.begin, shard.end); };
+  return a.is_mesh() && a.columns == b.columns &&
+         std::ranges::equal(a.shards, b.shards, {}, samples, samples);
+}
+
+int distance(const Cluster& cluster, DeviceId a, DeviceId b) {
+  const Device &from = cluster.device(a), &to = cluster.device(b);
+  return a == b ? 0 : from.group == to.group ? 1 : from.machine == to.machine ? 2 : 3;
+}
+
 Layouts::Layouts(Tables& tables) : tables_(tables) {
   enter(-1);
   forget();
@@ -58,18 +70,19 @@ LayoutId Layouts::add(Known known) {
 }
 
 LayoutId Layouts::find(bool sharded, std::vector<std::int32_t> cuts, LayoutId unfolded,
-                       std::size_t columns) {
+                       std::size_t columns, std::size_t column_parts) {
   const std::uint64_t hash = hash_of(sharded, scratch_, cuts, unfolded, columns);
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const Known& known = known_[static_cast<std::size_t>(at->second)];
     if (known.layout.sharded == sharded && known.unfolded == unfolded &&
         known.layout.cuts == cuts && known.layout.columns == columns &&
+        known.layout.column_parts == column_parts &&
         std::ranges::equal(known.layout.shards, scratch_, have_same_ranges))
       return at->second;
   }
   const LayoutId made =
-      add({{sharded, scratch_, {}, std::move(cuts), columns}, {}, unfolded, {}, {}});
+      add({{sharded, scratch_, {}, std::move(cuts), columns, column_parts}, {}, unfolded, {}, {}});
   return by_hash_.emplace(hash, made)->second;
 }
 
@@ -81,7 +94,7 @@ void Layouts::forget() {
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
     const Device& device = tables_.cluster->device(DeviceId(d));
     const Tables::Column costs = tables_.column(device.type, tables_.micro_batch);
-    add({{false, {{DeviceId(d), 0, tables_.micro_batch, costs}}, {}, {}, 1}, {}, -1, {}, {}});
+    add({{false, {{DeviceId(d), 0, tables_.micro_batch, costs}}, {}, {}, 1, 1}, {}, -1, {}, {}});
   }
 }
 
@@ -118,7 +131,7 @@ LayoutId Layouts::of_mesh(const Decision& decision, bool sharded) {
     scratch_.push_back({device, begin, begin + count, tables_.column(gpu, count)});
     if (sharded && (i + 1) % columns == 0) begin += count;
   }
-  const LayoutId mesh = find(sharded, {}, -1, columns);
+  const LayoutId mesh = find(sharded, {}, -1, columns, columns);
   if (known(mesh).rows.empty()) make_groups(mesh);
   return mesh;
 }
@@ -170,21 +183,40 @@ LayoutId Layouts::folded(LayoutId id, const Fold& fold) {
   const Layout& all = (*this)[id];
   for (const Shard& shard : all.shards)
     if (fold.keeps(shard.device)) scratch_.push_back(shard);
-  return scratch_.size() == all.shards.size() ? id : find(all.sharded, {}, id, all.columns);
+  if (scratch_.size() == all.shards.size()) return id;
+  if (!all.is_mesh()) return find(all.sharded, {}, id);
+  const std::size_t first_row = all.row(at(all.position[scratch_.front().device.index()]));
+  const std::size_t columns = at(std::ranges::count_if(
+      all.members_of_row(first_row), [&](const Shard& shard) { return fold.keeps(shard.device); }));
+  const LayoutId mesh = find(all.sharded, {}, id, columns, all.column_parts);
+  if (known(mesh).rows.empty()) fold_groups(mesh, fold);
+  return mesh;
+}
+
+// The groups of the rows and columns that are left.
+void Layouts::fold_groups(LayoutId mesh, const Fold& fold) {
+  const LayoutId id = unfolded(mesh);
+  std::vector<LayoutId> rows, columns;
+  const Layout all = (*this)[id];  // a copy: more layouts are added
+  for (std::size_t row = 0; row < all.row_count(); ++row)
+    if (fold.keeps(all.members_of_row(row).front().device))
+      rows.push_back(folded(row_group(id, row), fold));
+  const std::size_t kept = (*this)[mesh].columns;
+  for (std::size_t column = 0; all.row_count() > 1 && column < kept; ++column)
+    columns.push_back(folded(column_group(id, column), fold));
+  Known& known = known_[static_cast<std::size_t>(mesh)];
+  known.rows = std::move(rows);
+  known.columns = std::move(columns);
 }
 
 std::span<const DeviceId> Layouts::nearest(LayoutId copies, DeviceId to) {
   std::vector<DeviceId>& known = known_[static_cast<std::size_t>(copies)].nearest[to];
   if (!known.empty()) return known;
-  const Device& here = tables_.cluster->device(to);
-  const auto distance = [&](DeviceId from) {
-    const Device& device = tables_.cluster->device(from);
-    return device.group == here.group ? 1 : device.machine == here.machine ? 2 : 3;
-  };
+  const auto far = [&](const Shard& shard) { return distance(*tables_.cluster, shard.device, to); };
   int least = 3;
-  for (const Shard& shard : (*this)[copies].shards) least = std::min(least, distance(shard.device));
+  for (const Shard& shard : (*this)[copies].shards) least = std::min(least, far(shard));
   for (const Shard& shard : (*this)[copies].shards)
-    if (distance(shard.device) == least) known.push_back(shard.device);
+    if (far(shard) == least) known.push_back(shard.device);
   return known;
 }
 

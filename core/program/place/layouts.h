@@ -32,12 +32,15 @@ struct Layout {
   // Of a mesh: the shards are rows of this many, whose columns have the same samples and compute
   // them together (Decision::tensor). Else 1.
   std::size_t columns = 1;
-  bool is_mesh() const { return columns > 1; }
+  // Into so many parts columns divide what they compute: more than there are columns where a fold
+  // has left out all but the first.
+  std::size_t column_parts = 1;
+  bool is_mesh() const { return column_parts > 1; }
   std::size_t column(std::size_t shard) const { return shard % columns; }
   std::size_t row(std::size_t shard) const { return shard / columns; }
   // A column's slice of an axis.
   AxisRange slice(std::size_t shard, int axis, std::int64_t extent) const {
-    const auto unit = static_cast<std::int32_t>(extent / static_cast<std::int64_t>(columns));
+    const auto unit = static_cast<std::int32_t>(extent / static_cast<std::int64_t>(column_parts));
     const auto begin = static_cast<std::int32_t>(column(shard)) * unit;
     return {static_cast<std::int8_t>(axis), begin, begin + unit};
   }
@@ -65,6 +68,10 @@ struct Layout {
 };
 
 bool have_same_devices(const Layout& a, const Layout& b);
+// Are both meshes, with as many rows of the same samples, and as many columns?
+bool have_same_grid(const Layout& a, const Layout& b);
+// 0: the same device; else 1 in a device group, 2 in a machine, 3 between machines.
+int distance(const Cluster& cluster, DeviceId a, DeviceId b);
 
 // What is lowered: all of a step, or one micro-batch.
 struct Samples {
@@ -123,17 +130,19 @@ class Layouts {
   }
   // Parts in the order of the devices; a device without an index of the axis drops out.
   LayoutId of_parts(const OpSplit& split, std::int64_t extent);
-  // The devices of it that the fold keeps.
+  // The devices of it that the fold keeps: of a mesh in each row all columns, or the first one.
   LayoutId folded(LayoutId id, const Fold& fold);
+  // With the devices that a fold has left out.
+  LayoutId unfolded(LayoutId id) const {
+    const LayoutId all = known(id).unfolded;
+    return all < 0 ? id : all;
+  }
 
   // The devices of a layout that are nearest to a device which has none of its shards: in its
   // device group, else in its machine, else all. Ascending.
   std::span<const DeviceId> nearest(LayoutId copies, DeviceId to);
   // Those that a fold left out, too.
-  const std::vector<Shard>& members(LayoutId id) const {
-    const LayoutId unfolded = known_[static_cast<std::size_t>(id)].unfolded;
-    return (*this)[unfolded < 0 ? id : unfolded].shards;
-  }
+  const std::vector<Shard>& members(LayoutId id) const { return (*this)[unfolded(id)].shards; }
 
  private:
   struct Known {
@@ -149,7 +158,8 @@ class Layouts {
   LayoutId add(Known known);
   // The layout of the shards in scratch_: a known one, or one more.
   LayoutId find(bool sharded, std::vector<std::int32_t> cuts = {}, LayoutId unfolded = -1,
-                std::size_t columns = 1);
+                std::size_t columns = 1, std::size_t column_parts = 1);
+  void fold_groups(LayoutId mesh, const Fold& fold);
 
   Tables& tables_;
   Samples now_;

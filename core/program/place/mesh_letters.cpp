@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/at.h"
 #include "core/program/value/collective.h"
 #include "core/program/value/op_parts.h"
 
@@ -41,7 +42,9 @@ ColumnPart MeshLetters::part_of(OpId op, ColumnChoice choice) {
 int MeshLetters::shared_axis(OpId update, const ColumnPart& part) const {
   const PlacedSplit* named = placement_.split(update);
   if (named == nullptr) return kAllOf;
-  const auto rows = static_cast<std::int64_t>(placement_.layout(update).row_count());
+  const Layouts& layouts = placement_.layouts();
+  const auto rows = static_cast<std::int64_t>(
+      layouts[layouts.unfolded(placement_.layout_id(update))].row_count());
   const Shape& shape = tables_.graph->tensor(tables_.inputs(update).front()).shape;
   const auto is_long = [&](int axis) {
     return rows > 1 && (part.split == nullptr || part.inputs.front() != axis) &&
@@ -56,13 +59,15 @@ int MeshLetters::shared_axis(OpId update, const ColumnPart& part) const {
 Part MeshLetters::share_of(const Part& of_column, OpId update, std::size_t shard) const {
   const int axis = of(update).shared_axis;
   if (axis < 0) return of_column;
-  const Layout& mesh = placement_.homes(update);
+  const Layouts& layouts = placement_.layouts();
+  const Layout& mesh = layouts[layouts.unfolded(placement_.homes_id(update))];
   const std::int64_t extent =
       tables_.graph->tensor(tables_.inputs(update).front()).shape[static_cast<std::size_t>(axis)];
   const auto cut = [&](std::size_t row) {
     return static_cast<std::int32_t>(extent * std::int64_t(row) / std::int64_t(mesh.row_count()));
   };
-  const std::size_t row = mesh.row(shard);
+  const DeviceId device = placement_.homes(update).shards[shard].device;
+  const std::size_t row = mesh.row(at(mesh.position[device.index()]));
   return of_column.cut({static_cast<std::int8_t>(axis), cut(row), cut(row + 1)});
 }
 
@@ -76,7 +81,7 @@ Part MeshLetters::kept(OpId update, TensorId parameter, std::size_t shard) const
 
 // Costs are those of the first row.
 const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) {
-  const Layout& layout = placement_.layout(region.first);
+  const Layout& layout = placement_.layout(region.first);  // unfolded
   const std::vector<DeviceId> row = devices_of(layout.members_of_row(0));
   const std::int32_t samples = layout.shards.front().end - layout.shards.front().begin;
   Hasher hasher;
@@ -132,7 +137,7 @@ void MeshLetters::choose() {
   parts_.clear();
   std::map<std::vector<DeviceId>, Region> regions;  // by the mesh's devices and columns
   for (const OpId op : tables_.ops.ids()) {
-    const LayoutId id = placement_.layout_id(op);
+    const LayoutId id = placement_.layouts().unfolded(placement_.layout_id(op));
     const Layout& layout = placement_.layout(id);
     if (!layout.is_mesh()) continue;
     std::vector<DeviceId> mesh = devices_of(layout.shards);

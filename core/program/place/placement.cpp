@@ -82,6 +82,7 @@ void Placement::place_updates() {
 }
 
 void Placement::fold(const Fold& fold) {
+  fold_ = &fold;
   unfolded_layout_of_ = layout_of_;
   unfolded_homes_ = homes_;
   folded_now_.assign(layouts_.size(), -1);
@@ -95,6 +96,7 @@ void Placement::fold(const Fold& fold) {
 }
 
 void Placement::unfold() {
+  fold_ = nullptr;
   if (unfolded_layout_of_.empty()) return;
   layout_of_.swap(unfolded_layout_of_);
   homes_.swap(unfolded_homes_);

@@ -108,7 +108,11 @@ class Placement {
   LayoutId homes_id(OpId update) const { return homes_[update]; }
   const Layout& homes(OpId update) const { return layout(homes_[update]); }
 
-  bool has_splits() const { return !splits_.empty(); }
+  // Is an op split over other devices than those of its mesh?
+  bool has_splits() const {
+    return std::ranges::any_of(
+        splits_, [&](const PlacedSplit& split) { return !layout(split.op).is_mesh(); });
+  }
 
   const SyncedVariables& variables() const { return variables_; }
   const PlacedSplit* split(OpId op) const;  // null: it is not split
@@ -116,9 +120,11 @@ class Placement {
   Layouts& layouts() { return layouts_; }
   const Layouts& layouts() const { return layouts_; }
 
-  // From here to the next place() or unfold() only the devices that the fold keeps are in layouts.
+  // From here to the next place() or unfold() only the devices that the fold keeps are in layouts;
+  // it refers to the fold.
   void fold(const Fold& fold);
   void unfold();
+  const Fold* fold() const { return fold_; }  // null: nothing is left out
   void check()
       const;  // every op has a layout, and shards cover the batch exactly; throws InvariantError
 
@@ -143,6 +149,7 @@ class Placement {
   IdVector<GroupId, Decision> placed_;  // of the last strategy; no devices: none
   IdVector<OpId, LayoutId> layout_of_, homes_;
   IdVector<OpId, LayoutId> unfolded_layout_of_, unfolded_homes_;  // empty: not folded
+  const Fold* fold_ = nullptr;
   IdVector<OpId, char> duplicated_;
   SyncedVariables variables_;
   std::vector<PlacedSplit> splits_;   // ascending by op

@@ -1,6 +1,7 @@
 #include "core/program/place/symmetry.h"
 
 #include <algorithm>
+#include <map>
 
 namespace strato {
 namespace {
@@ -23,6 +24,13 @@ void Symmetry::list_layouts() {
   };
   for (std::size_t i = 0; i < tables_.ops.size(); ++i) use(placement_.layout_id(OpId(i)));
   for (const OpId update : tables_.updates) use(placement_.homes_id(update));
+  has_meshes_ =
+      std::ranges::any_of(layouts_, [&](LayoutId id) { return placement_.layout(id).is_mesh(); });
+}
+
+std::size_t Symmetry::place_in(const Layout& layout, std::size_t shard) const {
+  if (!layout.is_mesh() || in_meshes_ == MeshTwinsIn::RowsAndColumns) return 0;
+  return in_meshes_ == MeshTwinsIn::Rows ? layout.row(shard) : layout.column(shard);
 }
 
 // Tells devices apart by what the layout gives them. Are there still twins?
@@ -32,7 +40,7 @@ bool Symmetry::split_by(LayoutId id) {
   for (const DeviceId device : class_of_.ids()) {
     const Shard* shard = shard_on(layout, device);
     if (!shard) {
-      keys_.push_back({class_of_[device], 0, -1, device});
+      keys_.push_back({class_of_[device], 0, -1, 0, device});
       continue;
     }
     std::int32_t alike = 0;  // the first layout that gives it the same samples
@@ -41,7 +49,8 @@ bool Symmetry::split_by(LayoutId id) {
       if (same && same->begin == shard->begin && same->end == shard->end) break;
       ++alike;
     }
-    keys_.push_back({class_of_[device], shard->end - shard->begin, alike, device});
+    const auto place = place_in(layout, static_cast<std::size_t>(shard - layout.shards.data()));
+    keys_.push_back({class_of_[device], shard->end - shard->begin, alike, place, device});
   }
   std::sort(keys_.begin(), keys_.end());
   Class next = -1;
@@ -49,7 +58,7 @@ bool Symmetry::split_by(LayoutId id) {
   const Key* before = nullptr;
   for (const Key& key : keys_) {
     const bool alike = before && before->old == key.old && before->samples == key.samples &&
-                       before->alike == key.alike;
+                       before->alike == key.alike && before->place == key.place;
     next += !alike;
     twins = twins || alike;
     class_of_[key.device] = next;
@@ -58,16 +67,31 @@ bool Symmetry::split_by(LayoutId id) {
   return twins;
 }
 
-void Symmetry::split_classes() {
+// By type of GPU. What goes over single links of meshes needs links that are alike, too.
+void Symmetry::start_classes() {
   const Cluster& cluster = *tables_.cluster;
+  using Ports = std::vector<std::pair<double, Nanos>>;
+  std::map<std::pair<GpuTypeId, Ports>, Class> known;
   class_of_.clear();
-  for (const Device& device : cluster.devices()) class_of_.push_back(device.type.value());
+  for (const DeviceId device : cluster.devices().ids()) {
+    Ports ports;
+    for (const LinkId link : cluster.ports(device))
+      if (has_meshes_)
+        ports.emplace_back(cluster.links()[link].bandwidth, cluster.links()[link].latency);
+    const auto next = static_cast<Class>(known.size());
+    class_of_.push_back(
+        known.try_emplace({cluster.device(device).type, ports}, next).first->second);
+  }
+}
+
+void Symmetry::split_classes() {
+  start_classes();
   for (const LayoutId layout : layouts_)
     if (!split_by(layout)) break;
 }
 
 void Symmetry::count_classes() {
-  size_of_.assign(class_of_.size() + tables_.cluster->gpu_types().size(), 0);
+  size_of_.assign(class_of_.size() + 1, 0);
   large_ = 0;
   for (const Class c : class_of_) large_ += ++size_of_[static_cast<std::size_t>(c)] == 2;
 }
@@ -112,6 +136,12 @@ void Symmetry::check_input(OpId op, TensorId tensor) {
       parameter ? placement_.homes_id(facts.op) : placement_.layout_id(facts.op);
   if (made_id == read_id) return;
   const Layout &made = placement_.layout(made_id), &read = placement_.layout(read_id);
+  if (made.is_mesh() && read.is_mesh()) return;  // MeshTwins has the last word
+  if (made.is_mesh() || read.is_mesh()) {
+    single_out_all(made_id);
+    single_out_all(read_id);
+    return;
+  }
   const bool whole = parameter || !made.sharded || facts.kind == BatchKind::Whole;
   if (whole) {
     if (have_same_devices(made, read)) return;
@@ -160,34 +190,85 @@ void Symmetry::count_residents(Fold& fold) {
   }
 }
 
-void Symmetry::find(Fold& fold) {
-  const std::size_t devices = tables_.cluster->device_count();
+// Twins are told apart by what meshes do over single links; other layouts know no links.
+void Symmetry::single_out_beside_meshes() {
+  for (const LayoutId id : layouts_)
+    if (placement_.layout(id).is_mesh() ? in_meshes_ == MeshTwinsIn::None : has_meshes_)
+      single_out_all(id);
+}
+
+// Of each class the first device.
+void Symmetry::choose_representatives(Fold& fold) {
+  const std::size_t devices = class_of_.size();
+  std::vector<DeviceId> first(size_of_.size());
   fold.left_out = 0;
-  fold.representative.clear();
-  for (std::size_t d = 0; d < devices; ++d) fold.representative.push_back(DeviceId(d));
+  fold.stands_for.assign(devices, 0);
+  for (std::size_t d = 0; d < devices; ++d) {
+    const Class c = class_of_[DeviceId(d)];
+    DeviceId own(d);
+    DeviceId& representative = c < 0 ? own : first[static_cast<std::size_t>(c)];
+    if (!representative.valid()) representative = DeviceId(d);
+    fold.representative[DeviceId(d)] = representative;
+    ++fold.stands_for[representative];
+    fold.left_out += representative != DeviceId(d);
+  }
+}
+
+// Of each row that is not left out all devices are kept, or the first of each.
+bool Symmetry::keeps_grid(const Layout& mesh, const Fold& fold) const {
+  std::size_t columns = 0;  // that the rows before keep; 0: there is none
+  for (std::size_t row = 0; row < mesh.row_count(); ++row) {
+    const std::span<const Shard> members = mesh.members_of_row(row);
+    const auto kept = static_cast<std::size_t>(std::ranges::count_if(
+        members, [&](const Shard& shard) { return fold.keeps(shard.device); }));
+    if (kept == 0) continue;
+    if (kept != mesh.columns && (kept != 1 || !fold.keeps(members.front().device))) return false;
+    if (columns > 0 && kept != columns) return false;
+    columns = kept;
+  }
+  return true;
+}
+
+void Symmetry::find(Fold& fold, MeshTwinsIn meshes) {
+  in_meshes_ = meshes;
+  const std::size_t devices = tables_.cluster->device_count();
+  const auto keep_all = [&] {
+    class_of_.assign(devices, -1);
+    choose_representatives(fold);
+  };
+  fold.representative.assign(devices, DeviceId());
   fold.more_resident.assign(devices, Bytes(0));
+  fold.on_meshes.assign(devices, false);
+  size_of_.clear();
+  keep_all();
   if (placement_.has_splits()) return;          // each part has a slice of its own
   if (!placement_.variables().empty()) return;  // and servers are like no other replica
   list_layouts();
-  const auto is_mesh = [&](LayoutId id) { return placement_.layout(id).is_mesh(); };
-  if (std::ranges::any_of(layouts_, is_mesh)) return;  // columns have slices, too
   split_classes();
   count_classes();
   if (large_ == 0) return;
+  if (has_meshes_) single_out_beside_meshes();
   for (const OpId update : tables_.updates)
     if (placement_.homes_id(update) != placement_.layout_id(update))
       single_out_all(placement_.homes_id(update));
   if (large_ == 0 || !check_ops(tables_.early) || !check_ops(tables_.late)) return;
-  std::vector<DeviceId> first(size_of_.size());
-  for (std::size_t d = 0; d < devices; ++d) {
-    const Class c = class_of_[DeviceId(d)];
-    if (c < 0) continue;
-    DeviceId& representative = first[static_cast<std::size_t>(c)];
-    if (!representative.valid()) representative = DeviceId(d);
-    fold.representative[DeviceId(d)] = representative;
-    fold.left_out += representative != DeviceId(d);
-  }
+  choose_representatives(fold);
+  for (bool again = has_meshes_; std::exchange(again, false);)
+    for (const LayoutId id : layouts_) {
+      const Layout& mesh = placement_.layout(id);
+      if (!mesh.is_mesh()) continue;
+      for (const Shard& shard : mesh.shards) fold.on_meshes[shard.device] = true;
+      if (keeps_grid(mesh, fold)) continue;
+      single_out_all(id);
+      choose_representatives(fold);
+      again = true;
+    }
   if (fold.left_out > 0) count_residents(fold);
+  for (std::size_t d = 0; d < devices; ++d)
+    if (fold.on_meshes[DeviceId(d)] && fold.more_resident[DeviceId(d)] != Bytes(0)) {
+      fold.more_resident.assign(devices, Bytes(0));  // of slices it is not known
+      return keep_all();
+    }
 }
 
 }  // namespace strato

@@ -30,6 +30,14 @@
 //    for that twin: their ready time does not change.
 // Memory follows: a twin takes and releases buffers of equal size at the same moments; only what is
 // resident can differ, where layouts overlap differently, and is counted for every device.
+//
+// Meshes (Decision::tensor) have twins, too: the columns of a row compute equal parts, and rows
+// with as many samples do the same. Their collectives are not of all twins, but of the rows and
+// columns that the twins stand in, and twins may send what other twins receive. So (b) does not
+// hold for them. What must hold instead is watched while they are lowered (MeshTwins): each such
+// exchange of the kept devices has its like among the others', of the same duration, with twins in
+// equal roles, on links that no two of them share. Then the induction goes through as it is: of
+// equal tasks on equal streams and links, each finds its own as free as its twin does.
 #pragma once
 
 #include <vector>
@@ -43,22 +51,30 @@ struct Fold {
   IdVector<DeviceId, DeviceId> representative;  // itself, unless it is left out
   // Resident bytes beyond the representative's; may be negative.
   IdVector<DeviceId, Bytes> more_resident;
+  IdVector<DeviceId, std::size_t> stands_for;  // so many devices, itself included; 0: left out
+  // The device works on meshes alone: its links are as busy as those of its representative.
+  IdVector<DeviceId, char> on_meshes;
   std::size_t left_out = 0;  // devices; 0: the program is the full one
 
   bool keeps(DeviceId device) const { return representative[device] == device; }
 };
+
+// Which devices of a mesh may be twins.
+enum class MeshTwinsIn : std::uint8_t { RowsAndColumns, Rows, Columns, None };
 
 // Finds the twins of a placement. Keeps its memory from call to call; not thread safe.
 class Symmetry {
  public:
   Symmetry(const Tables& tables, const Placement& placement)
       : tables_(tables), placement_(placement), readers_(tables, placement) {}
-  void find(Fold& fold);
+  void find(Fold& fold, MeshTwinsIn meshes);
 
  private:
   using Class = std::int32_t;
   void list_layouts();
+  void start_classes();
   void split_classes();
+  std::size_t place_in(const Layout& layout, std::size_t shard) const;
   bool split_by(LayoutId layout);
   void count_classes();
   void single_out(DeviceId device);
@@ -66,13 +82,18 @@ class Symmetry {
   bool check_ops(const std::vector<OpId>& ops);
   void check_input(OpId op, TensorId tensor);
   void check_slices(const Layout& made, LayoutId made_id, const Layout& read);
+  void single_out_beside_meshes();
+  void choose_representatives(Fold& fold);
+  bool keeps_grid(const Layout& mesh, const Fold& fold) const;
   bool is_collective(TensorId tensor);
   void count_residents(Fold& fold);
 
   const Tables& tables_;
   const Placement& placement_;
   Readers readers_;
-  std::vector<LayoutId> layouts_;    // in use
+  MeshTwinsIn in_meshes_ = MeshTwinsIn::None;
+  std::vector<LayoutId> layouts_;  // in use
+  bool has_meshes_ = false;
   std::vector<std::uint32_t> used_;  // by layout: == round_
   std::uint32_t round_ = 0;
   IdVector<DeviceId, Class> class_of_;  // -1: singled out
@@ -81,6 +102,7 @@ class Symmetry {
   struct Key {
     Class old;
     std::int32_t samples, alike;
+    std::size_t place;  // in a mesh, where that tells twins apart
     DeviceId device;
     auto operator<=>(const Key&) const = default;
   };

@@ -28,6 +28,14 @@ Score score_of(const Result& result) {
   return score;
 }
 
+// Each of the device's own links is as busy as its representative's.
+void unfold_links(Timeline& timeline, DeviceId device, DeviceId representative) {
+  const Cluster& cluster = *timeline.program->cluster;
+  const std::vector<LinkId>&own = cluster.ports(device), &like = cluster.ports(representative);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    timeline.link_busy[own[i]] = timeline.link_busy[like[i]];
+}
+
 // The devices that were left out get what their representatives have.
 void unfold(Timeline& timeline, const Fold& fold) {
   if (fold.left_out == 0) return;
@@ -36,6 +44,7 @@ void unfold(Timeline& timeline, const Fold& fold) {
     DeviceUse& use = timeline.devices[device] = timeline.devices[fold.representative[device]];
     use.resident += fold.more_resident[device];
     use.peak += fold.more_resident[device];
+    if (fold.on_meshes[device]) unfold_links(timeline, device, fold.representative[device]);
     timeline.feasible = timeline.feasible && use.fits();
   }
 }
@@ -71,6 +80,7 @@ class GroupedEvaluator {
   Score evaluate_in_full(const CompleteStrategy& strategy, bool with_feedback) {
     LowerOptions options;
     options.fold = &fold_;
+    options.mesh_twins = true;
     timeline_.program.reset();
     if (program_.use_count() != 1) program_ = std::make_shared<Program>();
     lowering_.lower(strategy, *program_, options);

@@ -1,0 +1,126 @@
+#include "core/program/exchange/mesh_twins.h"
+
+#include <algorithm>
+
+#include "core/base/at.h"
+#include "core/program/place/symmetry.h"
+
+namespace strato {
+
+MeshTwins::Ports MeshTwins::ports_of(std::span<const Shard> members,
+                                     std::span<const LinkId> links) const {
+  Ports ports;
+  ports.of_member.resize(members.size());
+  for (const LinkId link : links) {
+    const DeviceId device = tables_.cluster->links()[link].device;
+    const auto member = std::ranges::lower_bound(members, device, {}, &Shard::device);
+    if (!device.valid() || member == members.end() || member->device != device) {
+      ports.shares_links = true;
+      continue;
+    }
+    const std::vector<LinkId>& own = tables_.cluster->ports(device);
+    ports.of_member[static_cast<std::size_t>(member - members.begin())].push_back(
+        static_cast<std::size_t>(std::ranges::find(own, link) - own.begin()));
+  }
+  return ports;
+}
+
+// Each member has its representative in the group, which uses the same of its links. A group that
+// stands for others uses no links but its members'.
+void MeshTwins::check_members(LayoutId group, std::span<const LinkId> links) const {
+  const std::vector<Shard>& members = placement_.layouts().members(group);
+  const Ports ports = ports_of(members, links);
+  std::size_t represented = 0;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const DeviceId representative = fold()->representative[members[i].device];
+    const auto at = std::ranges::lower_bound(members, representative, {}, &Shard::device);
+    if (at == members.end() || at->device != representative) throw TwinsDiffer();
+    if (ports.of_member[i] != ports.of_member[static_cast<std::size_t>(at - members.begin())])
+      throw TwinsDiffer();
+    if (representative == members[i].device) represented += fold()->stands_for[representative];
+  }
+  if (ports.shares_links && represented != members.size()) throw TwinsDiffer();
+}
+
+bool MeshTwins::is_alike(const CollectiveCost& a, LayoutId group, const CollectiveCost& b,
+                         LayoutId other) const {
+  return a.duration == b.duration && a.latency == b.latency &&
+         ports_of(placement_.layouts().members(group), a.links).of_member ==
+             ports_of(placement_.layouts().members(other), b.links).of_member;
+}
+
+void MeshTwins::check_collective(TaskKind kind, LayoutId mesh, bool is_row, LayoutId group,
+                                 Bytes bytes) {
+  if (!is_folded(mesh) || !collectives_.emplace(group, kind, bytes).second) return;
+  const Layouts& layouts = placement_.layouts();
+  const CollectiveCost cost = tasks_.collective_cost(kind, group, bytes);  // more are looked up
+  check_members(group, cost.links);
+  const LayoutId all = layouts.unfolded(mesh);
+  const DeviceId first = layouts[group].shards.front().device;
+  const std::size_t count = is_row ? layouts[all].row_count() : layouts[all].columns;
+  for (std::size_t i = 0; i < count; ++i) {
+    const LayoutId other = is_row ? layouts.row_group(all, i) : layouts.column_group(all, i);
+    const DeviceId twin = layouts[other].shards.front().device;
+    if (fold()->representative[twin] != first || other == layouts.unfolded(group)) continue;
+    if (!is_alike(cost, group, tasks_.collective_cost(kind, other, bytes), other))
+      throw TwinsDiffer();
+  }
+}
+
+// As MeshTransfers::holders() chooses it.
+std::size_t MeshTwins::holder_for(const Layout& made, const Layout& read, std::size_t reader,
+                                  Holders holders) const {
+  const DeviceId to = read.shards[reader].device;
+  std::vector<std::size_t> nearest;
+  int least = 4;
+  for (std::size_t i = 0; i < made.shards.size(); ++i) {
+    if (holders.of_row && made.row(i) != read.row(reader)) continue;
+    if (holders.of_column && made.column(i) != read.column(reader)) continue;
+    const int far = distance(*tables_.cluster, made.shards[i].device, to);
+    if (far < least) nearest.clear();
+    least = std::min(least, far);
+    if (far == least) nearest.push_back(i);
+  }
+  if (nearest.empty()) throw TwinsDiffer();
+  return nearest[to.index() % nearest.size()];
+}
+
+void MeshTwins::check_path(DeviceId from, DeviceId to, const Path& like) const {
+  const Path& path = tables_.cluster->path(from, to);
+  if (path.bandwidth != like.bandwidth || path.latency != like.latency ||
+      path.links.size() != like.links.size())
+    throw TwinsDiffer();
+  for (const LinkId link : path.links) {
+    const DeviceId device = tables_.cluster->links()[link].device;
+    if (device != from && device != to) throw TwinsDiffer();
+  }
+}
+
+void MeshTwins::check_transfer(LayoutId made_id, LayoutId read_id, Holders holders, Ends ends) {
+  if (!transfers_.emplace(made_id, read_id, holders, ends).second) return;
+  const Layouts& layouts = placement_.layouts();
+  const Layout& made = layouts[layouts.unfolded(made_id)];
+  const Layout& read = layouts[layouts.unfolded(read_id)];
+  if (!have_same_grid(made, read)) throw TwinsDiffer();
+  const IdVector<DeviceId, DeviceId>& representative = fold()->representative;
+  std::vector<char> used(made.shards.size(), false);
+  for (std::size_t i = 0; i < read.shards.size(); ++i) {
+    const std::size_t holder = holder_for(made, read, i, holders);
+    if (std::exchange(used[holder], true)) throw TwinsDiffer();
+    const DeviceId to = read.shards[i].device, from = made.shards[holder].device;
+    const std::size_t kept = at(read.position[representative[to].index()]);
+    const DeviceId sender = made.shards[holder_for(made, read, kept, holders)].device;
+    if (!fold()->keeps(sender) || representative[from] != sender) throw TwinsDiffer();
+    if (to == ends.to && from != ends.from) throw TwinsDiffer();
+    check_path(from, to, tables_.cluster->path(sender, representative[to]));
+  }
+}
+
+void MeshTwins::check_shares(LayoutId mesh, std::int64_t elements) const {
+  if (!is_folded(mesh)) return;
+  const Layouts& layouts = placement_.layouts();
+  const auto rows = static_cast<std::int64_t>(layouts[layouts.unfolded(mesh)].row_count());
+  if (elements % rows != 0) throw TwinsDiffer();
+}
+
+}  // namespace strato

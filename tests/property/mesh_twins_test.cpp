@@ -1,0 +1,194 @@
+// Of meshes, devices that do the same are lowered and simulated once: scores are those of the whole
+// program, to the last bit.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cost/analytic/analytic_cost_model.h"
+#include "core/program/lower/lower.h"
+#include "core/program/place/symmetry.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/sim/timeline/feedback.h"
+#include "tests/plugins/engines/rank/small_nets.h"
+#include "tests/property/random_model.h"
+#include "tests/property/random_problem.h"
+
+namespace strato {
+namespace {
+
+// Machines whose devices share a network card, or have one each.
+std::shared_ptr<const Cluster> machines(int count, int gpus, bool rails) {
+  return std::make_shared<const Cluster>(
+      parse_cluster(fmt::format(
+                        R"({{"format": "stratoscope-cluster", "version": 1, "name": "machines",
+              "machines": [{{"name": "m", "count": {}, "gpus": [{{"type": "V100-SXM2-32GB", "count": {}}}],
+                "fabric": {{"kind": "nvlink", "bandwidth_GBps": 100, "latency_us": 2}},
+                "host_link": {{"kind": "pcie", "bandwidth_GBps": 12.5, "latency_us": 3}},
+                "nic": {{"kind": "ib", "bandwidth_GBps": {}, "latency_us": 4}}}}],
+              "network": {{"latency_us": 1}}}})",
+                        count, gpus, rails ? 12.5 * gpus : 12.5),
+                    "machines.json", GpuCatalogue::bundled()));
+}
+
+Decision mesh_from(std::size_t first, std::size_t rows, std::size_t columns) {
+  Decision mesh;
+  mesh.tensor = static_cast<std::int32_t>(columns);
+  for (std::size_t i = 0; i < rows * columns; ++i) mesh.devices.push_back({DeviceId(first + i), 1});
+  return mesh;
+}
+
+// The groups one behind the other on stages that are alike, or nearly so.
+struct Meshes {
+  RandomProblem problem;
+  Strategy strategy;
+};
+Meshes random_meshes(const SmallNet& net, Random& random) {
+  Meshes made;
+  RandomProblem& problem = made.problem;
+  problem.graph = net.graph;
+  problem.cluster = machines(1 + static_cast<int>(random.below(4)), 4, random.below(4) != 0);
+  problem.cost = make_analytic_cost_model(problem.graph, problem.cluster);
+  const std::size_t ops = problem.graph->op_count(), stages = 1 + random.below(3);
+  std::vector<std::int32_t> group_of(ops);
+  for (std::size_t i = 0; i < ops; ++i) {
+    // The backward pass goes through the stages of the forward pass again.
+    const bool forward = problem.graph->op(OpId(i)).phase == Phase::Forward;
+    const std::size_t along = forward ? i * 2 : (ops - 1 - i) * 2;
+    group_of[i] = static_cast<std::int32_t>(std::min(stages - 1, along * stages / ops));
+  }
+  const std::vector<Nanos> times(ops, Nanos(1000));
+  problem.grouping = std::make_shared<const Grouping>(*problem.graph, group_of, times);
+
+  const std::size_t groups = problem.grouping->size();
+  const std::size_t devices = problem.cluster->device_count() / groups;
+  const std::size_t columns = std::min<std::size_t>(devices, std::size_t{1} << random.below(3));
+  const std::size_t rows =
+      random.below(3) == 0 ? 1 + random.below(devices / columns) : devices / columns;
+  const bool uneven = random.below(5) == 0;
+  for (std::size_t g = 0; g < groups; ++g) {
+    Decision mesh = mesh_from(g * devices, rows, columns);
+    if (random.below(12) == 0) mesh.tensor = 1;
+    if (uneven)
+      for (std::size_t i = 0; i < mesh.devices.size(); ++i)
+        mesh.devices[i].weight = 1 + static_cast<std::int32_t>(i / columns % 2);
+    made.strategy.groups.push_back(mesh);
+  }
+  if (random.below(3) == 0) made.strategy.bucket = Bytes(4096);
+  if (random.below(3) == 0) made.strategy = with_sharded_updates(problem, made.strategy, random);
+  if (random.below(3) == 0) made.strategy.recomputed = random_recomputed(*net.graph, random);
+  if (const auto several = random_micro_batches(*net.graph, random);
+      random.below(2) == 0 && several && goes_with(problem, *several)) {
+    made.strategy.micro_batches = *several;
+    std::erase_if(made.strategy.splits, [&](const OpSplit& split) {
+      return problem.graph->op(split.op).phase != Phase::Update;
+    });
+  }
+  return made;
+}
+
+void expect_equal_scores(const Score& folded, const Score& full) {
+  EXPECT_EQ(folded.step_time, full.step_time);
+  EXPECT_EQ(folded.feasible, full.feasible);
+  EXPECT_EQ(folded.overflow, full.overflow);
+  ASSERT_TRUE(folded.feedback && full.feedback);
+  for (std::size_t g = 0; g < full.feedback->groups.size(); ++g)
+    EXPECT_EQ(folded.feedback->groups[GroupId(g)].makespan,
+              full.feedback->groups[GroupId(g)].makespan);
+  EXPECT_EQ(folded.feedback->link_idle, full.feedback->link_idle);
+}
+
+// Everything that a device does is what its representative does.
+void expect_twins(const Timeline& folded, const Timeline& full, const Fold& fold) {
+  EXPECT_EQ(folded.step_time, full.step_time);
+  for (const DeviceId device : full.devices.ids()) {
+    const DeviceUse &mine = full.devices[device], &kept = full.devices[fold.representative[device]],
+                    &alone = folded.devices[fold.representative[device]];
+    EXPECT_EQ(mine.compute_busy, kept.compute_busy);
+    EXPECT_EQ(mine.communication_busy, kept.communication_busy);
+    EXPECT_EQ(mine.peak, kept.peak);
+    EXPECT_EQ(mine.peak_at, kept.peak_at);
+    EXPECT_EQ(mine.peak, alone.peak);
+    EXPECT_EQ(mine.peak_at, alone.peak_at);
+    EXPECT_EQ(mine.compute_busy, alone.compute_busy);
+    EXPECT_EQ(mine.communication_busy, alone.communication_busy);
+  }
+}
+
+TEST(MeshTwins, AreSimulatedOnce) {
+  std::size_t meshes = 0, folded_runs = 0, both = 0, with_micro_batches = 0, shared = 0,
+              tasks_folded = 0, tasks_full = 0;
+  const std::vector<SmallNet> nets = small_nets(12, Optimizer::Adam, DataType::F32);
+  for (std::uint64_t seed = 0; seed < 960 && !testing::Test::HasFailure(); ++seed) {
+    const SmallNet& net = nets[seed % nets.size()];
+    SCOPED_TRACE(fmt::format("seed {} {}", seed, net.name));
+    Random random(seed);
+    const Meshes made = random_meshes(net, random);
+    const RandomProblem& problem = made.problem;
+    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    Simulator simulator;
+    Fold fold;
+    LowerOptions options;
+    options.fold = &fold;
+    options.mesh_twins = true;
+    const Timeline folded =
+        simulator.simulate(std::make_shared<const Program>(lowering.lower(made.strategy, options)));
+    const Timeline full =
+        simulator.simulate(std::make_shared<const Program>(lowering.lower(made.strategy)));
+    expect_twins(folded, full, fold);
+    if (testing::Test::HasFailure()) {
+      const Strategy& st = made.strategy;
+      fmt::print(
+          "DEBUG groups {} devs {} tensor {} cluster {} bucket {} recomp {} splits {} micro {} "
+          "left_out {} stands {}\n",
+          st.groups.size(), st.groups.front()->devices.size(), st.groups.front()->tensor,
+          problem.cluster->device_count(), st.bucket.value, st.recomputed.size(), st.splits.size(),
+          st.micro_batches.count, fold.left_out, fmt::join(fold.stands_for, ","));
+      for (const auto* t : {&folded, &full}) {
+        FILE* f = fopen(t == &folded ? "/tmp/folded.txt" : "/tmp/full.txt", "w");
+        for (std::size_t i = 0; i < t->tasks.size(); ++i) {
+          const Task& task = t->program->tasks[TaskId(i)];
+          if (!fold.keeps(task.device)) continue;
+          const Program& p = *t->program;
+          const Part& part = p.parts[task.part];
+          std::string cuts;
+          for (const AxisRange& r : part.ranges())
+            cuts += fmt::format("[{} {} {}]", int(r.axis), r.begin, r.end);
+          fmt::print(f, "{} op{} {} t{} d{} to{} {} m{} a{} dur{} start{} prio{} {}\n",
+                     name_of(task.kind), task.op.value(),
+                     task.op.valid() ? problem.graph->op(task.op).type : "", task.tensor.value(),
+                     task.device.value(), task.target.value(), cuts, task.micro, task.again,
+                     task.duration.value, t->tasks[TaskId(i)].start.value, task.priority,
+                     p.resources[i].size());
+        }
+        fclose(f);
+      }
+    }
+    const Problem whole{problem.graph, problem.grouping, problem.cluster, problem.cost};
+    const auto evaluator = make_simulating_evaluator(whole, 1, true);
+    for (int i = 0; i < 2; ++i)  // nothing is left over from a fold
+      expect_equal_scores(evaluator->evaluate(made.strategy),
+                          simulate_strategy(whole, made.strategy).score);
+    const bool has_meshes = made.strategy.groups.front()->tensor > 1;
+    meshes += has_meshes;
+    if (!has_meshes || fold.stands_for[made.strategy.groups.front()->devices.front().device] < 2)
+      continue;
+    ++folded_runs;
+    const Decision& mesh = *made.strategy.groups.front();
+    both += fold.stands_for[mesh.devices.front().device] == mesh.devices.size() &&
+            mesh.devices.size() > static_cast<std::size_t>(mesh.tensor);
+    with_micro_batches += made.strategy.micro_batches.count > 1;
+    shared += !made.strategy.splits.empty();
+    tasks_folded += folded.program->tasks.size();
+    tasks_full += full.program->tasks.size();
+  }
+  fmt::print(
+      "{} meshes, {} folded, {} rows and columns, {} micro-batches, {} shared; tasks {} of {}\n",
+      meshes, folded_runs, both, with_micro_batches, shared, tasks_folded, tasks_full);
+  EXPECT_GT(folded_runs, meshes / 3);
+}
+
+}  // namespace
+}  // namespace strato
