@@ -113,8 +113,8 @@ class ClusterReader {
       if (cluster_.devices_[device].machine == machine) devices.push_back(device);
     LinkSpec nic = *spec.nic;
     const double share = nic.bandwidth_gbps / static_cast<double>(devices.size());
-    const bool rails =
-        devices.size() > 1 && spec.host_link && share >= spec.host_link->bandwidth_gbps;
+    const auto& way = spec.host_link ? spec.host_link : spec.fabric;
+    const bool rails = devices.size() > 1 && way && share >= way->bandwidth_gbps;
     const std::string& name = cluster_.machines_[machine].name;
     const auto add = [&](const std::string& from, DeviceId of) {
       const Port port = add_port(from, "net", nic, of);

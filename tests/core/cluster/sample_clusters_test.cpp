@@ -177,5 +177,27 @@ TEST(AutodistA1, GroupOfOneHasTheBandwidthOfItsMemory) {
   EXPECT_EQ(cluster.bandwidth(group, group), cluster.gpu(DeviceId(0)).memory_bandwidth);
 }
 
+// A machine's network card that takes all of its GPUs' ways to it at once is one of each of them.
+TEST(SampleClusters, GpusWithNetworkCardsOfTheirOwnDoNotMeet) {
+  const Cluster rails = sample("h100-2x8"), shared = sample("fastt-2x8xv100");
+  const auto meet = [](const Cluster& cluster) {
+    const Path &one = cluster.path(DeviceId(0), DeviceId(8)),
+               &other = cluster.path(DeviceId(1), DeviceId(9));
+    return std::ranges::any_of(one.links, [&](LinkId link) {
+      return std::ranges::find(other.links, link) != other.links.end();
+    });
+  };
+  EXPECT_FALSE(meet(rails));
+  EXPECT_TRUE(meet(shared));
+  const Path& path = rails.path(DeviceId(0), DeviceId(8));
+  EXPECT_EQ(names_of(rails, path),
+            (std::vector<std::string>{"h100-0:0>host", "h100-0:0>net", "net>h100-1:0",
+                                      "host>h100-1:0"}));
+  EXPECT_EQ(path.bandwidth, 50e9);
+  EXPECT_EQ(path.latency, Nanos(4000 + 3000 + 1000 + 3000 + 4000));
+  EXPECT_EQ(rails.ports(DeviceId(3)).size(), 6u);
+  EXPECT_EQ(shared.ports(DeviceId(3)).size(), 4u);
+}
+
 }  // namespace
 }  // namespace strato

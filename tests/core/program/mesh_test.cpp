@@ -340,6 +340,67 @@ TEST_F(SharedByRows, OtherMeshesGetAllPieces) {
   EXPECT_GE(sent, 4u);
 }
 
+// Transfers take ten times as long as collectives.
+class FarCosts final : public toy::Costs {
+ public:
+  using Costs::Costs;
+  Nanos transfer(const Path&, Bytes bytes) const override { return Nanos(10 * bytes.value); }
+};
+
+// Narayanan et al. 2021, section 4.1: each column sends its peer a quarter, and the row gathers it.
+// Where that is slower, each sends all.
+TEST_F(Mesh, StagesSendSlicesWhereThatIsFaster) {
+  ModelKit kit(kMeshBatch);
+  const TensorId scaled =
+      kit.op("Mul", {kit.input("x", {kMeshBatch, kMeshWidth}), kit.weight("scale", {kMeshWidth})});
+  kit.op("MatMul", {kit.op("Softmax", {scaled}), kit.weight("w", {kMeshWidth, kMeshInner})});
+  graph = std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Sgd));
+  costs = std::make_shared<WorkCosts>(graph, cluster);
+  std::vector<std::int32_t> group_of(graph->op_count(), 1);
+  TensorId between;  // no column has a slice of it
+  for (const OpId op : graph->ops().ids()) {
+    if (graph->op(op).phase != Phase::Forward || between.valid()) continue;
+    group_of[op.index()] = 0;
+    if (graph->op(op).type == "Softmax") between = graph->op(op).outputs[0];
+  }
+  const auto stages = std::make_shared<const Grouping>(
+      *graph, group_of, std::vector<Nanos>(graph->op_count(), Nanos(1)));
+  Strategy strategy;
+  strategy.groups.resize(2);
+  const GroupId first = stages->group_of(graph->tensor(between).producer);
+  strategy.groups[first] = on({0, 1, 2, 3}, 4).groups.front();
+  strategy.groups[GroupId(1 - first.index())] = on({4, 5, 6, 7}, 4).groups.front();
+  LowerOptions options;
+  options.verify = true;
+  const std::shared_ptr<const CostModel> far = std::make_shared<FarCosts>(graph, cluster);
+  for (const bool slices : {false, true}) {
+    Lowering of_stages(graph, stages, cluster, slices ? far : costs);
+    const Program program = of_stages.lower(strategy, options);
+    std::map<DeviceId, std::vector<Bytes>> sent;
+    std::int64_t gathered = 0;
+    for (const TaskId id : program.tasks.ids()) {
+      const Task& task = program.tasks[id];
+      if (task.tensor != between) continue;
+      if (task.kind == TaskKind::Transfer) {
+        EXPECT_EQ(task.target.index(), task.device.index() + 4);
+        sent[task.target].push_back(task.bytes);
+      } else if (task.kind == TaskKind::AllGather) {
+        EXPECT_EQ(task.bytes, kActivation);
+        EXPECT_EQ(members_of(program, id).front(), DeviceId(4));
+        ++gathered;
+      }
+    }
+    EXPECT_EQ(gathered, slices ? 1 : 0);
+    ASSERT_EQ(sent.size(), 4u);
+    for (const auto& [device, bytes] : sent) {
+      if (slices)
+        EXPECT_EQ(bytes, std::vector<Bytes>{kActivation / 4}) << device.value();
+      else  // the backward pass reads a slice
+        EXPECT_EQ(std::ranges::count(bytes, kActivation), 1) << device.value();
+    }
+  }
+}
+
 TEST_F(Mesh, RowsThatCannotBeAreRefused) {
   const auto refused = [&](Strategy strategy) {
     return message_of([&] { validate(strategy, *grouping, *cluster); });
