@@ -36,7 +36,8 @@ bool MeshExchange::gather_row(OpId reader, TensorId tensor, const Part& wanted, 
   std::vector<Instance> slices;
   for (std::size_t i = row * made.columns; i < (row + 1) * made.columns; ++i)
     slices.push_back(settled(tensor, i, wanted));
-  gather_slices({copies_.owners(tensor), true, row}, tensor, slices, wanted, own.cuts()[0].axis);
+  gather_slices({copies_.owners(tensor), true, row}, tensor, slices, wanted,
+                with_axis(wanted, tensor, own.cuts()[0].axis));
   return true;
 }
 
@@ -57,7 +58,7 @@ bool MeshExchange::gather_column(OpId reader, TensorId parameter, const Part& wa
     shares.push_back(owned(parameter, i));
   const LayoutId mesh = copies_.owners(parameter);
   gathers_.limit_ahead(placement_.layout(placement_.layouts().column_group(mesh, column)).shards);
-  gather_slices({mesh, false, column}, parameter, shares, wanted, axis);
+  gather_slices({mesh, false, column}, parameter, shares, wanted, with_axis({}, parameter, axis));
   return true;
 }
 

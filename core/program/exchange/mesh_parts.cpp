@@ -27,10 +27,10 @@ void MeshParts::commit(const Collected& what) {
 }
 
 void MeshParts::gather_slices(Line line, TensorId tensor, std::span<const Instance> slices,
-                              const Part& wanted, int axis) {
+                              const Part& wanted, const Part& along) {
   const PartId all = emitter_.parts().find(wanted);
   const Collected what = collective(TaskKind::AllGather, tensor, line, tasks_.bytes_of(tensor, all),
-                                    emitter_.parts().find(with_axis(wanted, tensor, axis)));
+                                    emitter_.parts().find(along));
   const TaskId id = emitter_.next_task();
   for (const Instance& slice : slices) {
     emitter_.read(slice);

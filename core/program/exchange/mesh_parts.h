@@ -47,9 +47,10 @@ class MeshParts : protected ExchangeBase {
   };
   Collected collective(TaskKind kind, TensorId tensor, Line line, Bytes bytes, PartId part);
   void commit(const Collected& what);
-  // Puts together the slices along an axis that the devices of the line have, in their order.
+  // Puts together the slices that the devices of the line have, in their order: the wanted part.
+  // `along`: all of the axis that it is in slices of.
   void gather_slices(Line line, TensorId tensor, std::span<const Instance> slices,
-                     const Part& wanted, int axis);
+                     const Part& wanted, const Part& along);
 };
 
 }  // namespace strato

@@ -189,7 +189,7 @@ bool MeshTransfers::gather_sent(OpId reader, TensorId tensor, const Part& wanted
     const Part slice = made.sliced(wanted, from, *axis, tables_.graph->tensor(tensor));
     slices.push_back(send(tensor, {slice, settled(tensor, from, wanted)}, shard.device));
   }
-  gather_slices({read_id, true, row}, tensor, slices, wanted, *axis);
+  gather_slices({read_id, true, row}, tensor, slices, wanted, with_axis(wanted, tensor, *axis));
   return true;
 }
 
