@@ -56,7 +56,8 @@ bool MeshExchange::gather_row(OpId reader, TensorId tensor, const Part& wanted, 
   const PartId all = emitter_.parts().find(wanted);
   const Collected what = collective(
       TaskKind::AllGather, tensor, placement_.layouts().row_group(copies_.owners(tensor), row),
-      tasks_.bytes_of(tensor, all), emitter_.parts().find(with_axis(wanted, tensor, axis)));
+      tasks_.bytes_of(tensor, all), emitter_.parts().find(with_axis(wanted, tensor, axis)),
+      Stream::TensorCommunication);
   const TaskId id = emitter_.next_task();
   for (std::size_t i = row * made.columns; i < (row + 1) * made.columns; ++i) {
     const Instance piece = settled(tensor, i, wanted);

@@ -5,9 +5,9 @@
 namespace strato {
 
 MeshParts::Collected MeshParts::collective(TaskKind kind, TensorId tensor, LayoutId group,
-                                           Bytes bytes, PartId part) {
+                                           Bytes bytes, PartId part, Stream stream) {
   const CollectiveCost& cost = tasks_.collective_cost(kind, group, bytes);
-  Collected what{tasks_.communication(kind, tensor), group, cost.links};
+  Collected what{tasks_.communication(kind, tensor), group, cost.links, stream};
   what.task.device = placement_.layout(group).shards.front().device;
   what.task.bytes = bytes;
   what.task.part = part;
@@ -17,7 +17,8 @@ MeshParts::Collected MeshParts::collective(TaskKind kind, TensorId tensor, Layou
 }
 
 void MeshParts::commit(const Collected& what) {
-  emitter_.commit_collective(what.task, placement_.layout(what.group).shards, what.links);
+  emitter_.commit_collective(what.task, placement_.layout(what.group).shards, what.links,
+                             what.stream);
 }
 
 Instance MeshParts::owned(TensorId tensor, std::size_t shard) const {

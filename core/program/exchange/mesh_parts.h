@@ -33,8 +33,10 @@ class MeshParts : protected ExchangeBase {
     Task task;
     LayoutId group;
     std::vector<LinkId> links;
+    Stream stream;
   };
-  Collected collective(TaskKind kind, TensorId tensor, LayoutId group, Bytes bytes, PartId part);
+  Collected collective(TaskKind kind, TensorId tensor, LayoutId group, Bytes bytes, PartId part,
+                       Stream stream = Stream::Communication);
   void commit(const Collected& what);
 };
 

@@ -62,7 +62,8 @@ void MeshSums::reduce_row(OpId reader, TensorId tensor, std::size_t row) {
   const bool in_place = !scatter && allow_sum_in_place(tensor, part_of(owned(tensor, 0)));
   const Collected what =
       collective(scatter ? TaskKind::ReduceScatter : TaskKind::AllReduce, tensor, group, bytes,
-                 scatter ? emitter_.parts().find(with_axis(total, tensor, axis)) : all);
+                 scatter ? emitter_.parts().find(with_axis(total, tensor, axis)) : all,
+                 Stream::TensorCommunication);
   const TaskId id = emitter_.next_task();
   for (std::size_t i = row * made.columns; i < (row + 1) * made.columns; ++i) {
     const Instance term = owned(tensor, i);
