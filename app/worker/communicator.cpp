@@ -84,10 +84,11 @@ void Communicator::assign_lanes() {
   lane_.assign(program_.instructions.size(), 0);
   for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
     const Instruction& instruction = program_.instructions[i];
-    if (instruction.stream != Stream::Communication) continue;
+    if (instruction.stream == Stream::Compute) continue;
     std::vector<std::int32_t> key;
     const bool collective = !instruction.peer.valid();
-    key.push_back(collective ? -1 : static_cast<std::int32_t>(instruction.kind));
+    key.push_back(collective ? -static_cast<std::int32_t>(instruction.stream)
+                             : static_cast<std::int32_t>(instruction.kind));
     if (!collective) key.push_back(instruction.peer.value());
     for (const DeviceId member : program_.members[i]) key.push_back(member.value());
     if (collective) std::sort(key.begin(), key.end());  // rings of any order
@@ -138,7 +139,7 @@ std::unique_ptr<Operation> Communicator::issue(std::size_t index) {
       break;
   }
   check_failed("is_communication(kind)", __FILE__, __LINE__,
-               "an instruction of the communication stream does not communicate");
+               "an instruction of a communication stream does not communicate");
 }
 
 // A slice of a parameter that is whole here: where it lies, or by memory of its own.
@@ -192,9 +193,9 @@ std::unique_ptr<Operation> Communicator::all_reduce(std::size_t index) {
     if (!in_place) copy(reads[i], values.back());
   }
   return std::make_unique<Plain>(on_transport([&] {
-    return transport_.all_reduce(ranks_of(program_.members[index]),
-                                 tag_of(program_.instructions[index]), type_of(reads[0]),
-                                 std::move(values));
+    const Instruction& what = program_.instructions[index];
+    return transport_.all_reduce(Members(ranks_of(program_.members[index]), what.stream),
+                                 tag_of(what), type_of(reads[0]), std::move(values));
   }));
 }
 
@@ -203,8 +204,14 @@ std::unique_ptr<Operation> Communicator::all_gather(std::size_t index) {
   const auto members = program_.members[index];
   const auto self = static_cast<std::size_t>(
       std::find(members.begin(), members.end(), program_.device) - members.begin());
-  const std::uint32_t tag = tag_of(program_.instructions[index]);
   const Bytespan whole = execution_.memory(write);
+  const auto gather = [&](std::vector<Bytespan> pieces) {
+    const Instruction& what = program_.instructions[index];
+    return on_transport([&] {
+      return transport_.all_gather(Members(ranks_of(members), what.stream), tag_of(what),
+                                   std::move(pieces));
+    });
+  };
   const Value& value = program_.values[read];
   const CutLayout layout =
       value.encoding != Encoding::None
@@ -214,13 +221,11 @@ std::unique_ptr<Operation> Communicator::all_gather(std::size_t index) {
     std::vector<Bytespan> pieces;
     for (std::size_t i = 0; i < layout.count(); ++i) pieces.push_back(layout.part(whole, i));
     copy(read, pieces[self]);
-    return std::make_unique<Plain>(on_transport(
-        [&] { return transport_.all_gather(ranks_of(members), tag, std::move(pieces)); }));
+    return std::make_unique<Plain>(gather(std::move(pieces)));
   }
   auto scratch = std::make_unique<Scratch>(layout, memory_);
   copy(read, scratch->pieces[self]);
-  auto pending =
-      on_transport([&] { return transport_.all_gather(ranks_of(members), tag, scratch->pieces); });
+  auto pending = gather(scratch->pieces);
   return std::make_unique<Scratched>(std::move(scratch), std::move(pending),
                                      [layout, whole, copy = row_copy()](const Scratch& filled) {
                                        for (std::size_t i = 0; i < layout.count(); ++i)
@@ -242,7 +247,8 @@ std::unique_ptr<Operation> Communicator::reduce_scatter(std::size_t index) {
     layout.take(whole, i, scratch->pieces[i], row_copy());
   }
   auto pending = on_transport([&] {
-    return transport_.reduce_scatter(ranks_of(members), tag_of(program_.instructions[index]),
+    const Instruction& what = program_.instructions[index];
+    return transport_.reduce_scatter(Members(ranks_of(members), what.stream), tag_of(what),
                                      type_of(read), scratch->pieces);
   });
   return std::make_unique<Scratched>(

@@ -52,7 +52,7 @@ class Communicator {
   std::unique_ptr<Operation> issue(std::size_t instruction);
 
   // Instructions of one lane end in the order in which they start: transfers to one peer, from one
-  // peer, collectives of the same members. Numbered from 0.
+  // peer, collectives of the same members on one stream. Numbered from 0.
   std::size_t lane(std::size_t instruction) const { return lane_[instruction]; }
   std::size_t lane_count() const { return lanes_; }
 

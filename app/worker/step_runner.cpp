@@ -45,7 +45,7 @@ void StepRunner::plan_streams() {
     stream.push_back(i);
     for (const std::uint32_t earlier : program_.waits[i]) {
       CHECK(earlier < i, "an instruction waits for a later one");
-      if (program_.instructions[earlier].stream == Stream::Communication) {
+      if (program_.instructions[earlier].stream != Stream::Compute) {
         needs_[i].communication.push_back(place_[earlier]);
       } else if (!computes) {
         needs_[i].compute = std::max(needs_[i].compute, place_[earlier] + 1);

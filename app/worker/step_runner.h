@@ -1,10 +1,11 @@
 // Executes the rank program of one device, step by step.
 //
-// The caller's thread runs the compute stream, a thread of the runner issues the communication
-// stream, and one thread a lane (see Communicator) waits for what was issued: so a transfer that
-// takes long holds up nothing but what needs its value, and the moment at which each instruction
-// ends is known whether or not anyone waits for it. Both streams start their instructions in the
-// program's order, so what check_termination() proved for blocking streams holds all the more here.
+// The caller's thread runs the compute stream, a thread of the runner issues all communication, and
+// one thread a lane (see Communicator) waits for what was issued: so a transfer that takes long
+// holds up nothing but what needs its value, the communication streams go on side by side, and the
+// moment at which each instruction ends is known whether or not anyone waits for it. Computing and
+// communication start in the program's order, so what check_termination() proved for blocking ones
+// holds all the more here.
 #pragma once
 
 #include <atomic>
@@ -70,7 +71,7 @@ class StepRunner {
     std::thread thread;
     std::int64_t ended = 0;  // its last operation; its thread's
   };
-  // What an instruction waits for, as counts of the other streams.
+  // What an instruction waits for: how much of what is computed, and which communication.
   struct Needs {
     std::uint32_t compute = 0;                 // instructions of the compute stream
     std::vector<std::uint32_t> communication;  // places in done_

@@ -94,12 +94,11 @@ using TrafficMap = std::map<std::pair<std::string, std::string>, TrafficChange>;
 void add_traffic(const Timeline& timeline, bool second, TrafficMap& traffic) {
   const Program& program = *timeline.program;
   const std::vector<bool> inside = in_machine(*program.cluster);
-  const std::size_t streams = 2 * program.cluster->device_count();
   for (std::size_t t = 0; t < program.tasks.size(); ++t) {
     const Task& task = program.tasks[TaskId(t)];
     if (!is_communication(task.kind)) continue;
     const bool out = std::ranges::any_of(program.resources[t], [&](ResourceId resource) {
-      return resource.index() >= streams && !inside[resource.index() - streams];
+      return program.is_link(resource) && !inside[program.link_of(resource).index()];
     });
     const char* where = out ? kBetweenMachines : kInMachines;
     const std::string what(sent_by(task, program, "other data"));

@@ -29,15 +29,15 @@ class NoPeers final : public Transport {
  public:
   std::unique_ptr<Pending> send(int, std::uint32_t, std::span<std::byte>) override { return {}; }
   std::unique_ptr<Pending> receive(int, std::uint32_t, std::span<std::byte>) override { return {}; }
-  std::unique_ptr<Pending> all_reduce(std::span<const int>, std::uint32_t, DataType,
+  std::unique_ptr<Pending> all_reduce(const Members&, std::uint32_t, DataType,
                                       std::vector<std::span<std::byte>>) override {
     return {};
   }
-  std::unique_ptr<Pending> all_gather(std::span<const int>, std::uint32_t,
+  std::unique_ptr<Pending> all_gather(const Members&, std::uint32_t,
                                       std::vector<std::span<std::byte>>) override {
     return {};
   }
-  std::unique_ptr<Pending> reduce_scatter(std::span<const int>, std::uint32_t, DataType,
+  std::unique_ptr<Pending> reduce_scatter(const Members&, std::uint32_t, DataType,
                                           std::vector<std::span<std::byte>>) override {
     return {};
   }

@@ -1,6 +1,7 @@
 #include "tests/property/rank_checker.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace strato {
@@ -51,7 +52,8 @@ class RaceFinder {
   // ended_[i][j]: j is known to have ended when i starts.
   void find_ended() {
     ended_.assign(size_, std::vector<bool>(size_));
-    std::size_t last[2] = {size_, size_};
+    std::array<std::size_t, kStreams> last;
+    last.fill(size_);
     for (std::size_t i = 0; i < size_; ++i) {
       std::size_t& before = last[static_cast<std::size_t>(at(i).stream)];
       if (before < size_) learn(i, before, at(i).stream == Stream::Compute);
@@ -135,12 +137,13 @@ class RaceFinder {
 
 class BlockingRanks {
  public:
-  explicit BlockingRanks(const RankPrograms& programs) : programs_(programs) {
+  BlockingRanks(const RankPrograms& programs, Behind behind)
+      : programs_(programs), behind_(behind) {
     for (const RankProgram& program : programs.ranks) {
       Rank rank;
       rank.done.resize(program.instructions.size());
       for (std::size_t i = 0; i < program.instructions.size(); ++i)
-        rank.streams[static_cast<std::size_t>(program.instructions[i].stream)].push_back(i);
+        rank.lines[line_of(program.instructions[i].stream)].push_back(i);
       ranks_.push_back(std::move(rank));
     }
   }
@@ -149,7 +152,7 @@ class BlockingRanks {
     for (bool progress = true; progress;) {
       progress = false;
       for (std::size_t r = 0; r < ranks_.size(); ++r)
-        for (const std::size_t stream : {0u, 1u}) progress = advance(r, stream) || progress;
+        for (std::size_t line = 0; line < kStreams; ++line) progress = advance(r, line) || progress;
     }
     return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) {
       return std::all_of(rank.done.begin(), rank.done.end(), [](bool done) { return done; });
@@ -158,73 +161,80 @@ class BlockingRanks {
 
  private:
   struct Rank {
-    std::vector<std::size_t> streams[2];
-    std::size_t next[2] = {0, 0};
+    std::array<std::vector<std::size_t>, kStreams> lines;
+    std::array<std::size_t, kStreams> next{};
     std::vector<bool> done;
   };
   static constexpr std::size_t kNone = ~std::size_t{0};
 
+  // What blocks each other.
+  std::size_t line_of(Stream stream) const {
+    const bool others = behind_ == Behind::InOrder && stream != Stream::Compute;
+    return static_cast<std::size_t>(others ? Stream::Communication : stream);
+  }
   const Instruction& at(std::size_t rank, std::size_t i) const {
     return programs_.ranks[rank].instructions[i];
   }
-  // The instruction that the stream would do now.
-  std::size_t head(std::size_t rank, std::size_t stream) const {
+  // The instruction that the line would do now.
+  std::size_t head(std::size_t rank, std::size_t line) const {
     const Rank& of = ranks_[rank];
-    if (of.next[stream] == of.streams[stream].size()) return kNone;
-    const std::size_t i = of.streams[stream][of.next[stream]];
+    if (of.next[line] == of.lines[line].size()) return kNone;
+    const std::size_t i = of.lines[line][of.next[line]];
     for (const std::uint32_t wait : programs_.ranks[rank].waits[i])
       if (!of.done[wait]) return kNone;
     return i;
   }
-  void finish(std::size_t rank, std::size_t stream) {
+  void finish(std::size_t rank, std::size_t line) {
     Rank& of = ranks_[rank];
-    of.done[of.streams[stream][of.next[stream]++]] = true;
+    of.done[of.lines[line][of.next[line]++]] = true;
   }
   Bytes bytes(std::size_t rank, const Instruction& what, ValueId id) const {
     const Value& value = programs_.ranks[rank].values[id];
     return moved_bytes(*programs_.graph, what, value);
   }
 
-  bool advance(std::size_t r, std::size_t stream) {
-    const std::size_t i = head(r, stream);
+  bool advance(std::size_t r, std::size_t line) {
+    const std::size_t i = head(r, line);
     if (i == kNone) return false;
     const Instruction& what = at(r, i);
-    if (what.stream == Stream::Compute) return finish(r, stream), true;
+    if (what.stream == Stream::Compute) return finish(r, line), true;
     if (what.kind == Kind::Receive) return false;  // its send does it
-    if (what.kind == Kind::Send) return send(r, i);
-    return meet(r, i);
+    if (what.kind == Kind::Send) return send(r, i, line);
+    return meet(r, i, line);
   }
 
-  bool send(std::size_t r, std::size_t i) {
+  bool send(std::size_t r, std::size_t i, std::size_t line) {
     const int peer = programs_.rank_of(at(r, i).peer);
     if (peer < 0) return false;
     const auto to = static_cast<std::size_t>(peer);
-    const std::size_t j = head(to, 1);
+    const std::size_t j = head(to, line);
     if (j == kNone || at(to, j).kind != Kind::Receive || at(to, j).task != at(r, i).task ||
         at(to, j).peer != programs_.ranks[r].device ||
         bytes(r, at(r, i), programs_.ranks[r].reads[i][0]) !=
             bytes(to, at(to, j), programs_.ranks[to].writes[j][0]))
       return false;
-    finish(r, 1);
-    finish(to, 1);
+    finish(r, line);
+    finish(to, line);
     return true;
   }
 
-  bool meet(std::size_t r, std::size_t i) {
+  bool meet(std::size_t r, std::size_t i, std::size_t line) {
     const auto members = programs_.ranks[r].members[i];
     for (const DeviceId member : members) {
       const auto other = static_cast<std::size_t>(programs_.rank_of(member));
-      const std::size_t j = head(other, 1);
+      const std::size_t j = head(other, line);
       if (j == kNone || at(other, j).kind != at(r, i).kind || at(other, j).task != at(r, i).task ||
+          at(other, j).stream != at(r, i).stream ||
           !std::ranges::equal(members, programs_.ranks[other].members[j]))
         return false;
     }
     for (const DeviceId member : members)
-      finish(static_cast<std::size_t>(programs_.rank_of(member)), 1);
+      finish(static_cast<std::size_t>(programs_.rank_of(member)), line);
     return true;
   }
 
   const RankPrograms& programs_;
+  const Behind behind_;
   std::vector<Rank> ranks_;
 };
 
@@ -234,7 +244,9 @@ std::string problem_of(const RankPrograms& programs, std::size_t rank) {
   return RaceFinder(*programs.graph, programs.ranks[rank]).find();
 }
 
-bool ends_when_blocking(const RankPrograms& programs) { return BlockingRanks(programs).run(); }
+bool ends_when_blocking(const RankPrograms& programs, Behind behind) {
+  return BlockingRanks(programs, behind).run();
+}
 
 RankProgram reordered(const RankProgram& program, const std::vector<std::size_t>& order) {
   RankProgram result;
@@ -272,6 +284,9 @@ RankPrograms tampered(const RankPrograms& programs, Random& random) {
     Instruction& what = rank.instructions[at];
     const RankProgram& other = result.ranks[random.below(result.ranks.size())];
     if (what.peer.valid() && other.device != rank.device) what.peer = other.device;
+    if (!rank.members[at].empty())
+      what.stream = what.stream == Stream::Communication ? Stream::TensorCommunication
+                                                         : Stream::Communication;
   } else {
     std::swap(
         order[at],

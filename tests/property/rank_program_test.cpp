@@ -69,21 +69,26 @@ bool is_refused(const RankPrograms& ranks) {
 
 TEST(RankPrograms, AreBuiltAndEndAndHaveNoRaces) {
   std::array<std::size_t, 11> kinds{};
+  std::size_t in_rows = 0;
   for (std::uint64_t seed = 0; seed < 1500 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const Case built = random_case(seed, random);
     EXPECT_NO_THROW(check_termination(built.ranks, "job"));
     EXPECT_TRUE(ends_when_blocking(built.ranks));
+    EXPECT_TRUE(ends_when_blocking(built.ranks, Behind::OnStream));
     for (std::size_t r = 0; r < built.ranks.ranks.size(); ++r) {
       EXPECT_EQ(built.ranks.ranks[r].rank, static_cast<int>(r));
       EXPECT_EQ(problem_of(built.ranks, r), "");
-      for (const Instruction& what : built.ranks.ranks[r].instructions)
+      for (const Instruction& what : built.ranks.ranks[r].instructions) {
         ++kinds[static_cast<std::size_t>(what.kind)];
+        in_rows += what.stream == Stream::TensorCommunication ? 1 : 0;
+      }
     }
   }
   for (std::size_t kind = 0; kind < kinds.size(); ++kind)
     EXPECT_GT(kinds[kind], 100u) << name_of(static_cast<InstructionKind>(kind));
+  EXPECT_GT(in_rows, 100u);
 }
 
 // The waits are what keeps them apart: with those of one instruction left out, most have one.
@@ -123,6 +128,7 @@ TEST(RankPrograms, HaveEveryTaskOnce) {
   }
 }
 
+// Those that are not refused end as well when the streams go on without each other.
 TEST(RankPrograms, TamperedOnesAreRefusedExactlyWhenTheyGetStuck) {
   std::size_t stuck = 0, others = 0;
   for (std::uint64_t seed = 0; seed < 400 && !testing::Test::HasFailure(); ++seed) {
@@ -133,6 +139,7 @@ TEST(RankPrograms, TamperedOnesAreRefusedExactlyWhenTheyGetStuck) {
       const RankPrograms other = tampered(built.ranks, random);
       const bool ends = ends_when_blocking(other);
       EXPECT_EQ(is_refused(other), !ends) << "change " << i;
+      EXPECT_TRUE(!ends || ends_when_blocking(other, Behind::OnStream)) << "change " << i;
       ++(ends ? others : stuck);
     }
   }

@@ -158,9 +158,8 @@ void check_links(const Timeline& timeline) {
     std::vector<LinkId> used;
     double slowest = 1e30;
     for (const ResourceId resource : program.resources[i])
-      if (const std::size_t streams = 2 * program.cluster->device_count();
-          resource.index() >= streams) {
-        used.push_back(LinkId(resource.index() - streams));
+      if (program.is_link(resource)) {
+        used.push_back(program.link_of(resource));
         slowest = std::min(slowest, links[used.back()].bandwidth);
       }
     for (const LinkId link : used)

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <utility>
 
-#include "core/sim/explain/spans.h"
 #include "core/sim/explain/why.h"
+#include "core/sim/timeline/spans.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -26,7 +26,7 @@ Spans busy_on(const Timeline& timeline, const std::vector<TaskId>& tasks) {
 }
 
 std::vector<std::vector<TaskId>> tasks_by_stream(const Program& program) {
-  std::vector<std::vector<TaskId>> tasks(2 * program.cluster->device_count());
+  std::vector<std::vector<TaskId>> tasks(program.stream_count());
   for (std::size_t t = 0; t < program.tasks.size(); ++t) {
     for (const ResourceId resource : program.resources[t]) {
       if (resource.index() < tasks.size()) tasks[resource.index()].push_back(TaskId(t));
@@ -190,12 +190,18 @@ QString cost_source_text(const Estimate& cost) {
 
 IdVector<DeviceId, DeviceTimes> device_times(const Timeline& timeline) {
   const Program& program = *timeline.program;
-  const auto tasks = tasks_by_stream(program);
+  auto tasks = tasks_by_stream(program);
   IdVector<DeviceId, DeviceTimes> result;
   for (std::size_t d = 0; d < program.cluster->device_count(); ++d) {
     const DeviceId device(d);
-    const auto compute = busy_on(timeline, tasks[program.compute_stream(device).index()]);
-    const auto comm = busy_on(timeline, tasks[program.communication_stream(device).index()]);
+    const auto tasks_on = [&](Stream stream) -> std::vector<TaskId>& {
+      return tasks[program.stream(device, stream).index()];
+    };
+    std::vector<TaskId>& communicating = tasks_on(Stream::Communication);
+    const std::vector<TaskId>& in_rows = tasks_on(Stream::TensorCommunication);
+    communicating.insert(communicating.end(), in_rows.begin(), in_rows.end());
+    const auto compute = busy_on(timeline, tasks_on(Stream::Compute));
+    const auto comm = busy_on(timeline, communicating);
     DeviceTimes times;
     times.compute = length(compute);
     times.communication = length(comm);

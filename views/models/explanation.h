@@ -95,7 +95,7 @@ QString cost_source_text(const Estimate& cost);
 
 struct DeviceTimes {
   Nanos compute;        // compute stream busy
-  Nanos communication;  // communication stream busy while the compute stream is not
+  Nanos communication;  // a communication stream is busy while the compute stream is not
   Nanos overlapped;     // communication under computation
   Nanos idle;           // neither
 };

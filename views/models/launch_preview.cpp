@@ -27,7 +27,7 @@ IdVector<DeviceId, int> tasks_by_device(const Program& program) {
     count(program.tasks[TaskId(i)].device, i);
     count(program.tasks[TaskId(i)].target, i);
     for (const ResourceId resource : program.resources[i])
-      if (resource.index() < 2 * devices) count(DeviceId(resource.index() / 2), i);
+      if (!program.is_link(resource)) count(Program::device_of(resource), i);
   }
   return counts;
 }

@@ -58,20 +58,19 @@ struct Sorter {  // tasks to the rows that show them
 
   explicit Sorter(const Timeline& timeline) {
     const Program& program = *timeline.program;
-    const std::size_t devices = program.cluster->device_count();
-    streams.resize(2 * devices);
+    streams.resize(program.stream_count());
     links.resize(program.cluster->links().size());
     for (std::size_t t = 0; t < program.tasks.size(); ++t) {
       const Task& task = program.tasks[TaskId(t)];
       bool on_stream = false;
       for (const ResourceId resource : program.resources[t]) {
-        const bool stream = resource.index() < 2 * devices;
-        auto& list = stream ? streams[resource.index()] : links[resource.index() - 2 * devices];
+        const bool stream = !program.is_link(resource);
+        auto& list = stream ? streams[resource.index()] : links[program.link_of(resource).index()];
         list.push_back(TaskId(t));
         on_stream |= stream;
       }
       if (!on_stream && task.device.valid())
-        streams[2 * task.device.index() + 1].push_back(TaskId(t));
+        streams[program.communication_stream(task.device).index()].push_back(TaskId(t));
     }
   }
 };
@@ -137,10 +136,15 @@ class Maker {
   }
 
   void add_device(DeviceId device) {
-    const std::string& name = result_.timeline->program->cluster->device(device).name;
-    const std::size_t stream = 2 * device.index();
-    add_slices(RowKind::Compute, name, sorter_.streams[stream], device, {});
-    add_slices(RowKind::Communication, "comm", sorter_.streams[stream + 1], device, {});
+    const Program& program = *result_.timeline->program;
+    const auto tasks_on = [&](Stream stream) -> const std::vector<TaskId>& {
+      return sorter_.streams[program.stream(device, stream).index()];
+    };
+    const std::vector<TaskId>& in_rows = tasks_on(Stream::TensorCommunication);
+    add_slices(RowKind::Compute, program.cluster->device(device).name, tasks_on(Stream::Compute),
+               device, {});
+    add_slices(RowKind::Communication, "comm", tasks_on(Stream::Communication), device, {});
+    if (!in_rows.empty()) add_slices(RowKind::Communication, "tensor comm", in_rows, device, {});
     add(RowKind::Memory, "memory").device = device;
   }
 

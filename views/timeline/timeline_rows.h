@@ -1,6 +1,7 @@
 // A timeline as rows for the eye: per machine a header, per device a compute row, a communication
-// row and a memory row, then the links in use. Under each row of slices, when the same step was
-// measured, stands what it took. Pure data, made once per outcome; safe to build on any thread.
+// row, one more for collectives inside the row of a mesh where there are any, and a memory row,
+// then the links in use. Under each row of slices, when the same step was measured, stands what it
+// took. Pure data, made once per outcome; safe to build on any thread.
 #pragma once
 
 #include <memory>

@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/program/value/collective.h"
+#include "core/sim/timeline/spans.h"
 
 namespace strato {
 namespace {
@@ -36,21 +38,27 @@ void place_tasks(Timeline& timeline, const JobResult& result) {
 
 void sum_up(Timeline& timeline) {
   const Program& program = *timeline.program;
-  for (DeviceUse& use : timeline.devices) use.compute_busy = use.communication_busy = Nanos(0);
+  for (DeviceUse& use : timeline.devices) use.compute_busy = Nanos(0);
+  IdVector<DeviceId, std::vector<Span>> communicating(timeline.devices.size());
   for (Nanos& busy : timeline.link_busy) busy = Nanos(0);
-  const std::size_t streams = 2 * timeline.devices.size();
   for (std::size_t i = 0; i < timeline.tasks.size(); ++i) {
     const TaskTimes& times = timeline.tasks[TaskId(i)];
     const Nanos took = times.end - times.start;
     for (const ResourceId resource : program.resources[i]) {
-      if (resource.index() >= streams) {
-        timeline.link_busy[LinkId(resource.index() - streams)] += took;
+      if (program.is_link(resource)) {
+        timeline.link_busy[program.link_of(resource)] += took;
         continue;
       }
-      DeviceUse& use = timeline.devices[DeviceId(resource.index() / 2)];
-      (resource.index() % 2 == 0 ? use.compute_busy : use.communication_busy) += took;
+      const DeviceId device = Program::device_of(resource);
+      if (Program::kind_of(resource) == Stream::Compute)
+        timeline.devices[device].compute_busy += took;
+      else
+        communicating[device].push_back({times.start, times.end});
     }
   }
+  for (std::size_t d = 0; d < communicating.size(); ++d)
+    timeline.devices[DeviceId(d)].communication_busy =
+        length(united(std::move(communicating[DeviceId(d)])));
 }
 
 std::string communication_name(const Program& program, TaskId id) {

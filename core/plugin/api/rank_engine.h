@@ -19,7 +19,8 @@
 namespace strato {
 
 // The values of a rank on its device. run() is called by the compute stream's thread, memory() by
-// either stream's; never at the same time for one value (the rank program's waits see to it).
+// those of communication; never at the same time for one value (the rank program's waits see to
+// it).
 class RankExecution {
  public:
   virtual ~RankExecution() = default;
@@ -110,25 +111,34 @@ struct LostRank {
   bool stopped = false;  // its process is there, or its machine cannot be reached: it tells nothing
 };
 
+// Whose a collective is: ranks, this one among them; ascending, or in a ring's order, to be gone
+// around. On which stream it is.
+struct Members : std::span<const int> {
+  using std::span<const int>::span;
+  Members(std::span<const int> ranks, Stream on) : std::span<const int>(ranks), stream(on) {}
+  Stream stream = Stream::Communication;
+};
+
 // Moves bytes between ranks. Operations start when called and go on in the background; two with the
-// same peers do so in the order of the calls. `tag` is the program's task id. Not thread safe: one
-// thread issues, any thread waits. The process ignores SIGPIPE, so that what is written to a rank
-// that is gone is an error of the operation.
+// same peers do so in the order of the calls, collectives if they are on one stream, too. What is
+// on another stream never waits for them. All ranks call for what they share in one order,
+// whichever stream it is on. `tag` is the program's task id. Not thread safe: one thread issues,
+// any thread waits. The process ignores SIGPIPE, so that what is written to a rank that is gone is
+// an error of the operation.
 class Transport {
  public:
   virtual ~Transport() = default;
   virtual std::unique_ptr<Pending> send(int to, std::uint32_t tag, std::span<std::byte> bytes) = 0;
   virtual std::unique_ptr<Pending> receive(int from, std::uint32_t tag,
                                            std::span<std::byte> bytes) = 0;
-  // Members are ranks, this one among them: ascending, or in a ring's order, to be gone around.
-  virtual std::unique_ptr<Pending> all_reduce(std::span<const int> members, std::uint32_t tag,
+  virtual std::unique_ptr<Pending> all_reduce(const Members& members, std::uint32_t tag,
                                               DataType type,
                                               std::vector<std::span<std::byte>> values) = 0;
   // `pieces[i]`: where member i's bytes go; ours is filled already.
-  virtual std::unique_ptr<Pending> all_gather(std::span<const int> members, std::uint32_t tag,
+  virtual std::unique_ptr<Pending> all_gather(const Members& members, std::uint32_t tag,
                                               std::vector<std::span<std::byte>> pieces) = 0;
   // `pieces[i]`: our term of what member i gets; our own piece holds the sum afterwards.
-  virtual std::unique_ptr<Pending> reduce_scatter(std::span<const int> members, std::uint32_t tag,
+  virtual std::unique_ptr<Pending> reduce_scatter(const Members& members, std::uint32_t tag,
                                                   DataType type,
                                                   std::vector<std::span<std::byte>> pieces) = 0;
   // Whether it moves what is in the memory of a device, too (see DeviceMemory).

@@ -58,7 +58,7 @@ std::vector<ValueId> RankDraft::add_view(const View& view) {
   what.part = view.part;
   const Index writer = writers_.of(view.base);
   const bool early =
-      view.stream == Stream::Communication && !writers_.has_slices(view.base) &&
+      view.stream != Stream::Compute && !writers_.has_slices(view.base) &&
       (writer == LastWriters::kNone || draft_.instructions[writer].stream == Stream::Compute);
   std::vector<ValueId> made;
   for (const TensorId output : graph_.op(view.op).outputs) {

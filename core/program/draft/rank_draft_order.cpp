@@ -1,10 +1,11 @@
-// The order that a rank's two streams need: what an instruction waits for beyond its own stream,
+// The order that a rank's streams need: what an instruction waits for beyond its own stream,
 // and where values are released.
 //
 // An instruction is known to have ended when another starts because both are on the compute stream,
 // or because of waits. Communication that was started earlier may be under way still, also when a
-// later one has ended.
+// later one has ended, and says nothing about when another stream's starts.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -20,7 +21,12 @@ class StreamOrder {
         base_of_(base_of),
         progress_(program.instructions.size()),
         waits_(program.instructions.size()),
-        releases_(program.instructions.size()) {}
+        releases_(program.instructions.size()) {
+    for (Progress& at : progress_) {
+      at.ended.fill(kNone);
+      at.waiter.fill(kNever);
+    }
+  }
 
   void run(std::vector<Need> needs) {
     std::ranges::sort(needs);
@@ -42,14 +48,14 @@ class StreamOrder {
  private:
   using Index = std::uint32_t;
   static constexpr std::int64_t kNone = -1;
+  static constexpr auto kCompute = static_cast<std::size_t>(Stream::Compute);
   static constexpr Index kNever = std::numeric_limits<Index>::max();
 
   struct Progress {  // when an instruction starts
     // The last ones of each stream that are known to have ended. Of the compute stream all earlier
     // ones have, too.
-    std::int64_t computed = kNone, communicated = kNone;
-    // The first ones on each stream that wait for it, if it is communication.
-    Index compute_waiter = kNever, communication_waiter = kNever;
+    std::array<std::int64_t, kStreams> ended;
+    std::array<Index, kStreams> waiter;  // the first ones that wait for it, if it is communication
   };
   struct Uses {  // of a value and its views
     std::int64_t last_compute = kNone;
@@ -58,48 +64,54 @@ class StreamOrder {
   };
 
   Index size() const { return static_cast<Index>(program_.instructions.size()); }
-  bool computes(Index i) const { return program_.instructions[i].stream == Stream::Compute; }
+  std::size_t stream_of(Index i) const {
+    return static_cast<std::size_t>(program_.instructions[i].stream);
+  }
+  bool computes(Index i) const { return stream_of(i) == kCompute; }
   ValueId root(ValueId id) const { return base_of_[id].valid() ? base_of_[id] : id; }
 
   bool knows(Index i, Index communication) const {
-    const Progress& at = progress_[communication];
-    if (computes(i)) return at.compute_waiter <= i;
-    return at.communication_waiter <= i ||
-           static_cast<std::int64_t>(at.compute_waiter) <= progress_[i].computed;
+    const std::array<Index, kStreams>& waiter = progress_[communication].waiter;
+    return waiter[stream_of(i)] <= i ||
+           (!computes(i) &&
+            static_cast<std::int64_t>(waiter[kCompute]) <= progress_[i].ended[kCompute]);
   }
   void wait_for(Index i, Index communication) {
     if (knows(i, communication)) return;
     waits_[i].push_back(communication);
-    Progress& at = progress_[communication];
-    Index& waiter = computes(i) ? at.compute_waiter : at.communication_waiter;
+    Index& waiter = progress_[communication].waiter[stream_of(i)];
     waiter = std::min(waiter, i);
   }
-  void learn(Progress& at, std::int64_t computed) {
-    at.computed = std::max(at.computed, computed);
-    if (computed != kNone)
-      at.communicated =
-          std::max(at.communicated, progress_[static_cast<std::size_t>(computed)].communicated);
+  // It starts after what is computed here.
+  void learn(Progress& at, Index computed) {
+    const Progress& other = progress_[computed];
+    for (std::size_t s = 0; s < kStreams; ++s) at.ended[s] = std::max(at.ended[s], other.ended[s]);
+    note_end(at, computed);
+  }
+  void note_end(Progress& at, Index earlier) {
+    std::int64_t& ended = at.ended[stream_of(earlier)];
+    ended = std::max<std::int64_t>(ended, earlier);
   }
 
   void start(Index i, std::span<const Need> needs) {
     Progress& at = progress_[i];
-    std::vector<Index>& stream = computes(i) ? compute_ : communication_;
+    std::vector<Index>& stream = streams_[stream_of(i)];
     if (!stream.empty()) {
-      at.computed = computes(i) ? stream.back() : progress_[stream.back()].computed;
-      at.communicated = progress_[stream.back()].communicated;
+      at.ended = progress_[stream.back()].ended;
+      if (computes(i)) note_end(at, stream.back());
     }
     stream.push_back(i);
     std::int64_t last = kNone;  // of the compute stream
     for (const Need& need : needs)
       if (computes(need.earlier)) last = need.earlier;
-    if (last > at.computed) {
+    if (last > at.ended[kCompute]) {
       waits_[i].push_back(static_cast<Index>(last));
-      learn(at, last);
+      learn(at, static_cast<Index>(last));
     }
     for (const Need& need : needs) {
       if (computes(need.earlier)) continue;
       wait_for(i, need.earlier);
-      at.communicated = std::max<std::int64_t>(at.communicated, need.earlier);
+      note_end(at, need.earlier);
     }
   }
 
@@ -128,22 +140,28 @@ class StreamOrder {
         uses.communication.empty() ? static_cast<Index>(uses.last_compute) : first_after(uses);
     for (const Index use : uses.communication)
       if (use != at) wait_for(at, use);
-    if (uses.last_compute > progress_[at].computed && uses.last_compute != at) {  // the last one
+    std::int64_t& computed = progress_[at].ended[kCompute];
+    if (uses.last_compute > computed && uses.last_compute != at) {  // the last one
       waits_[at].push_back(static_cast<Index>(uses.last_compute));
-      progress_[at].computed = uses.last_compute;
+      computed = uses.last_compute;
     }
     releases_[at].insert(releases_[at].end(), uses.values.begin(), uses.values.end());
   }
 
   // The first instruction that starts after all uses but itself. It is made to wait for earlier
-  // communication where a later one has ended then: that costs no time as a rule. Else the last
-  // one.
+  // communication where a later one of that stream has ended then: that costs no time as a rule.
+  // Else the last one.
   Index first_after(const Uses& uses) const {
     const Index last = uses.communication.back();
-    const auto knows_computed = [&](Index i) { return progress_[i].computed >= uses.last_compute; };
+    const auto knows_computed = [&](Index i) {
+      return progress_[i].ended[kCompute] >= uses.last_compute;
+    };
+    const auto ended_later = [&](Index i, Index use) {
+      return progress_[i].ended[stream_of(use)] >= static_cast<std::int64_t>(use);
+    };
     const auto knows_others = [&](Index i) {
       return std::ranges::all_of(uses.communication, [&](Index use) {
-        return use == i || knows(i, use) || progress_[i].communicated >= use;
+        return use == i || knows(i, use) || ended_later(i, use);
       });
     };
     if (knows_computed(last) && knows_others(last)) return last;
@@ -153,11 +171,12 @@ class StreamOrder {
           std::partition_point(stream.begin(), stream.end(), [&](Index i) { return !is_after(i); });
       if (at != stream.end()) found = std::min(found, *at);
     };
-    take_first(compute_, [&](Index i) {
-      return i >= uses.last_compute && progress_[i].communicated >= last;
-    });
-    take_first(communication_,
-               [&](Index i) { return knows_computed(i) && progress_[i].communicated >= last; });
+    for (const std::vector<Index>& stream : streams_)
+      take_first(stream, [&](Index i) {
+        return (computes(i) ? i >= uses.last_compute : knows_computed(i)) &&
+               std::ranges::all_of(uses.communication,
+                                   [&](Index use) { return ended_later(i, use); });
+      });
     return found;
   }
 
@@ -166,7 +185,7 @@ class StreamOrder {
   std::vector<Progress> progress_;
   std::vector<std::vector<Index>> waits_;
   std::vector<std::vector<ValueId>> releases_;
-  std::vector<Index> compute_, communication_;  // the streams
+  std::array<std::vector<Index>, kStreams> streams_;
 };
 
 }  // namespace

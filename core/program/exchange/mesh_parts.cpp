@@ -13,7 +13,8 @@ MeshParts::Collected MeshParts::collective(TaskKind kind, TensorId tensor, Line 
                                      : placement_.layouts().column_group(line.mesh, line.index);
   twins_.check_collective(kind, line.mesh, line.is_row, group, bytes);
   const CollectiveCost& cost = tasks_.collective_cost(kind, group, bytes);
-  Collected what{tasks_.communication(kind, tensor), group, cost.links};
+  Collected what{tasks_.communication(kind, tensor), group, cost.links,
+                 line.is_row ? Stream::TensorCommunication : Stream::Communication};
   what.task.device = placement_.layout(group).shards.front().device;
   what.task.bytes = bytes;
   what.task.part = part;
@@ -23,7 +24,8 @@ MeshParts::Collected MeshParts::collective(TaskKind kind, TensorId tensor, Line 
 }
 
 void MeshParts::commit(const Collected& what) {
-  emitter_.commit_collective(what.task, placement_.layout(what.group).shards, what.links);
+  emitter_.commit_collective(what.task, placement_.layout(what.group).shards, what.links,
+                             what.stream);
 }
 
 void MeshParts::gather_slices(Line line, TensorId tensor, std::span<const Instance> slices,

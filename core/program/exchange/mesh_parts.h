@@ -44,6 +44,7 @@ class MeshParts : protected ExchangeBase {
     Task task;
     LayoutId group;
     std::vector<LinkId> links;
+    Stream stream;
   };
   Collected collective(TaskKind kind, TensorId tensor, Line line, Bytes bytes, PartId part);
   void commit(const Collected& what);

@@ -3,7 +3,7 @@
 // - Sums over a letter are all-reduced in each row whose samples are wanted, or where the reader
 //   stands on the same mesh and its columns need just slices, reduced and scattered (Megatron:
 //   Shoeybi et al. 2019, section 3; with sequence parallelism Korthikanti et al. 2022, section
-//   4.2.2).
+//   4.2.2). What goes on inside a row has a stream of its own (Stream::TensorCommunication).
 // - Sums over samples are all-reduced in each column; several gradients of the same mesh as one
 //   message (fuse()). Where the reader is an update that the rows share, they are reduced and
 //   scattered instead.

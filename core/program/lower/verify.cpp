@@ -121,15 +121,16 @@ class Verifier {
   }
 
   void check_members(TaskId id, const Task& task, std::span<const ResourceId> resources) {
+    const Stream stream = program_.stream_of(id);
+    CHECK(stream != Stream::Compute, at(id) + " is on a compute stream");
     std::size_t members = 0;
     for (ResourceId resource : resources) {
-      if (resource.index() >= 2 * program_.cluster->device_count()) break;
-      CHECK(resource.index() % 2 == 1, at(id) + " is on a compute stream");
+      if (program_.is_link(resource)) break;
+      CHECK(Program::kind_of(resource) == stream, at(id) + " is on streams of several kinds");
       ++members;
     }
     CHECK(members >= 2, at(id) + " has fewer than two members");
-    CHECK(resources[0] == program_.communication_stream(task.device),
-          at(id) + ": first member differs");
+    CHECK(resources[0] == program_.stream(task.device, stream), at(id) + ": first member differs");
   }
 
   // An AllReduce sums up the same tensors on every member, each once, and moves all their bytes; of
@@ -187,7 +188,7 @@ class Verifier {
       return device == task.device;
     const auto resources = program_.resources[id.index()];
     return std::binary_search(resources.begin(), resources.end(),
-                              program_.communication_stream(device));
+                              program_.stream(device, program_.stream_of(id)));
   }
 
   void check_writes(TaskId id, const Task& task) {

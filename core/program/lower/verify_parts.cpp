@@ -168,6 +168,8 @@ class PartVerifier {
     const Part part = written(at).value_or(Part());
     const int axis = at.reads().empty() ? program_.range_of(task).axis
                                         : joined_axis(held(at, at.reads().front()), part);
+    at.expect(at.stream() != Stream::TensorCommunication || axis != kBatchAxis, task.tensor,
+              "samples are put together on the stream of a row");
     const AxisRange all = range_along(graph_, task.tensor, part, axis);
     std::vector<AxisRange> ranges;
     for (const BufferId buffer : at.reads()) {
@@ -210,6 +212,9 @@ class PartVerifier {
         at.expect(read.of(member).size() == count, task.tensor, "its members have other terms");
         terms.push_back(read.of(member)[i]);
       }
+      const bool in_row = at.stream() == Stream::TensorCommunication;
+      at.expect(held(at, terms.front()).sums_letter() == in_row, task.tensor,
+                "it is on another stream than its terms say");
       check_sum(at, terms);
       if (at.writes().empty())  // in place
         for (const BufferId term : terms) holds_[term] = holds_[term].total();

@@ -63,9 +63,9 @@ std::span<const ResourceId> Emitter::links(DeviceId from, DeviceId to) {
 }
 
 TaskId Emitter::commit_collective(const Task& task, std::span<const Shard> members,
-                                  std::span<const LinkId> links) {
+                                  std::span<const LinkId> links, Stream stream) {
   for (const Shard& member : members)
-    program_->resources.push(program_->communication_stream(member.device));
+    program_->resources.push(program_->stream(member.device, stream));
   for (LinkId link : links) program_->resources.push(program_->link(link));
   program_->resources.end_row();
   return commit(task);

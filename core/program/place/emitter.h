@@ -150,7 +150,7 @@ class Emitter {
   }
   // One shard stands on each member.
   TaskId commit_collective(const Task& task, std::span<const Shard> members,
-                           std::span<const LinkId> links);
+                           std::span<const LinkId> links, Stream stream = Stream::Communication);
 
  private:
   struct Reader {

@@ -125,7 +125,7 @@ ValueId BufferValues::find_view(const ProgramTask& at, OpId op, const Wanted& wa
       value = find_resident({input, {}, wanted.device});
   }
   return drafts_.of(wanted.device)
-      .view({op, wanted.tensor, wanted.part, base, inputs, at.id, stream_of(at)});
+      .view({op, wanted.tensor, wanted.part, base, inputs, at.id, at.stream()});
 }
 
 ValueId BufferValues::find_bytes(const ProgramTask& at, const Wanted& wanted) {

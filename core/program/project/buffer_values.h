@@ -11,11 +11,6 @@
 
 namespace strato {
 
-// The stream of the task's instructions.
-inline Stream stream_of(const ProgramTask& at) {
-  return is_communication(at.task().kind) ? Stream::Communication : Stream::Compute;
-}
-
 class BufferValues {
  public:
   BufferValues(const Program& program, RankDrafts& drafts);

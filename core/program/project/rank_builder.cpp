@@ -54,7 +54,7 @@ RankPrograms RankBuilder::finish() && { return {program_.graph, std::move(drafts
 Instruction RankBuilder::instruction(const ProgramTask& at, Kind kind, const Part& part) {
   Instruction what;
   what.kind = kind;
-  what.stream = stream_of(at);
+  what.stream = at.stream();
   what.task = at.id;
   if (kind == Kind::Compute || kind == Kind::Update) what.op = at.task().op;
   what.part = part;

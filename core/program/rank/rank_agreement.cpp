@@ -21,7 +21,7 @@ class Lister {
 
   RankShares list() && {
     for (std::size_t i = 0; i < program_.instructions.size(); ++i)
-      if (program_.instructions[i].stream == Stream::Communication) add(i);
+      if (program_.instructions[i].stream != Stream::Compute) add(i);
     std::map<std::string, std::int64_t> index;
     for (auto& [name, share] : shares_.by_name) {
       index[name] = static_cast<std::int64_t>(index.size());
@@ -61,6 +61,7 @@ class Lister {
     ++share.count;
     Hasher& content = content_[name];
     content.number(what.peer.valid() ? InstructionKind::Send : what.kind)
+        .number(what.stream)
         .number(what.task.value())
         .numbers(program_.cuts[i]);
     for (const auto& [tensor, bytes] : moved_by(graph_, program_, i))

@@ -122,7 +122,7 @@ class RankReader {
   void read_instruction(RankProgram& program) {
     Instruction what;
     what.kind = in_.enumerated(InstructionKind::ReduceScatter);
-    what.stream = in_.enumerated(Stream::Communication);
+    what.stream = in_.enumerated(Stream::TensorCommunication);
     what.task = id<TaskId>();
     what.op = id<OpId>();
     what.part = part();

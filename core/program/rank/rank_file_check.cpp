@@ -101,7 +101,9 @@ class RankCheck {
   void check_kind() const {
     const Kind kind = what().kind;
     const bool communicates = is_transfer(kind) || is_collective(kind);
-    expect((what().stream == Stream::Communication) == communicates, "it is on the wrong stream");
+    expect((what().stream != Stream::Compute) == communicates &&
+               (what().stream != Stream::TensorCommunication || is_collective(kind)),
+           "it is on the wrong stream");
     expect(what().task.valid(), "it belongs to no task");
     expect(is_op(kind) ? what().op.valid() && what().op.index() < graph_.op_count()
                        : !what().op.valid(),
@@ -126,7 +128,7 @@ class RankCheck {
            "it waits for a later one");
     for (const std::uint32_t earlier : waits)
       expect(program_.instructions[earlier].stream != what().stream ||
-                 what().stream == Stream::Communication,
+                 what().stream != Stream::Compute,
              "it waits for its own stream");
     const auto members = program_.members[at_];
     if (!is_collective(what().kind)) return expect(members.empty(), "it has members");

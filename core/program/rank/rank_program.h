@@ -2,11 +2,12 @@
 // from the same program that was simulated.
 //
 // Order: one order of all tasks, in which each comes after its dependencies (as a rule by start in
-// the simulated timeline), is restricted to each rank and its two streams. A rank starts each
-// stream's instructions in their order, and those of the compute stream end before the next one
-// starts; communication may go on while the next one of its stream is under way. `waits` are what
-// an instruction needs beyond that. All ranks issue the collectives and transfers that they share
-// in the same order.
+// the simulated timeline), is restricted to each rank and its streams. A rank starts each stream's
+// instructions in their order, and those of the compute stream end before the next one starts;
+// communication may go on while the next one of its stream is under way. `waits` are what an
+// instruction needs beyond that. All ranks have the collectives and transfers that they share in
+// the same order, whichever stream these are on: who starts all communication in one order cannot
+// come to wait in a circle either.
 //
 // Immutable values once built; safe to read from any thread.
 #pragma once
@@ -68,8 +69,6 @@ enum class InstructionKind : std::uint8_t {
 };
 std::string_view name_of(InstructionKind kind);  // "compute", "all-reduce", ...
 
-enum class Stream : std::uint8_t { Compute, Communication };
-
 struct Instruction {
   InstructionKind kind = InstructionKind::Compute;
   Stream stream = Stream::Compute;
@@ -85,18 +84,18 @@ struct Instruction {
 };
 
 struct RankProgram {
-  static constexpr int kVersion = 4;
+  static constexpr int kVersion = 5;
 
   int rank = 0;
   DeviceId device;
   IdVector<ValueId, Value> values;
-  std::vector<Instruction> instructions;  // in the order of both streams together
+  std::vector<Instruction> instructions;  // in the order of all streams together
   Rows<ValueId> reads, writes;            // row = instruction; invalid ids: omitted inputs
   // row = instruction; values that nobody reads after it ends. Every reader has ended then: it is
   // the instruction itself, before it on the compute stream, or waited for.
   Rows<ValueId> releases;
   // row = instruction; earlier instructions that end before it starts, ascending: of the other
-  // stream, and of communication also of its own.
+  // streams, and of communication also of its own.
   Rows<std::uint32_t> waits;
   Rows<DeviceId> members;  // row = instruction; of collectives, ascending or in a ring's order
   // row = instruction; of AllGather and ReduceScatter, one more than members: member i's part is
@@ -126,11 +125,12 @@ inline bool moves_slice(const Instruction& transfer, const Value& value) {
 std::vector<std::pair<TensorId, Bytes>> moved_by(const Graph& graph, const RankProgram& program,
                                                  std::size_t instruction);
 
-// Proves that ranks that execute their streams in order, each instruction blocking its stream until
-// it is done, all end: sends meet receives of the same tensor and size in the same order for each
-// pair of ranks, collectives have the same members and order everywhere, and no instruction waits
-// for itself through others. Throws InputError (file: `name`) naming the instructions of the cycle,
-// or what has no counterpart. Pure; safe from any thread.
+// Proves that ranks that execute their computing in order, and all their communication in order,
+// each instruction blocking what is behind it until it is done, all end: sends meet receives of the
+// same tensor and size in the same order for each pair of ranks, collectives have the same members
+// and order everywhere, and no instruction waits for itself through others. Throws InputError
+// (file: `name`) naming the instructions of the cycle, or what has no counterpart. Pure; safe from
+// any thread.
 void check_termination(const RankPrograms& programs, const std::string& name);
 
 // The digest of rank programs from their graph's and those of their write_rank_program()

@@ -16,8 +16,8 @@ struct Place {
 };
 
 // Instructions that must meet (a send and its receive, a collective on its members) are one event;
-// events follow each other along every stream and along waits. All end exactly when no event comes
-// before itself.
+// events follow each other along what is computed, along all communication, and along waits. All
+// end exactly when no event comes before itself.
 class TerminationCheck {
  public:
   TerminationCheck(const RankPrograms& programs, const std::string& name)
@@ -111,7 +111,7 @@ class TerminationCheck {
   bool match(const Place& a, const Place& b) const {
     const bool transfer = at(a).kind == InstructionKind::Send;
     return (transfer || at(a).kind == at(b).kind) && at(a).task == at(b).task &&
-           moved(a) == moved(b) &&
+           at(a).stream == at(b).stream && moved(a) == moved(b) &&
            std::ranges::equal(program(a.rank).cuts[a.instruction],
                               program(b.rank).cuts[b.instruction]);
   }
@@ -121,10 +121,10 @@ class TerminationCheck {
   void follow() {
     next_.resize(event_of_.size());
     for (std::size_t r = 0; r < programs_.ranks.size(); ++r) {
-      std::optional<std::size_t> last[2];  // by stream
+      std::optional<std::size_t> last[2];  // computed, and communicated
       for (std::size_t i = 0; i < program(r).instructions.size(); ++i) {
         const Place place{r, i};
-        std::optional<std::size_t>& before = last[static_cast<std::size_t>(at(place).stream)];
+        std::optional<std::size_t>& before = last[at(place).stream == Stream::Compute ? 0 : 1];
         if (before) link({r, *before}, place);
         for (const std::uint32_t earlier : program(r).waits[i]) link({r, earlier}, place);
         before = i;

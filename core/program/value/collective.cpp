@@ -12,9 +12,8 @@ std::vector<DeviceId> members_of(const Program& program, TaskId task) {
   std::vector<DeviceId> members;
   const TaskKind kind = program.tasks[task].kind;
   if (!is_communication(kind) || kind == TaskKind::Transfer) return members;
-  const std::size_t streams = 2 * program.cluster->device_count();
   for (const ResourceId resource : program.resources[task.index()])
-    if (resource.index() < streams) members.push_back(DeviceId(resource.index() / 2));
+    if (!program.is_link(resource)) members.push_back(Program::device_of(resource));
   return members;
 }
 

@@ -18,15 +18,19 @@ std::string_view name_of(TaskKind kind) {
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
-std::size_t Program::resource_count() const {
-  return 2 * cluster->device_count() + cluster->links().size();
+std::string_view name_of(Stream stream) {
+  constexpr std::array<std::string_view, kStreams> kNames = {"compute", "communication",
+                                                             "tensor communication"};
+  return kNames.at(static_cast<std::size_t>(stream));
 }
 
+std::size_t Program::resource_count() const { return stream_count() + cluster->links().size(); }
+
 std::string Program::resource_name(ResourceId resource) const {
-  const std::size_t streams = 2 * cluster->device_count();
-  if (resource.index() >= streams) return cluster->links()[LinkId(resource.index() - streams)].name;
-  return cluster->device(DeviceId(resource.index() / 2)).name +
-         (resource.index() % 2 == 0 ? " compute" : " comm");
+  if (is_link(resource)) return cluster->links()[link_of(resource)].name;
+  constexpr std::array<const char*, kStreams> kNames = {" compute", " comm", " tensor comm"};
+  return cluster->device(device_of(resource)).name +
+         kNames.at(static_cast<std::size_t>(kind_of(resource)));
 }
 
 std::span<const Resident> Program::residents_of(TensorId tensor, DeviceId device) const {

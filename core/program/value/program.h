@@ -6,7 +6,7 @@
 // thousands. Tasks are in a topological order: every dependency has a smaller id. Immutable once
 // lowered.
 //
-//   resources: 2 per device (compute stream, communication stream), then one per directed link
+//   resources: the streams of each device, then one per directed link
 //   buffers:   one part of a tensor on one device
 #pragma once
 
@@ -52,6 +52,13 @@ inline bool is_communication(TaskKind kind) {
   return kind != TaskKind::Compute && kind != TaskKind::Split && kind != TaskKind::Concat &&
          kind != TaskKind::Sum && kind != TaskKind::Update;
 }
+
+// What a device does one after another: it computes; it takes part in collectives inside a row of a
+// mesh (Decision::tensor); it communicates otherwise. Frameworks have a communicator, and a stream,
+// for each dimension of a mesh, so that what a row's next op waits for is not behind gradients.
+enum class Stream : std::uint8_t { Compute, Communication, TensorCommunication };
+constexpr std::size_t kStreams = 3;
+std::string_view name_of(Stream stream);  // "compute", "communication", "tensor communication"
 
 struct Task {
   TaskKind kind = TaskKind::Compute;
@@ -160,15 +167,29 @@ struct Program {
   // Which part of its samples' work an op's task does: less than 1 where it is divided otherwise.
   double share_of(const Task& task) const;
   std::size_t resource_count() const;
-  ResourceId compute_stream(DeviceId device) const { return ResourceId(2 * device.index()); }
+  ResourceId stream(DeviceId device, Stream kind) const {
+    return ResourceId(kStreams * device.index() + static_cast<std::size_t>(kind));
+  }
+  ResourceId compute_stream(DeviceId device) const { return stream(device, Stream::Compute); }
   ResourceId communication_stream(DeviceId device) const {
-    return ResourceId(2 * device.index() + 1);
+    return stream(device, Stream::Communication);
   }
-  ResourceId link(LinkId link) const {
-    return ResourceId(2 * cluster->device_count() + link.index());
+  std::size_t stream_count() const { return kStreams * cluster->device_count(); }  // then links
+  bool is_link(ResourceId resource) const { return resource.index() >= stream_count(); }
+  // Of a stream.
+  static DeviceId device_of(ResourceId stream) { return DeviceId(stream.index() / kStreams); }
+  static Stream kind_of(ResourceId stream) {
+    return static_cast<Stream>(stream.index() % kStreams);
   }
-  std::string resource_name(
-      ResourceId resource) const;            // "v100:0 compute", "v100:0 comm", link name
+  ResourceId link(LinkId link) const { return ResourceId(stream_count() + link.index()); }
+  LinkId link_of(ResourceId link) const { return LinkId(link.index() - stream_count()); }
+  // Which of its devices' streams a task is on. A transfer occupies none: it is with communication.
+  Stream stream_of(TaskId task) const {
+    const ResourceId first = resources[task.index()].front();
+    return is_link(first) ? Stream::Communication : kind_of(first);
+  }
+  // "v100:0 compute", "v100:0 comm", "v100:0 tensor comm", link name
+  std::string resource_name(ResourceId resource) const;
   std::string task_name(TaskId task) const;  // "Conv_17 @v100:0 [0,6)", "AllReduce grad(w)"
 };
 

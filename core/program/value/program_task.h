@@ -18,6 +18,7 @@ struct ProgramTask {
 
   const Task& task() const { return program.tasks[id]; }
   const Op& op() const { return program.graph->op(task().op); }
+  Stream stream() const { return program.stream_of(id); }
   std::span<const BufferId> reads() const { return program.reads[id.index()]; }
   std::span<const BufferId> writes() const { return program.writes[id.index()]; }
 

@@ -26,7 +26,7 @@ std::size_t hash(std::span<const ResourceId> links, bool in_order) {
 }  // namespace
 
 void FluidLinks::start(const Program& program) {
-  streams_ = 2 * program.cluster->device_count();
+  streams_ = program.stream_count();
   links_.resize(program.cluster->links().size());
   for (std::size_t i = 0; i < links_.size(); ++i) {
     Link& link = links_[i];
@@ -141,8 +141,8 @@ void FluidLinks::collect(std::int32_t dirty) {
     component_links_.push_back(index);
   };
   visit(dirty);
-  for (std::size_t i = 0; i < component_links_.size(); ++i) {
-    Link& at = links_[static_cast<std::size_t>(component_links_[i])];
+  for (std::size_t next = 0; next < component_links_.size();) {  // they become more
+    Link& at = links_[static_cast<std::size_t>(component_links_[next++])];
     at.left = at.capacity;
     at.open = 0;
     for (const std::int32_t index : at.bundles) {

@@ -31,7 +31,7 @@ void QueueDiscipline::start(const Program& program, const SimulateOptions& optio
   now_ = Nanos(0);
   priorities_ = options.priorities;
   fair_ = options.fair_links;
-  first_link_ = ResourceId(2 * program.cluster->device_count());
+  first_link_ = ResourceId(program.stream_count());
   phase_.assign(program.tasks.size(), Phase::Running);
   if (fair_) links_.start(program);
   running_.clear();

@@ -6,7 +6,7 @@
 
 #include "core/program/value/collective.h"
 #include "core/program/value/tables.h"
-#include "core/sim/explain/spans.h"
+#include "core/sim/timeline/spans.h"
 
 namespace strato {
 namespace {
@@ -25,22 +25,15 @@ class Columns {
       if (task.kind == TaskKind::Compute) computed_.emplace(task.op, task.device);
   }
 
-  // Asked task by task, in their order.
-  bool exchange(TaskId id) {
+  bool exchange(TaskId id) const {
     const Task& task = program_.tasks[id];
+    const bool sums = task.kind == TaskKind::AllReduce || task.kind == TaskKind::ReduceScatter;
     const bool brings = task.kind == TaskKind::AllGather || is_among_makers(task);
-    return (collective_of(task.kind) && sums_letter(id)) ||
+    return (sums && program_.stream_of(id) == Stream::TensorCommunication) ||
            (brings && reads_slice(id) && !is_of_variable(*program_.graph, task.tensor));
   }
 
  private:
-  // Sums may be made in place: the first collective that reads partial ones makes them.
-  bool sums_letter(TaskId id) {
-    bool sums = false;
-    for (const BufferId buffer : program_.reads[id.index()])
-      if (program_.part_of(buffer).sums_letter()) sums = settled_.insert(buffer).second || sums;
-    return sums;
-  }
   bool reads_slice(TaskId id) const {
     return std::ranges::any_of(program_.reads[id.index()], [&](BufferId buffer) {
       return !program_.part_of(buffer).cuts().empty();
@@ -55,14 +48,13 @@ class Columns {
 
   const Program& program_;
   std::set<std::pair<OpId, DeviceId>> computed_;
-  std::set<BufferId> settled_;
 };
 
 }  // namespace
 
 ColumnExchanges column_exchanges(const Timeline& timeline) {
   const Program& program = *timeline.program;
-  Columns columns(program);
+  const Columns columns(program);
   ColumnExchanges result;
   IdVector<DeviceId, std::vector<Span>> exchanging(program.cluster->device_count());
   for (const TaskId id : program.tasks.ids()) {

@@ -16,8 +16,7 @@ Causes::Causes(const Timeline& timeline)
 
 // Fairly shared links are held by nobody: only streams make tasks wait.
 bool Causes::is_exclusive(ResourceId resource) const {
-  return !timeline_.options.fair_links ||
-         resource.index() < 2 * timeline_.program->cluster->device_count();
+  return !timeline_.options.fair_links || !timeline_.program->is_link(resource);
 }
 
 // The task that held the resource until `moment`, or an invalid id.

@@ -55,9 +55,9 @@ std::string resident_line(const Timeline& timeline) {
   return json_text(line) + "\n";
 }
 
-const char* stream_of(const Task& task) {
-  if (!is_communication(task.kind)) return "compute";
-  return task.kind == TaskKind::Transfer ? "links" : "communication";
+std::string_view stream_name(const Program& program, TaskId id) {
+  const bool transfer = program.tasks[id].kind == TaskKind::Transfer;
+  return transfer ? "links" : name_of(program.stream_of(id));
 }
 
 Json task_line(const Timeline& timeline, TaskId id) {
@@ -108,7 +108,7 @@ std::string dump_tasks(const Timeline& timeline) {
     line["alloc"] = std::move(alloc);
     line["free"] = std::move(free);
     const Task& task = program.tasks[id];
-    line["stream"] = stream_of(task);
+    line["stream"] = stream_name(program, id);
     if (task.part != kWhole) line["part"] = describe(program.part_of(task));
     if (task.again) line["again"] = true;
     text += json_text(line) + "\n";

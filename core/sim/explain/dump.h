@@ -8,9 +8,10 @@
 namespace strato {
 
 // One JSON object a line in start order, a first line with residents. Beside what the simulator
-// decided: "stream" ("compute", "communication", or "links" of a transfer), "part" (of its op or
-// tensor, where that is not the whole), "micro" (of several micro-batches) and "again" (true of
-// what the backward pass does once more).
+// decided: "stream" ("compute", "communication", "tensor communication" of a collective inside a
+// row of a mesh, or "links" of a transfer), "part" (of its op or tensor, where that is not the
+// whole), "micro" (of several micro-batches) and "again" (true of what the backward pass does once
+// more).
 std::string dump_tasks(const Timeline& timeline);
 
 }  // namespace strato

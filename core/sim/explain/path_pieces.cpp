@@ -14,11 +14,8 @@ Reason own_reason(TaskKind kind) {
   return is_collective(kind) ? Reason::Collective : Reason::Reshuffle;
 }
 
-bool is_stream(const Program& program, ResourceId resource) {
-  return resource.index() < 2 * program.cluster->device_count();
-}
 bool is_compute_stream(const Program& program, ResourceId resource) {
-  return is_stream(program, resource) && resource.index() % 2 == 0;
+  return !program.is_link(resource) && Program::kind_of(resource) == Stream::Compute;
 }
 
 void append(std::vector<PathPiece>& pieces, const PathPiece& piece) {
@@ -61,8 +58,8 @@ class MemberTimes {
     times_.clear();
     const Program& program = *timeline_.program;
     for (ResourceId resource : program.resources[id.index()])
-      if (is_collective(program.tasks[id].kind) && is_stream(program, resource))
-        times_.push_back({resource.index() / 2, Nanos(0)});
+      if (is_collective(program.tasks[id].kind) && !program.is_link(resource))
+        times_.push_back({Program::device_of(resource), Nanos(0)});
     for (TaskId dependency : program.dependencies[id.index()]) add_part(id, dependency);
     if (times_.size() < 2) return Nanos::max();
     const auto middle = times_.begin() + static_cast<std::ptrdiff_t>((times_.size() - 1) / 2);
@@ -73,7 +70,7 @@ class MemberTimes {
 
  private:
   struct Member {
-    std::size_t device;
+    DeviceId device;
     Nanos ready;
   };
   void add_part(TaskId id, TaskId dependency) {
@@ -82,17 +79,16 @@ class MemberTimes {
     if (program.tasks[id].kind == TaskKind::Sum) {
       const bool sent = part.kind == TaskKind::Transfer;
       const TaskTimes& times = timeline_.tasks[dependency];
-      note(part.device.index(), sent ? times.ready : times.end, true);
+      note(part.device, sent ? times.ready : times.end, true);
     } else if (is_collective(part.kind)) {
       for (ResourceId resource : program.resources[dependency.index()])
-        if (is_stream(program, resource))
-          note(resource.index() / 2, timeline_.tasks[dependency].end, false);
+        if (!program.is_link(resource))
+          note(Program::device_of(resource), timeline_.tasks[dependency].end, false);
     } else {
-      const DeviceId at = part.target.valid() ? part.target : part.device;
-      note(at.index(), timeline_.tasks[dependency].end, false);
+      note(part.target.valid() ? part.target : part.device, timeline_.tasks[dependency].end, false);
     }
   }
-  void note(std::size_t device, Nanos ready, bool is_new_member) {
+  void note(DeviceId device, Nanos ready, bool is_new_member) {
     for (Member& member : times_)
       if (member.device == device) {
         member.ready = std::max(member.ready, ready);
@@ -172,7 +168,7 @@ IdVector<DeviceId, std::vector<TaskId>> computing_tasks(const Timeline& timeline
   for (std::size_t i = 0; i < timeline.tasks.size(); ++i)
     for (ResourceId resource : timeline.program->resources[i])
       if (is_compute_stream(*timeline.program, resource))
-        all[DeviceId(resource.index() / 2)].push_back(TaskId(i));
+        all[Program::device_of(resource)].push_back(TaskId(i));
   for (auto& tasks : all)
     std::ranges::sort(tasks, {}, [&](TaskId task) { return timeline.tasks[task].start; });
   return all;

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/program/value/collective.h"
-#include "core/sim/explain/spans.h"
+#include "core/sim/timeline/spans.h"
 
 namespace strato {
 namespace {

@@ -25,11 +25,10 @@ Nanos part_left(Nanos time, Speed speed) {
 Nanos bandwidth_left(const Program& program, TaskId id, LinkId faster, Speed speed) {
   const Task& task = program.tasks[id];
   const Nanos moving = task.duration - task.latency;
-  const std::size_t streams = 2 * program.cluster->device_count();
   double others = 0, mine = 0;  // seconds a byte
   for (ResourceId resource : program.resources[id.index()]) {
-    if (resource.index() < streams) continue;
-    const LinkId link(resource.index() - streams);
+    if (!program.is_link(resource)) continue;
+    const LinkId link = program.link_of(resource);
     const double pace = 1 / program.cluster->links()[link].bandwidth;
     double& slowest = link == faster ? mine : others;
     slowest = std::max(slowest, pace);

@@ -171,10 +171,9 @@ class Writer {
   // The slowest link of a communication task.
   LinkId bottleneck(TaskId id) const {
     LinkId slowest;
-    const std::size_t streams = 2 * program_.cluster->device_count();
     for (ResourceId resource : program_.resources[id.index()]) {
-      if (resource.index() < streams) continue;
-      const LinkId link(resource.index() - streams);
+      if (!program_.is_link(resource)) continue;
+      const LinkId link = program_.link_of(resource);
       if (!slowest.valid() ||
           program_.cluster->links()[link].bandwidth < program_.cluster->links()[slowest].bandwidth)
         slowest = link;

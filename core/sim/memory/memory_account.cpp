@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/sim/memory/communication_time.h"
+
 namespace strato {
 
 namespace {
@@ -10,9 +12,10 @@ namespace {
 // The device whose compute stream this is, or the number of devices: it is none. Without a branch,
 // which would be taken at random.
 std::size_t computing_device(std::int32_t stream, std::size_t devices) {
+  static_assert(static_cast<int>(Stream::Compute) == 0);
   const auto index = static_cast<std::uint32_t>(stream);
-  const bool computes = (index < 2 * devices) & (index % 2 == 0);
-  return computes ? index / 2 : devices;
+  const bool computes = (index < kStreams * devices) & (index % kStreams == 0);
+  return computes ? index / kStreams : devices;
 }
 
 }  // namespace
@@ -136,9 +139,9 @@ void take_figures(const TaskRows& tasks, const TaskSchedule& schedule, MemoryAcc
   for (std::size_t d = 0; d < figures.devices.size(); ++d) {
     DeviceUse& use = figures.devices[DeviceId(d)];
     use.compute_busy = busy(program.compute_stream(DeviceId(d)));
-    use.communication_busy = busy(program.communication_stream(DeviceId(d)));
     figures.feasible = figures.feasible && use.fits();
   }
+  take_communication_time(tasks, schedule, figures.devices);
   figures.link_busy.resize(program.cluster->links().size());
   for (std::size_t l = 0; l < figures.link_busy.size(); ++l)
     figures.link_busy[LinkId(l)] = busy(program.link(LinkId(l)));

@@ -29,8 +29,8 @@ struct TaskTimes {
 };
 
 struct DeviceUse {
-  Nanos compute_busy;  // compute stream
-  Nanos communication_busy;
+  Nanos compute_busy;        // compute stream
+  Nanos communication_busy;  // at least one of its communication streams
   Bytes resident;
   Bytes peak;  // including resident
   Bytes capacity;

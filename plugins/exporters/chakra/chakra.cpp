@@ -2,7 +2,8 @@
 //
 //   trace.N.et        of device N of the cluster, in its order: messages by trace.proto, each after
 //                     its size as a varint; first the metadata, then nodes
-//   comm_groups.json  {"1": [0, 1], ...}: the members of the collectives that not all devices join
+//   comm_groups.json  {"1": [0, 1], ...}: the members of the collectives that not all devices join,
+//                     and of those inside the rows of a mesh, which have groups of their own
 //   devices.json      which device is which, and the simulated step time
 //
 // Compute, reshuffling and updating are compute nodes, with duration, flops and bytes; a transfer
@@ -19,8 +20,10 @@
 #include <google/protobuf/util/delimited_message_util.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/io/json.h"
@@ -70,8 +73,7 @@ class Traces {
         devices_(program_.cluster->device_count()),
         number_of_(program_.tasks.size()),
         content_(devices_),
-        last_compute_(devices_),
-        last_communication_(devices_) {}
+        last_(devices_) {}
 
   std::vector<ExportedFile> write() {
     for (std::string& content : content_) append(content, metadata());
@@ -82,11 +84,11 @@ class Traces {
     }
     std::vector<ExportedFile> files;
     for (std::size_t i = 0; i < devices_; ++i) {
-      if (last_compute_[i] == 0 && last_communication_[i] == 0) write_idle(DeviceId(i));
+      if (last_[i] == std::array<std::uint64_t, kStreams>()) write_idle(DeviceId(i));
       files.push_back({"trace." + std::to_string(i) + ".et", std::move(content_[i])});
     }
     Json groups = Json::object();
-    for (const auto& [members, id] : groups_) groups[std::to_string(id)] = members;
+    for (const auto& [group, id] : groups_) groups[std::to_string(id)] = group.second;
     files.push_back({"comm_groups.json", groups.dump() + "\n"});
     files.push_back({"devices.json", devices().dump(1) + "\n"});
     return files;
@@ -139,8 +141,8 @@ class Traces {
   void add_dependencies(proto::Node& node, TaskId id, DeviceId device) {
     for (const TaskId before : program_.dependencies[id.index()])
       if (std::ranges::count(devices_of(before), device) > 0) node.add_needs(number_of_[before]);
-    auto& last = is_communication(program_.tasks[id].kind) ? last_communication_ : last_compute_;
-    std::uint64_t& before = last[device.index()];
+    const auto stream = static_cast<std::size_t>(program_.stream_of(id));
+    std::uint64_t& before = last_[device.index()][stream];
     if (before != 0 && std::ranges::count(node.needs(), before) == 0)
       node.add_ordered_after(before);
     before = node.id();
@@ -180,10 +182,12 @@ class Traces {
     node.set_kind(proto::COLLECTIVE);
     add_attribute(node, "comm_type").set_int64_value(collective_type(task.kind));
     add_attribute(node, "comm_size").set_int64_value(bytes);
-    if (members.size() == devices_) return;  // nothing said: all of them
-    std::vector<int> ranks;
-    for (const DeviceId member : members) ranks.push_back(member.value());
-    const auto group = groups_.try_emplace(ranks, static_cast<int>(groups_.size()) + 1).first;
+    const Stream stream = program_.stream_of(id);
+    if (stream == Stream::Communication && members.size() == devices_)
+      return;  // nothing said: all of them
+    Group of{stream, {}};
+    for (const DeviceId member : members) of.second.push_back(member.value());
+    const auto group = groups_.try_emplace(of, static_cast<int>(groups_.size()) + 1).first;
     add_attribute(node, "pg_name").set_string_value(std::to_string(group->second));
   }
 
@@ -198,10 +202,11 @@ class Traces {
   const Timeline& timeline_;
   const Program& program_;
   std::size_t devices_;
-  IdVector<TaskId, std::uint64_t> number_of_;                     // in the order, from 1
-  std::vector<std::string> content_;                              // by device
-  std::vector<std::uint64_t> last_compute_, last_communication_;  // nodes; 0: none so far
-  std::map<std::vector<int>, int> groups_;                        // members: id
+  IdVector<TaskId, std::uint64_t> number_of_;              // in the order, from 1
+  std::vector<std::string> content_;                       // by device
+  std::vector<std::array<std::uint64_t, kStreams>> last_;  // nodes by stream; 0: none so far
+  using Group = std::pair<Stream, std::vector<int>>;       // and its members
+  std::map<Group, int> groups_;                            // id
 };
 
 std::vector<ExportedFile> export_chakra(const ExportInput& input) { return Traces(input).write(); }

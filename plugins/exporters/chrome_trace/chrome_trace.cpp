@@ -1,4 +1,4 @@
-// A timeline as a Chrome trace: a process for every device (compute and communication streams,
+// A timeline as a Chrome trace: a process for every device (its compute and communication streams,
 // memory as a counter) and one for the network (a thread for every directed link in use); arrows
 // follow transfers.
 #include <fmt/format.h>
@@ -80,13 +80,16 @@ class TimelineTrace {
   // ---- of what is in the timeline
 
   Track track_of(ResourceId resource) const {
-    const std::size_t streams = 2 * device_count();
-    const std::size_t index = resource.index();
-    if (index < streams) return {static_cast<int>(index / 2) + 1, static_cast<int>(index % 2) + 1};
-    return {network(), static_cast<int>(index - streams) + 1};
+    if (program_.is_link(resource))
+      return {network(), static_cast<int>(program_.link_of(resource).index()) + 1};
+    return {static_cast<int>(Program::device_of(resource).index()) + 1,
+            static_cast<int>(Program::kind_of(resource)) + 1};
   }
 
   void name_tracks() {
+    bool has_rows = false;
+    for (const TaskId task : program_.tasks.ids())
+      has_rows |= program_.stream_of(task) == Stream::TensorCommunication;
     for (std::size_t i = 0; i < device_count(); ++i) {
       const DeviceId device(i);
       const int process = static_cast<int>(i) + 1;
@@ -94,6 +97,7 @@ class TimelineTrace {
                                            program_.cluster->gpu(device).name));
       name_track({process, 1}, "compute");
       name_track({process, 2}, "communication");
+      if (has_rows) name_track({process, 3}, "tensor communication");
     }
     name_track({network(), 0}, "network");
     for (std::size_t i = 0; i < timeline_.link_busy.size(); ++i) {

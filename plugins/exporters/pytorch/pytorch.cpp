@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -37,11 +38,11 @@ class Folder {
         programs_(rank_programs(*timeline_.program, execution_order(timeline_))),
         graph_(*programs_.graph) {
     check_termination(programs_, graph_.name());
-    std::set<std::vector<int>> groups;
+    std::set<Group> groups;
     for (const RankProgram& rank : programs_.ranks) {
       refuse_values(rank);
       for (std::size_t i = 0; i < rank.instructions.size(); ++i)
-        if (!rank.members[i].empty()) groups.insert(ranks_of(rank.members[i]));
+        if (!rank.members[i].empty()) groups.insert(group_of(rank, i));
     }
     groups_.assign(groups.begin(), groups.end());
   }
@@ -49,7 +50,8 @@ class Folder {
   std::vector<ExportedFile> write() {
     Json graph = graph_json(graph_);
     graph["ranks"] = programs_.ranks.size();
-    graph["groups"] = groups_;
+    graph["groups"] = Json::array();
+    for (const Group& group : groups_) graph["groups"].push_back(group.second);
     graph["parameters"] = parameters();
     std::vector<ExportedFile> files{
         {"train.py", kTrainText}, {"README.md", readme()}, {"graph.json", json_text(graph) + "\n"}};
@@ -65,8 +67,12 @@ class Folder {
     return ranks;
   }
 
-  std::size_t group_of(const std::vector<int>& ranks) const {
-    const auto at = std::lower_bound(groups_.begin(), groups_.end(), ranks);
+  using Group = std::pair<Stream, std::vector<int>>;  // and the ranks of its members
+  Group group_of(const RankProgram& rank, std::size_t i) const {
+    return {rank.instructions[i].stream, ranks_of(rank.members[i])};
+  }
+  std::size_t number_of(const Group& group) const {
+    const auto at = std::lower_bound(groups_.begin(), groups_.end(), group);
     return static_cast<std::size_t>(at - groups_.begin());
   }
 
@@ -187,7 +193,7 @@ class Folder {
       json["peer"] = programs_.rank_of(instruction.peer);
       json["tag"] = instruction.task.value();
     }
-    if (!rank.members[i].empty()) json["group"] = group_of(ranks_of(rank.members[i]));
+    if (!rank.members[i].empty()) json["group"] = number_of(group_of(rank, i));
     if (instruction.kind == InstructionKind::AllGather) json["pieces"] = gathered_pieces(rank, i);
     return json;
   }
@@ -198,7 +204,7 @@ class Folder {
   const Cluster& cluster_;
   RankPrograms programs_;
   const Graph& graph_;
-  std::vector<std::vector<int>> groups_;  // every rank makes all of them, in this order
+  std::vector<Group> groups_;  // every rank makes all of them, in this order
 };
 
 std::string Folder::readme() const {

@@ -4,7 +4,7 @@
 
 graph.json    the training graph: tensors and ops; gradients and updates are ops like others
 rank-R.json   what rank R does in a step: instructions that read and write values (tensors or pieces
-              of them), on a compute and a communication stream, in one order over all ranks
+              of them), on a compute and two communication streams, in one order over all ranks
 
 Parameters and inputs are functions of the seed, the tensor's name and the sample, so every rank makes
 its part of the same numbers. A loss is divided by the count of the global batch: losses and gradients
@@ -67,7 +67,8 @@ class Graph:
         self.training = content["training"]
         self.tensors = [Tensor(row) for row in content["tensors"]]
         self.ops = [Op(row) for row in content["ops"]]
-        self.groups = content["groups"]          # members of collectives, the same order on all ranks
+        # Members of collectives, the same order on all ranks; those on two streams are there twice.
+        self.groups = content["groups"]
         self.parameters = content["parameters"]  # [tensor, [[rank, value, piece], ...]]
 
 

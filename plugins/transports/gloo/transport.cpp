@@ -1,5 +1,5 @@
 // The plugin's entry: Gloo over TCP. Transfers are Gloo's messages, which its own thread moves;
-// collectives run one after another in a thread of ours.
+// collectives run in a thread of ours for each stream, one after another.
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
 #include <gloo/common/error.h>
@@ -155,86 +155,34 @@ void set_output(gloo::AllreduceOptions& options, Bytes bytes, DataType type) {
   }
 }
 
-class GlooTransport final : public Transport {
+using Ranks = std::vector<int>;
+
+// The collectives of one stream, in the order in which they are asked for. Their work is done in a
+// thread of its own.
+class CollectiveStream {
  public:
-  using Members = std::vector<int>;  // ranks
+  explicit CollectiveStream(Connections& connections) : connections_(connections) {}
 
-  explicit GlooTransport(const Meeting& meeting) : connections_(meeting) {}
-
-  std::unique_ptr<Pending> send(int to, std::uint32_t tag, Bytes bytes) override {
-    return transfer(Lane::Transfer, to, tag, bytes, true);
-  }
-  std::unique_ptr<Pending> receive(int from, std::uint32_t tag, Bytes bytes) override {
-    return transfer(Lane::Transfer, from, tag, bytes, false);
-  }
-
-  std::unique_ptr<Pending> all_reduce(std::span<const int> members, std::uint32_t tag,
-                                      DataType type, std::vector<Bytes> values) override {
-    const SumFunction sum = sum_of(type);
-    std::erase_if(values, [](Bytes each) { return each.empty(); });
-    if (members.size() < 2 || values.empty()) return std::make_unique<admission::Done>();
-    return queued(members,
-                  [this, tag, type, sum, values = std::move(values)](const Members& ranks) {
-                    if (values.size() == 1) return reduce(ranks, tag, type, sum, values[0]);
-                    reduce_together(ranks, tag, type, sum, values);
-                  });
-  }
-
-  std::unique_ptr<Pending> all_gather(std::span<const int> members, std::uint32_t tag,
-                                      std::vector<Bytes> pieces) override {
-    CHECK(pieces.size() == members.size(), "one piece a member");
-    return queued(members, [this, tag, pieces = std::move(pieces)](const Members& ranks) {
-      ring_all_gather(ring(ranks, Lane::Gather, tag), pieces);
-    });
-  }
-
-  std::unique_ptr<Pending> reduce_scatter(std::span<const int> members, std::uint32_t tag,
-                                          DataType type, std::vector<Bytes> pieces) override {
-    const SumFunction sum = sum_of(type);
-    CHECK(pieces.size() == members.size(), "one piece a member");
-    const auto element = static_cast<std::size_t>(size_of(type));
-    const auto work = [this, tag, sum, element, pieces = std::move(pieces)](const Members& ranks) {
-      ring_reduce_scatter(ring(ranks, Lane::Scatter, tag), pieces, sum, element);
-    };
-    return queued(members, work);
-  }
-
-  void barrier() override {
-    Members all(static_cast<std::size_t>(connections_.meeting().ranks));
-    std::iota(all.begin(), all.end(), 0);
-    queued(all, [this](const Members&) {
-      gloo::BarrierOptions options(connections_.context());
-      options.setTimeout(connections_.meeting().patience());
-      gloo::barrier(options);
-    })->wait();
-  }
-
-  std::vector<std::string> gather(const std::string& text) override {
-    return admission::gather_texts(connections_.meeting(), text,
-                                   [this](int peer, Bytes bytes, bool sends) {
-                                     transfer(Lane::Text, peer, 0, bytes, sends)->wait();
-                                   });
-  }
-  std::optional<LostRank> lost() const override { return connections_.lost(); }
-
- private:
+  // `work` is called with the members.
   std::unique_ptr<Pending> queued(std::span<const int> members,
-                                  std::function<void(const Members&)> work) {
-    return std::make_unique<Queued>(queue_.push(
-        [this, ranks = Members(members.begin(), members.end()), work = std::move(work)] {
+                                  std::function<void(const Ranks&)> work) {
+    return std::make_unique<Queued>(
+        queue_.push([this, ranks = Ranks(members.begin(), members.end()), work = std::move(work)] {
           connections_.guarded(ranks, [&] { work(ranks); });
         }));
   }
 
-  Ring ring(const std::vector<int>& members, Lane lane, std::uint32_t tag) const {
+  // ---- what work may call
+
+  Ring ring(const Ranks& members, Lane lane, std::uint32_t tag) const {
     const auto own = std::ranges::find(members, connections_.meeting().rank);
     CHECK(own != members.end(), "a collective without this rank");
     return {*connections_.context(), members, static_cast<std::size_t>(own - members.begin()),
             slot_of(lane, tag), connections_.meeting().patience()};
   }
 
-  void reduce(const std::vector<int>& members, std::uint32_t tag, DataType type,
-              const SumFunction& sum, Bytes bytes) {
+  void reduce(const Ranks& members, std::uint32_t tag, DataType type, const SumFunction& sum,
+              Bytes bytes) {
     if (!std::is_sorted(members.begin(), members.end()))
       return reduce_around(members, tag, type, sum, bytes);
     auto& group = groups_[members];
@@ -250,24 +198,9 @@ class GlooTransport final : public Transport {
     gloo::allreduce(options);
   }
 
-  // In the order of the members, each sending to the next one: who asks for an order has counted on
-  // these links. Gloo's own ring goes the other way.
-  void reduce_around(const std::vector<int>& members, std::uint32_t tag, DataType type,
-                     const SumFunction& sum, Bytes bytes) {
-    const auto element = static_cast<std::size_t>(size_of(type));
-    const std::size_t elements = bytes.size() / element, count = members.size();
-    std::vector<Bytes> pieces;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t begin = elements * i / count, end = elements * (i + 1) / count;
-      pieces.push_back(bytes.subspan(begin * element, (end - begin) * element));
-    }
-    ring_reduce_scatter(ring(members, Lane::Scatter, tag), pieces, sum, element);
-    ring_all_gather(ring(members, Lane::Gather, tag), pieces);
-  }
-
   // Fused tensors lie one after the other in memory that is kept: new pages for each sum cost about
   // as much as the sum.
-  void reduce_together(const std::vector<int>& members, std::uint32_t tag, DataType type,
+  void reduce_together(const Ranks& members, std::uint32_t tag, DataType type,
                        const SumFunction& sum, const std::vector<Bytes>& values) {
     together_.clear();
     for (const Bytes each : values) together_.insert(together_.end(), each.begin(), each.end());
@@ -279,15 +212,107 @@ class GlooTransport final : public Transport {
     }
   }
 
+ private:
+  // In the order of the members, each sending to the next one: who asks for an order has counted on
+  // these links. Gloo's own ring goes the other way.
+  void reduce_around(const Ranks& members, std::uint32_t tag, DataType type, const SumFunction& sum,
+                     Bytes bytes) {
+    const auto element = static_cast<std::size_t>(size_of(type));
+    const std::size_t elements = bytes.size() / element, count = members.size();
+    std::vector<Bytes> pieces;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t begin = elements * i / count, end = elements * (i + 1) / count;
+      pieces.push_back(bytes.subspan(begin * element, (end - begin) * element));
+    }
+    ring_reduce_scatter(ring(members, Lane::Scatter, tag), pieces, sum, element);
+    ring_all_gather(ring(members, Lane::Gather, tag), pieces);
+  }
+
+  Connections& connections_;
+  std::map<Ranks, std::shared_ptr<gloo::Context>> groups_;  // the queue's thread's
+  std::vector<std::byte> together_;                         // the queue's thread's
+  TaskQueue queue_;
+};
+
+class GlooTransport final : public Transport {
+ public:
+  explicit GlooTransport(const Meeting& meeting) : connections_(meeting) {}
+
+  std::unique_ptr<Pending> send(int to, std::uint32_t tag, Bytes bytes) override {
+    return transfer(Lane::Transfer, to, tag, bytes, true);
+  }
+  std::unique_ptr<Pending> receive(int from, std::uint32_t tag, Bytes bytes) override {
+    return transfer(Lane::Transfer, from, tag, bytes, false);
+  }
+
+  std::unique_ptr<Pending> all_reduce(const Members& members, std::uint32_t tag, DataType type,
+                                      std::vector<Bytes> values) override {
+    const SumFunction sum = sum_of(type);
+    std::erase_if(values, [](Bytes each) { return each.empty(); });
+    if (members.size() < 2 || values.empty()) return std::make_unique<admission::Done>();
+    CollectiveStream& stream = on(members.stream);
+    return stream.queued(members,
+                         [&stream, tag, type, sum, values = std::move(values)](const Ranks& ranks) {
+                           if (values.size() == 1)
+                             return stream.reduce(ranks, tag, type, sum, values[0]);
+                           stream.reduce_together(ranks, tag, type, sum, values);
+                         });
+  }
+
+  std::unique_ptr<Pending> all_gather(const Members& members, std::uint32_t tag,
+                                      std::vector<Bytes> pieces) override {
+    CHECK(pieces.size() == members.size(), "one piece a member");
+    CollectiveStream& stream = on(members.stream);
+    return stream.queued(members, [&stream, tag, pieces = std::move(pieces)](const Ranks& ranks) {
+      ring_all_gather(stream.ring(ranks, Lane::Gather, tag), pieces);
+    });
+  }
+
+  std::unique_ptr<Pending> reduce_scatter(const Members& members, std::uint32_t tag, DataType type,
+                                          std::vector<Bytes> pieces) override {
+    const SumFunction sum = sum_of(type);
+    CHECK(pieces.size() == members.size(), "one piece a member");
+    const auto element = static_cast<std::size_t>(size_of(type));
+    CollectiveStream& stream = on(members.stream);
+    const auto work = [&stream, tag, sum, element, pieces = std::move(pieces)](const Ranks& ranks) {
+      ring_reduce_scatter(stream.ring(ranks, Lane::Scatter, tag), pieces, sum, element);
+    };
+    return stream.queued(members, work);
+  }
+
+  void barrier() override {
+    Ranks all(static_cast<std::size_t>(connections_.meeting().ranks));
+    std::iota(all.begin(), all.end(), 0);
+    communication_
+        .queued(all,
+                [this](const Ranks&) {
+                  gloo::BarrierOptions options(connections_.context());
+                  options.setTimeout(connections_.meeting().patience());
+                  gloo::barrier(options);
+                })
+        ->wait();
+  }
+
+  std::vector<std::string> gather(const std::string& text) override {
+    return admission::gather_texts(connections_.meeting(), text,
+                                   [this](int peer, Bytes bytes, bool sends) {
+                                     transfer(Lane::Text, peer, 0, bytes, sends)->wait();
+                                   });
+  }
+  std::optional<LostRank> lost() const override { return connections_.lost(); }
+
+ private:
+  CollectiveStream& on(Stream stream) {
+    return stream == Stream::TensorCommunication ? tensor_communication_ : communication_;
+  }
+
   std::unique_ptr<Pending> transfer(Lane lane, int peer, std::uint32_t tag, Bytes bytes,
                                     bool sends) {
     return std::make_unique<Message>(connections_, lane, tag, peer, bytes, sends);
   }
 
   Connections connections_;
-  std::map<std::vector<int>, std::shared_ptr<gloo::Context>> groups_;  // the queue's thread's
-  std::vector<std::byte> together_;                                    // the queue's thread's
-  TaskQueue queue_;
+  CollectiveStream communication_{connections_}, tensor_communication_{connections_};
 };
 
 }  // namespace

@@ -115,15 +115,14 @@ class AloneTransport final : public Transport {
   using Bytes = std::span<std::byte>;
   std::unique_ptr<Pending> send(int, std::uint32_t, Bytes) override { return nobody(); }
   std::unique_ptr<Pending> receive(int, std::uint32_t, Bytes) override { return nobody(); }
-  std::unique_ptr<Pending> all_reduce(std::span<const int>, std::uint32_t, DataType,
+  std::unique_ptr<Pending> all_reduce(const Members&, std::uint32_t, DataType,
                                       std::vector<Bytes>) override {
     return std::make_unique<Done>();
   }
-  std::unique_ptr<Pending> all_gather(std::span<const int>, std::uint32_t,
-                                      std::vector<Bytes>) override {
+  std::unique_ptr<Pending> all_gather(const Members&, std::uint32_t, std::vector<Bytes>) override {
     return std::make_unique<Done>();
   }
-  std::unique_ptr<Pending> reduce_scatter(std::span<const int>, std::uint32_t, DataType,
+  std::unique_ptr<Pending> reduce_scatter(const Members&, std::uint32_t, DataType,
                                           std::vector<Bytes>) override {
     return std::make_unique<Done>();
   }

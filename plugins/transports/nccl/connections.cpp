@@ -114,15 +114,17 @@ void Connections::transfer(int peer, std::span<std::byte> bytes, bool sends) {
   message.wait();
 }
 
-const Channel& Connections::group(std::span<const int> members) {
-  if (members.size() == world_.members.size()) return world_;
-  std::vector<int> key(members.begin(), members.end());
+const Channel& Connections::group(std::span<const int> members, Stream stream) {
+  const bool in_row = stream == Stream::TensorCommunication;
+  if (!in_row && members.size() == world_.members.size()) return world_;
+  std::pair key(stream, std::vector<int>(members.begin(), members.end()));
   const auto known = groups_.find(key);
   if (known != groups_.end()) return known->second;
-  const auto place = std::find(key.begin(), key.end(), meeting_.rank) - key.begin();
+  const auto place = std::ranges::find(members, meeting_.rank) - members.begin();
   const ncclUniqueId id = id_of_group(members);
-  Channel channel{join(id, static_cast<int>(place), static_cast<int>(key.size())), world_.stream,
-                  key};
+  if (in_row && tensor_stream_ == nullptr) tensor_stream_ = make_stream();
+  Channel channel{join(id, static_cast<int>(place), static_cast<int>(members.size())),
+                  in_row ? tensor_stream_ : world_.stream, key.second};
   return groups_.emplace(std::move(key), std::move(channel)).first->second;
 }
 

@@ -3,8 +3,9 @@
 // NCCL runs what is asked of one communicator in that order, and a transfer blocks its stream until
 // its peer takes part. So each pair of ranks has a communicator and a stream for each direction:
 // transfers wait for their own peer only, and a send never for a receive. Collectives have a
-// communicator for each set of members and one stream for all of them: the ranks issue those that
-// they share in one order, so that in one stream they cannot wait for each other in a circle.
+// communicator for each set of members and stream of the program, and a CUDA stream for each of the
+// latter: the ranks issue all that they share in one order, so that in one stream they cannot wait
+// for each other in a circle.
 //
 // The channels of pairs are split off the communicator of all ranks (ncclCommSplit) at the start,
 // in an order that all ranks know, and used once, so that nothing is connected and no kernel loaded
@@ -55,7 +56,7 @@ class Connections {
   const Channel& to(int peer) const { return to_.at(peer); }
   const Channel& from(int peer) const { return from_.at(peer); }
   // One thread issues.
-  const Channel& group(std::span<const int> members);
+  const Channel& group(std::span<const int> members, Stream stream);
 
   // Starts what `calls` asks of NCCL as one group; `done` is recorded behind it. Throws InputError.
   using Calls = std::function<ncclResult_t(ncclComm_t, cudaStream_t)>;
@@ -87,7 +88,8 @@ class Connections {
   int gpu_ = 0;
   Channel world_;
   std::map<int, Channel> to_, from_;  // by peer
-  std::map<std::vector<int>, Channel> groups_;
+  std::map<std::pair<Stream, std::vector<int>>, Channel> groups_;
+  cudaStream_t tensor_stream_ = nullptr;  // of Stream::TensorCommunication
   std::vector<cudaStream_t> streams_;
   std::vector<ncclComm_t> communicators_;
   std::recursive_mutex mutex_;  // over all calls of NCCL that start something or end everything

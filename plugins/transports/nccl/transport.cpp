@@ -44,10 +44,10 @@ class NcclTransport final : public Transport {
     return transfer(connections_.from(from), from, bytes, false);
   }
 
-  std::unique_ptr<Pending> all_reduce(std::span<const int> members, std::uint32_t, DataType type,
+  std::unique_ptr<Pending> all_reduce(const Members& members, std::uint32_t, DataType type,
                                       std::vector<Bytes> values) override {
     const ncclDataType_t element = sum_type_of(type);
-    return collective(ascending(members), values,
+    return collective(ascending(members), members.stream, values,
                       [=](const Pieces& data, ncclComm_t communicator, cudaStream_t stream) {
                         return each_of(values, [&](std::size_t i) {
                           return ncclAllReduce(data[i], data[i], count(values[i], type), element,
@@ -57,14 +57,14 @@ class NcclTransport final : public Transport {
   }
 
   // Pieces may differ in size, which NCCL's own all-gather does not know: each is broadcast.
-  std::unique_ptr<Pending> all_gather(std::span<const int> members, std::uint32_t,
+  std::unique_ptr<Pending> all_gather(const Members& members, std::uint32_t,
                                       std::vector<Bytes> pieces) override {
     CHECK(pieces.size() == members.size(), "one piece a member");
     const std::vector<int> sorted = ascending(members);
     std::vector<int> place;
     for (const int member : members)
       place.push_back(static_cast<int>(std::ranges::lower_bound(sorted, member) - sorted.begin()));
-    return collective(sorted, pieces,
+    return collective(sorted, members.stream, pieces,
                       [=](const Pieces& data, ncclComm_t communicator, cudaStream_t stream) {
                         return each_of(pieces, [&](std::size_t i) {
                           return ncclBroadcast(data[i], data[i], pieces[i].size(), ncclInt8,
@@ -74,11 +74,11 @@ class NcclTransport final : public Transport {
   }
 
   // Reduces each piece to its member, in the same way as above. The others' terms stay as they are.
-  std::unique_ptr<Pending> reduce_scatter(std::span<const int> members, std::uint32_t,
-                                          DataType type, std::vector<Bytes> pieces) override {
+  std::unique_ptr<Pending> reduce_scatter(const Members& members, std::uint32_t, DataType type,
+                                          std::vector<Bytes> pieces) override {
     CHECK(pieces.size() == members.size(), "one piece a member");
     const ncclDataType_t element = sum_type_of(type);
-    return collective(members, pieces,
+    return collective(members, members.stream, pieces,
                       [=](const Pieces& data, ncclComm_t communicator, cudaStream_t stream) {
                         return each_of(pieces, [&](std::size_t i) {
                           return ncclReduce(data[i], data[i], count(pieces[i], type), element,
@@ -124,11 +124,11 @@ class NcclTransport final : public Transport {
   }
 
   template <class Body>
-  std::unique_ptr<Pending> collective(std::span<const int> members, const std::vector<Bytes>& spans,
-                                      const Body& body) {
+  std::unique_ptr<Pending> collective(std::span<const int> members, Stream on,
+                                      const std::vector<Bytes>& spans, const Body& body) {
     const bool nothing = std::ranges::all_of(spans, [](Bytes each) { return each.empty(); });
     if (members.size() < 2 || nothing) return std::make_unique<Done>();
-    auto message = std::make_unique<Message>(connections_, connections_.group(members));
+    auto message = std::make_unique<Message>(connections_, connections_.group(members, on));
     Pieces data;
     for (const Bytes each : spans) data.push_back(message->reachable(each, true));
     message->start([&](ncclComm_t communicator, cudaStream_t stream) {

@@ -149,13 +149,14 @@ class FakeTransport final : public Transport {
                                    std::span<std::byte> bytes) override {
     return transfer(from, rank_, tag, bytes, false);
   }
-  std::unique_ptr<Pending> all_reduce(std::span<const int> members, std::uint32_t tag, DataType,
+  std::unique_ptr<Pending> all_reduce(const Members& members, std::uint32_t tag, DataType,
                                       std::vector<std::span<std::byte>> values) override {
+    streams_by_tag[tag] = members.stream;
     return meet("reduce" + std::to_string(tag), members, std::move(values), [](Hub::Meet& all) {
       for (std::size_t i = 0; i < all.parts.begin()->second.size(); ++i) add(all, i, -1);
     });
   }
-  std::unique_ptr<Pending> all_gather(std::span<const int> members, std::uint32_t tag,
+  std::unique_ptr<Pending> all_gather(const Members& members, std::uint32_t tag,
                                       std::vector<std::span<std::byte>> pieces) override {
     return meet("gather" + std::to_string(tag), members, std::move(pieces), [](Hub::Meet& all) {
       std::size_t place = 0;
@@ -168,7 +169,7 @@ class FakeTransport final : public Transport {
       }
     });
   }
-  std::unique_ptr<Pending> reduce_scatter(std::span<const int> members, std::uint32_t tag, DataType,
+  std::unique_ptr<Pending> reduce_scatter(const Members& members, std::uint32_t tag, DataType,
                                           std::vector<std::span<std::byte>> pieces) override {
     return meet("scatter" + std::to_string(tag), members, std::move(pieces), [](Hub::Meet& all) {
       int place = 0;
@@ -194,6 +195,8 @@ class FakeTransport final : public Transport {
         ->wait();
     return result;
   }
+
+  std::map<std::uint32_t, Stream> streams_by_tag;  // of AllReduces
 
  private:
   class Wait final : public Pending {

@@ -65,10 +65,11 @@ class HandProgram {
   HandProgram& receive(std::size_t from, std::size_t tag, const HandRows& rows) {
     return communicate(InstructionKind::Receive, from, tag, rows);
   }
-  HandProgram& collective(InstructionKind kind, std::size_t tag, const HandRows& rows) {
+  HandProgram& collective(InstructionKind kind, std::size_t tag, const HandRows& rows,
+                          Stream stream = Stream::Communication) {
     Instruction what;
     what.kind = kind;
-    what.stream = Stream::Communication;
+    what.stream = stream;
     what.task = TaskId(tag);
     return add(what, rows);
   }

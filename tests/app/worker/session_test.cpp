@@ -31,15 +31,15 @@ class TransportWithStranger final : public Transport {
   std::unique_ptr<Pending> receive(int, std::uint32_t, std::span<std::byte>) override {
     return nothing();
   }
-  std::unique_ptr<Pending> all_reduce(std::span<const int>, std::uint32_t, DataType,
+  std::unique_ptr<Pending> all_reduce(const Members&, std::uint32_t, DataType,
                                       std::vector<std::span<std::byte>>) override {
     return nothing();
   }
-  std::unique_ptr<Pending> all_gather(std::span<const int>, std::uint32_t,
+  std::unique_ptr<Pending> all_gather(const Members&, std::uint32_t,
                                       std::vector<std::span<std::byte>>) override {
     return nothing();
   }
-  std::unique_ptr<Pending> reduce_scatter(std::span<const int>, std::uint32_t, DataType,
+  std::unique_ptr<Pending> reduce_scatter(const Members&, std::uint32_t, DataType,
                                           std::vector<std::span<std::byte>>) override {
     return nothing();
   }

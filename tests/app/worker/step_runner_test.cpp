@@ -358,5 +358,27 @@ TEST(Communicator, HandsOnTheOrderOfARing) {
   EXPECT_TRUE(hub.meets.contains({"reduce8,0,1,2", 0}));
 }
 
+// The same members on two streams: neither waits for the other, and the transport is told.
+TEST(Communicator, CollectivesOfTwoStreamsHaveLanesOfTheirOwn) {
+  const auto graph = graph_of(2, kShape);
+  HandProgram hand(0, 2);
+  const auto reduce = [&](std::size_t tag, Stream stream) {
+    hand.collective(InstructionKind::AllReduce, tag, {.reads = {0}, .members = {0, 1}}, stream);
+  };
+  reduce(7, Stream::Communication);
+  reduce(8, Stream::TensorCommunication);
+  reduce(9, Stream::Communication);
+  Hub hub(2);
+  FakeExecution execution(*graph, hand.program());
+  FakeTransport transport(hub, 0);
+  Communicator communicator(*graph, hand.program(), kDevices, execution, transport);
+  EXPECT_EQ(communicator.lane_count(), 2u);
+  EXPECT_NE(communicator.lane(0), communicator.lane(1));
+  EXPECT_EQ(communicator.lane(0), communicator.lane(2));
+  for (const std::size_t i : {0u, 1u}) communicator.issue(i);
+  EXPECT_EQ(transport.streams_by_tag.at(7), Stream::Communication);
+  EXPECT_EQ(transport.streams_by_tag.at(8), Stream::TensorCommunication);
+}
+
 }  // namespace
 }  // namespace strato::worker

@@ -75,6 +75,36 @@ TEST(StreamOrder, WaitsAndReleases) {
             (std::vector{ValueId(1), ValueId(2)}));
 }
 
+// Two streams read a value. That one of them has ended says nothing about the other: what waits for
+// the one does not wait for the other just to release the value.
+TEST(StreamOrder, CommunicationStreamsKnowNothingOfEachOther) {
+  RankProgram program;
+  const auto add = [&](Stream stream, std::vector<ValueId> reads, std::vector<ValueId> writes) {
+    Instruction what;
+    what.stream = stream;
+    program.instructions.push_back(what);
+    program.reads.push_row(reads);
+    program.writes.push_row(writes);
+  };
+  program.values.resize(3);
+  add(Stream::Compute, {}, {ValueId(0)});
+  add(Stream::Communication, {ValueId(0)}, {ValueId(1)});
+  add(Stream::TensorCommunication, {ValueId(0)}, {ValueId(2)});
+  add(Stream::Compute, {ValueId(2)}, {});
+  add(Stream::Compute, {ValueId(1)}, {});
+  order_streams(program, {{1, 0}, {2, 0}, {3, 2}, {4, 1}}, IdVector<ValueId, ValueId>(3));
+  using Row = std::vector<std::uint32_t>;
+  const auto waits = [&](std::size_t i) {
+    return Row(program.waits[i].begin(), program.waits[i].end());
+  };
+  EXPECT_EQ(waits(1), Row{0});
+  EXPECT_EQ(waits(2), Row{0});  // though one that was started before waited for it
+  EXPECT_EQ(waits(3), Row{2});
+  EXPECT_EQ(waits(4), Row{1});
+  EXPECT_EQ(std::vector(program.releases[4].begin(), program.releases[4].end()),
+            (std::vector{ValueId(0), ValueId(1)}));
+}
+
 TEST(TaskParts, AreInTheTensorsKindOfTheBatch) {
   const auto graph = toy::training_chain(6, 2, 4);
   const auto tensor = [&](const std::string& name) {

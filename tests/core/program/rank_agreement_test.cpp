@@ -92,6 +92,9 @@ TEST(RankAgreement, WhatOneRankDoesOtherwiseIsFound) {
   expect_found([&](RankProgram& rank) { rank.instructions[at[0]].task = TaskId(1); }, 1,
                "than rank 0 (4, digest ");
   expect_found(
+      [&](RankProgram& rank) { rank.instructions[at[0]].stream = Stream::TensorCommunication; }, 1,
+      "than rank 0 (4, digest ");
+  expect_found(
       [&](RankProgram& rank) {
         Rows<DeviceId> members;
         for (std::size_t i = 0; i < rank.instructions.size(); ++i)
@@ -149,7 +152,7 @@ RankProgram in_order(const RankProgram& program, const std::vector<std::size_t>&
 std::vector<std::size_t> communication_of(const RankProgram& program) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < program.instructions.size(); ++i)
-    if (program.instructions[i].stream == Stream::Communication) found.push_back(i);
+    if (program.instructions[i].stream != Stream::Compute) found.push_back(i);
   return found;
 }
 

@@ -75,7 +75,7 @@ TEST(FairLinks, ALateFlowSharesFromThenOn) {
   const Timeline fair = made.fair();
   EXPECT_EQ(end(fair, first), 160);   // 40 alone, then 60 at half speed
   EXPECT_EQ(end(fair, second), 200);  // 60 of 100 at 160, then alone
-  const Nanos busy = fair.link_busy[LinkId(made.links(0, 1)[0].index() - 12)];
+  const Nanos busy = fair.link_busy[made.program().link_of(made.links(0, 1)[0])];
   EXPECT_EQ(busy, Nanos(200));
   EXPECT_EQ(end(made.exclusive(), second), 200);
 }

@@ -4,9 +4,9 @@
 
 #include "core/graph/train/training_graph.h"
 #include "core/sim/explain/column_exchanges.h"
-#include "core/sim/explain/spans.h"
 #include "core/sim/explain/stage_waits.h"
 #include "core/sim/explain/why.h"
+#include "core/sim/timeline/spans.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
 

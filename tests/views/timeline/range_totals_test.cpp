@@ -30,41 +30,86 @@ Grouping groups_of(const Graph& graph, int ops_each) {
   return Grouping(graph, group_of, std::vector<Nanos>(graph.op_count(), Nanos(1)));
 }
 
-// Two devices: 10 ns of computation on each, a transfer of 8 ns that starts when the first ends,
-// then 6 ns on the second that wait for it.
-std::shared_ptr<const Timeline> by_hand() {
-  auto graph = test::chain_graph(2);
-  auto cluster = test::even_cluster(1, 2);
-  auto program = std::make_shared<Program>();
-  program->graph = graph;
-  program->cluster = cluster;
-  const auto add = [&](TaskKind kind, std::size_t device, int time, std::vector<ResourceId> needs,
-                       std::vector<TaskId> after, std::size_t op) {
+// Two devices, task by task.
+class HandMade {
+ public:
+  HandMade() {
+    program_->graph = test::chain_graph(2);
+    program_->cluster = test::even_cluster(1, 2);
+  }
+  void add(TaskKind kind, std::size_t device, int time, const std::vector<ResourceId>& needs,
+           const std::vector<TaskId>& after = {}, std::size_t op = 0) {
     Task task;
     task.kind = kind;
     task.op = OpId(op);
     task.device = DeviceId(device);
     task.duration = Nanos(time);
-    if (kind == TaskKind::Transfer) {
-      task.tensor = graph->op(task.op).outputs[0];
-      task.target = DeviceId(1);
+    if (is_communication(kind)) {
+      task.tensor = program_->graph->op(task.op).outputs[0];
       task.bytes = Bytes(800);
     }
-    program->tasks.push_back(task);
-    program->resources.push_row(needs);
-    program->dependencies.push_row(after);
-    program->writes.end_row();
-    program->reads.end_row();
-  };
+    if (kind == TaskKind::Transfer) task.target = DeviceId(1);
+    program_->tasks.push_back(task);
+    program_->resources.push_row(needs);
+    program_->dependencies.push_row(after);
+    program_->writes.end_row();
+    program_->reads.end_row();
+  }
+  const Program& program() const { return *program_; }
+  std::shared_ptr<const Timeline> run() const {
+    return std::make_shared<const Timeline>(Simulator().simulate(program_));
+  }
+
+ private:
+  std::shared_ptr<Program> program_ = std::make_shared<Program>();
+};
+
+// 10 ns of computation on each, a transfer of 8 ns that starts when the first ends, then 6 ns on
+// the second that wait for it.
+std::shared_ptr<const Timeline> by_hand() {
+  HandMade made;
+  const Program& program = made.program();
   std::vector<ResourceId> path;
-  for (const LinkId link : cluster->path(DeviceId(0), DeviceId(1)).links)
-    path.push_back(program->link(link));
+  for (const LinkId link : program.cluster->path(DeviceId(0), DeviceId(1)).links)
+    path.push_back(program.link(link));
   std::ranges::sort(path);
-  add(TaskKind::Compute, 0, 10, {program->compute_stream(DeviceId(0))}, {}, 0);
-  add(TaskKind::Compute, 1, 14, {program->compute_stream(DeviceId(1))}, {}, 0);
-  add(TaskKind::Transfer, 0, 8, path, {TaskId(0)}, 0);
-  add(TaskKind::Compute, 1, 6, {program->compute_stream(DeviceId(1))}, {TaskId(2)}, 1);
-  return std::make_shared<const Timeline>(Simulator().simulate(program));
+  made.add(TaskKind::Compute, 0, 10, {program.compute_stream(DeviceId(0))});
+  made.add(TaskKind::Compute, 1, 14, {program.compute_stream(DeviceId(1))});
+  made.add(TaskKind::Transfer, 0, 8, path, {TaskId(0)});
+  made.add(TaskKind::Compute, 1, 6, {program.compute_stream(DeviceId(1))}, {TaskId(2)}, 1);
+  return made.run();
+}
+
+// A row for collectives inside the row of a mesh is there with such tasks only; time in which both
+// communication streams are busy counts once.
+TEST(RangeTotals, ARowOfAMeshHasARowOfItsOwn) {
+  const auto labels = [](const TimelineRows& rows) {
+    std::vector<std::string> list;
+    for (const TimelineRow& row : rows.rows)
+      if (row.kind == RowKind::Communication) list.push_back(row.label);
+    return list;
+  };
+  EXPECT_EQ(labels(make_rows(by_hand())), (std::vector<std::string>{"comm", "comm"}));
+  HandMade made;
+  const auto reduce = [&](Stream stream, int time) {
+    const Program& program = made.program();
+    made.add(TaskKind::AllReduce, 0, time,
+             {program.stream(DeviceId(0), stream), program.stream(DeviceId(1), stream)});
+  };
+  made.add(TaskKind::Compute, 0, 5, {made.program().compute_stream(DeviceId(0))});
+  reduce(Stream::Communication, 10);
+  reduce(Stream::TensorCommunication, 7);
+  reduce(Stream::TensorCommunication, 7);
+  const auto timeline = made.run();
+  EXPECT_EQ(timeline->step_time, Nanos(14));
+  const TimelineRows rows = make_rows(timeline);
+  EXPECT_EQ(labels(rows), (std::vector<std::string>{"comm", "tensor comm", "comm", "tensor comm"}));
+  const RangeTotals sum = add_up(rows, Nanos(0), Nanos(14), {}, nullptr, nullptr);
+  EXPECT_EQ(sum.communicating, 2 * 14);
+  EXPECT_EQ(sum.overlap, 5);
+  const DeviceTimes times = device_times(*timeline)[DeviceId(0)];
+  EXPECT_EQ(times.overlapped, Nanos(5));
+  EXPECT_EQ(times.communication, Nanos(9));
 }
 
 TEST(RangeTotals, AreThoseOfAnExampleByHand) {

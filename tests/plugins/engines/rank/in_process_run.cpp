@@ -119,7 +119,7 @@ InProcessRun::InProcessRun(std::shared_ptr<const RankPrograms> programs, const R
     rank.execution = engine.prepare(
         programs_->graph, std::shared_ptr<const RankProgram>(programs_, &program), options);
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-      rank.streams[static_cast<int>(program.instructions[i].stream)].push_back(
+      rank.streams[static_cast<std::size_t>(program.instructions[i].stream)].push_back(
           static_cast<std::uint32_t>(i));
     }
   }
@@ -141,7 +141,7 @@ std::span<std::byte> InProcessRun::write_memory(const Place& place, std::size_t 
 void InProcessRun::run_step(std::int64_t step, Random& random) {
   for (Rank& rank : ranks_) {
     rank.execution->begin_step(step);
-    rank.next[0] = rank.next[1] = 0;
+    rank.next.fill(0);
     rank.started.assign(rank.program->instructions.size(), false);
     rank.ended = rank.started;
   }
@@ -155,9 +155,9 @@ void InProcessRun::run_step(std::int64_t step, Random& random) {
 
 // One thing that may happen next; false: nothing may.
 bool InProcessRun::act(Random& random) {
-  std::vector<std::pair<std::size_t, int>> starts;
+  std::vector<std::pair<std::size_t, std::size_t>> starts;
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
-    for (const int stream : {0, 1}) {
+    for (std::size_t stream = 0; stream < kStreams; ++stream) {
       if (may_start(ranks_[r], stream)) starts.emplace_back(r, stream);
     }
   }
@@ -176,7 +176,7 @@ bool InProcessRun::act(Random& random) {
   return true;
 }
 
-bool InProcessRun::may_start(const Rank& rank, int stream) const {
+bool InProcessRun::may_start(const Rank& rank, std::size_t stream) const {
   const auto& line = rank.streams[stream];
   const std::size_t next = rank.next[stream];
   if (next == line.size()) return false;
@@ -185,7 +185,7 @@ bool InProcessRun::may_start(const Rank& rank, int stream) const {
                      [&rank](std::uint32_t other) { return rank.ended[other]; });
 }
 
-void InProcessRun::start(std::size_t r, int stream) {
+void InProcessRun::start(std::size_t r, std::size_t stream) {
   Rank& rank = ranks_[r];
   const std::size_t i = rank.streams[stream][rank.next[stream]++];
   rank.started[i] = true;

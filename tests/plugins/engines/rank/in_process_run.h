@@ -2,6 +2,7 @@
 // bytes copied where a transport would move them, as late as it may.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,16 +39,16 @@ class InProcessRun {
   struct Rank {
     const RankProgram* program;
     std::unique_ptr<RankExecution> execution;
-    std::vector<std::uint32_t> streams[2];  // instructions
-    std::size_t next[2] = {0, 0};
+    std::array<std::vector<std::uint32_t>, kStreams> streams;  // instructions
+    std::array<std::size_t, kStreams> next{};
     std::vector<bool> started, ended;
   };
   struct Place {
     std::size_t rank, instruction;
   };
 
-  bool may_start(const Rank& rank, int stream) const;
-  void start(std::size_t rank, int stream);
+  bool may_start(const Rank& rank, std::size_t stream) const;
+  void start(std::size_t rank, std::size_t stream);
   void end(const Place& place);
   bool all_there(const Place& place, std::vector<Place>& members) const;
   void finish(const std::vector<Place>& members);

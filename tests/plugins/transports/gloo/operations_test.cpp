@@ -283,6 +283,29 @@ TEST(Gloo, ManyOperationsAreUnderWayAtOnce) {
   ranks.join();
 }
 
+// Each of two ranks begins with what the other comes to last, of the same members.
+TEST(Gloo, StreamsDoNotWaitForEachOther) {
+  RankProcesses ranks(2);
+  ranks.start_all([](const Meeting& meeting) {
+    const auto transport = gloo_transport(meeting);
+    const std::vector<int> both = {0, 1};
+    std::vector<double> sums[2] = {term<double>(meeting.rank, 300),
+                                   term<double>(5 + meeting.rank, 300)};
+    std::vector<std::byte> none;
+    const auto reduce = [&](int i) {
+      const Stream stream = i == 0 ? Stream::Communication : Stream::TensorCommunication;
+      return transport->all_reduce(Members(both, stream), static_cast<std::uint32_t>(i),
+                                   DataType::F64, {bytes_of(sums[i])});
+    };
+    const auto first = reduce(meeting.rank), second = reduce(1 - meeting.rank);
+    first->wait();
+    second->wait();
+    EXPECT_EQ(sums[0], sum_of_terms<double>(both, 300));
+    EXPECT_EQ(sums[1], sum_of_terms<double>({5, 6}, 300));
+  });
+  ranks.join();
+}
+
 TEST(Gloo, GathersTextsAtRank0) {
   RankProcesses ranks(3);
   ranks.start_all([](const Meeting& meeting) {

@@ -1,4 +1,4 @@
-#include "core/sim/explain/spans.h"
+#include "core/sim/timeline/spans.h"
 
 #include <algorithm>
 
