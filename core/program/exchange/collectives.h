@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "core/program/exchange/exchange_tasks.h"
+#include "core/program/copies/exchange_tasks.h"
 
 namespace strato {
 

@@ -28,7 +28,7 @@ MeshTwins::Ports MeshTwins::ports_of(std::span<const Shard> members,
 // Each member has its representative in the group, which uses the same of its links. A group that
 // stands for others uses no links but its members'.
 void MeshTwins::check_members(LayoutId group, std::span<const LinkId> links) const {
-  const std::vector<Shard>& members = placement_.layouts().members(group);
+  const std::vector<Shard>& members = members_of(group);
   const Ports ports = ports_of(members, links);
   std::size_t represented = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -45,8 +45,8 @@ void MeshTwins::check_members(LayoutId group, std::span<const LinkId> links) con
 bool MeshTwins::is_alike(const CollectiveCost& a, LayoutId group, const CollectiveCost& b,
                          LayoutId other) const {
   return a.duration == b.duration && a.latency == b.latency &&
-         ports_of(placement_.layouts().members(group), a.links).of_member ==
-             ports_of(placement_.layouts().members(other), b.links).of_member;
+         ports_of(members_of(group), a.links).of_member ==
+             ports_of(members_of(other), b.links).of_member;
 }
 
 void MeshTwins::check_collective(TaskKind kind, LayoutId mesh, bool is_row, LayoutId group,

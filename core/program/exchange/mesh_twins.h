@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/program/exchange/exchange_tasks.h"
+#include "core/program/copies/exchange_tasks.h"
 
 namespace strato {
 
@@ -61,6 +61,10 @@ class MeshTwins {
     bool shares_links = false;  // with other devices
   };
   const Fold* fold() const { return placement_.fold(); }
+  const std::vector<Shard>& members_of(LayoutId group) const {
+    const Layouts& layouts = placement_.layouts();
+    return layouts[layouts.unfolded(group)].shards;
+  }
   bool is_folded(LayoutId id) const { return placement_.layouts().unfolded(id) != id; }
   Ports ports_of(std::span<const Shard> members, std::span<const LinkId> links) const;
   void check_members(LayoutId group, std::span<const LinkId> links) const;

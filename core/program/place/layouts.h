@@ -141,8 +141,6 @@ class Layouts {
   // The devices of a layout that are nearest to a device which has none of its shards: in its
   // device group, else in its machine, else all. Ascending.
   std::span<const DeviceId> nearest(LayoutId copies, DeviceId to);
-  // Those that a fold left out, too.
-  const std::vector<Shard>& members(LayoutId id) const { return (*this)[unfolded(id)].shards; }
 
  private:
   struct Known {

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "core/program/exchange/exchange_tasks.h"
+#include "core/program/copies/exchange_tasks.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {

@@ -1,4 +1,4 @@
-#include "core/program/exchange/copies.h"
+#include "core/program/copies/copies.h"
 
 namespace strato {
 

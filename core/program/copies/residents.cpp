@@ -1,4 +1,4 @@
-#include "core/program/exchange/residents.h"
+#include "core/program/copies/residents.h"
 
 namespace strato {
 

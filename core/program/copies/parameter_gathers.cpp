@@ -1,4 +1,4 @@
-#include "core/program/exchange/parameter_gathers.h"
+#include "core/program/copies/parameter_gathers.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/program/exchange/copies.h"
+#include "core/program/copies/copies.h"
 
 namespace strato {
 

@@ -1,4 +1,4 @@
-#include "core/program/exchange/exchange_tasks.h"
+#include "core/program/copies/exchange_tasks.h"
 
 #include <algorithm>
 #include <limits>
@@ -159,7 +159,9 @@ const CollectiveCost& ExchangeTasks::collective_cost(TaskKind kind, LayoutId lay
   const auto [at, fresh] = collective_costs_.try_emplace({layout, kind, bytes});
   if (!fresh) return at->second;
   std::vector<DeviceId> members;  // of which some may be folded away
-  for (const Shard& owner : placement_.layouts().members(layout)) members.push_back(owner.device);
+  const Layouts& layouts = placement_.layouts();
+  for (const Shard& owner : layouts[layouts.unfolded(layout)].shards)
+    members.push_back(owner.device);
   at->second = tables_.cost->collective(*collective_of(kind), members, bytes);
   at->second.duration = std::max(Nanos(1), at->second.duration);
   return at->second;

@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "core/cost/value/cost_model.h"
-#include "core/program/exchange/copies.h"
-#include "core/program/exchange/parameter_gathers.h"
-#include "core/program/exchange/residents.h"
+#include "core/program/copies/copies.h"
+#include "core/program/copies/parameter_gathers.h"
+#include "core/program/copies/residents.h"
 #include "core/program/place/mesh_letters.h"
 #include "core/program/place/readers.h"
 
