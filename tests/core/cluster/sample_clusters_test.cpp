@@ -190,9 +190,8 @@ TEST(SampleClusters, GpusWithNetworkCardsOfTheirOwnDoNotMeet) {
   EXPECT_FALSE(meet(rails));
   EXPECT_TRUE(meet(shared));
   const Path& path = rails.path(DeviceId(0), DeviceId(8));
-  EXPECT_EQ(names_of(rails, path),
-            (std::vector<std::string>{"h100-0:0>host", "h100-0:0>net", "net>h100-1:0",
-                                      "host>h100-1:0"}));
+  EXPECT_EQ(names_of(rails, path), (std::vector<std::string>{"h100-0:0>host", "h100-0:0>net",
+                                                             "net>h100-1:0", "host>h100-1:0"}));
   EXPECT_EQ(path.bandwidth, 50e9);
   EXPECT_EQ(path.latency, Nanos(4000 + 3000 + 1000 + 3000 + 4000));
   EXPECT_EQ(rails.ports(DeviceId(3)).size(), 6u);
