@@ -188,6 +188,37 @@ TEST_P(OnMeshes, ColumnsComputeWhatOneDeviceDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, OnMeshes, testing::Range(0, 6));
 
+// Two meshes that are alike, of which each has some of the groups.
+std::optional<Strategy> on_like_meshes(const RandomProblem& problem, Random& random) {
+  const std::size_t devices = problem.cluster->device_count() / 2;
+  if (devices < 2) return std::nullopt;
+  const std::size_t columns = 2 + random.below(devices - 1), rows = devices / columns;
+  Strategy strategy;
+  for (std::size_t g = 0; g < problem.grouping->size(); ++g) {
+    Decision mesh;
+    mesh.tensor = static_cast<std::int32_t>(columns);
+    const std::size_t first = random.below(2) == 0 ? 0 : devices;
+    for (std::size_t i = 0; i < rows * columns; ++i)
+      mesh.devices.push_back({DeviceId(first + i), 1});
+    strategy.groups.push_back(mesh);
+  }
+  duplicate_batch_norm(*problem.graph, strategy);
+  return strategy;
+}
+
+// What goes from one to the other goes from peer to peer, in slices or not.
+TEST_P(OnMeshes, PeersSendWhatTheirRowsGather) {
+  int alike = 0;
+  const auto make = [&](const RandomProblem& problem, int i, Random& random) {
+    const std::optional<Strategy> strategy = on_like_meshes(problem, random);
+    alike += strategy.has_value();
+    return std::optional(in_micro_batches_if(
+        i % 2 == 1, problem, strategy ? *strategy : on_meshes(problem, random), random));
+  };
+  expect_as_on_one_device(GetParam(), 6, random_of(GetParam(), 800), make);
+  EXPECT_GE(alike, 12);
+}
+
 class Recomputed : public testing::TestWithParam<int> {};
 
 // What is computed again is what it was, in any strategy, on meshes, in micro-batches.
