@@ -81,11 +81,14 @@ constexpr const char* kInMachines = "in machines";
 constexpr const char* kBetweenMachines = "between machines";
 
 // The names tell, as the cluster's reader makes them: "v100:0>fabric", "host>v100:0"; "v100>net",
-// "network", "v100>p100". No machine's name has a colon.
+// "net>v100:0", "network", "v100>p100". No machine's name has a colon.
 std::vector<bool> in_machine(const Cluster& cluster) {
   std::vector<bool> result;
-  for (const Link& link : cluster.links())
-    result.push_back(link.name.find(':') != std::string::npos);
+  for (const Link& link : cluster.links()) {
+    const std::string_view name = link.name;
+    result.push_back(name.find(':') != name.npos && !name.ends_with(">net") &&
+                     !name.starts_with("net>"));
+  }
   return result;
 }
 

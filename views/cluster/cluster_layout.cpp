@@ -102,8 +102,10 @@ class Layout {
   void add_link(LinkId id) {
     const auto [from, to] = ends(cluster_.links()[id].name);
     const DeviceId sender = cluster_.find_device(from), receiver = cluster_.find_device(to);
-    if (sender.valid()) return add_port(id, sender, to, true);
-    if (receiver.valid()) return add_port(id, receiver, from, false);
+    if (sender.valid())
+      return to == "net" ? add_rail(id, sender, true) : add_port(id, sender, to, true);
+    if (receiver.valid())
+      return from == "net" ? add_rail(id, receiver, false) : add_port(id, receiver, from, false);
     const MachineId machine_from = find_machine(from), machine_to = find_machine(to);
     if (machine_from.valid() && machine_to.valid()) return add_direct(id, machine_from, machine_to);
     if (machine_from.valid()) return add_nic(id, machine_from, true);
@@ -125,13 +127,26 @@ class Layout {
   }
 
   void add_nic(LinkId id, MachineId machine, bool up) {
-    const QRectF& box = layout_.machines[machine.index()];
+    add_way_out(id, machine, layout_.machines[machine.index()].left() + 32, up);
+  }
+
+  // A network card of the device's own, under its way to the host. Those of devices in further rows
+  // are beside them.
+  void add_rail(LinkId id, DeviceId device, bool up) {
+    const MachineId machine = cluster_.device(device).machine;
+    const QRectF &box = layout_.devices[device.index()],
+                 &of_machine = layout_.machines[machine.index()];
+    const double row = (box.top() - of_machine.top() - kTitle) / (kDeviceHeight + kWire);
+    add_way_out(id, machine, box.left() + box.width() * 0.62 - row * 6 * kPairApart, up);
+  }
+
+  void add_way_out(LinkId id, MachineId machine, double at, bool up) {
     const double bus = buses_[row_of_[machine.index()]];
-    const double at = box.left() + 32, x = at + (up ? -kPairApart : kPairApart);
+    const double x = at + (up ? -kPairApart : kPairApart);
     QPolygonF line({QPointF(x, layout_.fabrics[machine.index()].bottom()), QPointF(x, bus)});
     if (!up) std::reverse(line.begin(), line.end());
-    layout_.links.push_back(
-        {id, line, up ? QPointF(at + 2 * kPairApart, box.bottom() + 14) : QPointF()});
+    const double below = layout_.machines[machine.index()].bottom() + 14;
+    layout_.links.push_back({id, line, up ? QPointF(at + 2 * kPairApart, below) : QPointF()});
   }
 
   // A link of its own between two machines: in the gutter under the machines, each pair on its own

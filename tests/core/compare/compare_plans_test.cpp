@@ -15,6 +15,7 @@
 #include "core/search/evaluate/outcome.h"
 #include "core/strategy/value/variable_check.h"
 #include "tests/core/search/toy.h"
+#include "tests/paths.h"
 #include "tests/property/random_problem.h"
 
 namespace strato {
@@ -119,6 +120,26 @@ TEST(ComparePlans, APlanIsTheSameAsItself) {
       EXPECT_EQ(traffic.bytes.from, traffic.bytes.to);
       EXPECT_EQ(traffic.time.from, traffic.time.to);
     }
+  }
+}
+
+// Also where each GPU has a network card of its own.
+TEST(ComparePlans, WhatGoesThroughNetworkCardsIsBetweenMachines) {
+  const auto cluster = std::make_shared<const Cluster>(
+      read_cluster(std::string(kSourceFolder) + "/sample_graphs/clusters/h100-2x8.json",
+                   GpuCatalogue::bundled()));
+  const Problem problem = make_problem(toy::chain({512, 512, 64}, 64), cluster, {});
+  const auto on = [&](std::size_t second) {
+    Strategy strategy;
+    Decision pair;
+    pair.devices = {{DeviceId(0), 1}, {DeviceId(second), 1}};
+    strategy.groups.assign(problem.grouping->size(), pair);
+    return plan_of("pair", problem, strategy);
+  };
+  const Plan near = on(1), far = on(8);
+  for (const TrafficChange& traffic : compare_plans(near.it(), far.it()).traffic) {
+    EXPECT_EQ(traffic.bytes.from > Bytes(0), traffic.inside) << traffic.what;
+    EXPECT_EQ(traffic.bytes.to > Bytes(0), !traffic.inside) << traffic.what;
   }
 }
 

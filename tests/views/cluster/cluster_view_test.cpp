@@ -65,6 +65,37 @@ TEST(ClusterLayout, SamplesAreDrawnWithoutOverlapAndWithEveryLink) {
   }
 }
 
+// Each GPU's own network card leads out of its machine, and no wire or figure is on another one.
+TEST(ClusterLayout, NetworkCardsOfGpusAreApart) {
+  const std::string text = R"({"format":"stratoscope-cluster","version":1,"name":"rails",
+    "machines":[{"name":"m","count":2,"gpus":[{"type":"V100-SXM2-16GB","count":16}],
+      "fabric":{"kind":"nvlink2","bandwidth_GBps":100,"latency_us":2},
+      "host_link":{"kind":"pcie3x16","bandwidth_GBps":12.5,"latency_us":4},
+      "nic":{"kind":"16x100G","bandwidth_GBps":200,"latency_us":5}}],
+    "network":{"latency_us":1}})";
+  const Cluster cluster = parse_cluster(text, "rails", GpuCatalogue::bundled());
+  const ClusterLayout layout = layout_cluster(cluster, 1280);
+  expect_tidy(cluster, layout);
+  std::size_t out = 0;
+  for (std::size_t a = 0; a < layout.links.size(); ++a) {
+    const DrawnLink& link = layout.links[a];
+    const QRectF box = link.line.boundingRect();
+    const bool leaves = cluster.links()[link.link].name.ends_with(">net");
+    out += leaves;
+    EXPECT_TRUE(!leaves || std::ranges::none_of(layout.machines, [&](const QRectF& machine) {
+      return machine.contains(link.line.back());
+    }));
+    for (std::size_t b = a + 1; b < layout.links.size(); ++b) {
+      const DrawnLink& other = layout.links[b];
+      EXPECT_FALSE(!link.label.isNull() && link.label == other.label);
+      EXPECT_GT(std::abs(box.center().x() - other.line.boundingRect().center().x()) +
+                    std::abs(box.center().y() - other.line.boundingRect().center().y()),
+                2);
+    }
+  }
+  EXPECT_EQ(out, 32u);
+}
+
 TEST(ClusterLayout, ScalesToManyMachinesAndDevices) {
   for (const auto& [machines, each] :
        {std::pair(1, 1), {1, 16}, {16, 1}, {16, 4}, {8, 8}, {4, 16}}) {
