@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -13,6 +16,8 @@
 
 namespace strato::pipeline {
 namespace {
+
+constexpr std::array kShardings = {"nothing", "updates", "parameters", "any"};  // by StageSharding
 
 // Devices in their order, as many for each stage.
 std::vector<std::vector<DeviceId>> devices_of_stages(const Cluster& cluster, std::size_t stages) {
@@ -62,6 +67,27 @@ Strategy sharded(Strategy strategy, const Problem& problem, StageSharding shard)
   shard_updates(problem, strategy, kSmallest);
   if (shard == StageSharding::Parameters) strategy.gather = ParameterGather::EachPass;
   return strategy;
+}
+
+// How many devices compute each op together. Nothing said: each number that divides the devices of
+// every machine, so that no row lies across two, and those of a stage.
+std::vector<std::int32_t> widths(const Cluster& cluster, const Settings& settings) {
+  if (settings.tensor > 0) return {settings.tensor};
+  std::vector<std::int32_t> together(cluster.machines().size(), 0);  // a machine's, or a stage's
+  for (const Device& device : cluster.devices()) ++together[device.machine.index()];
+  const auto devices = static_cast<std::int32_t>(cluster.device_count());
+  if (settings.stages > 0) together.push_back(std::max(1, devices / settings.stages));
+  const std::int32_t common =
+      std::accumulate(together.begin(), together.end(), 0, std::gcd<std::int32_t, std::int32_t>);
+  std::vector<std::int32_t> result;
+  for (std::int32_t width = 1; width <= common; ++width)
+    if (common % width == 0) result.push_back(width);
+  return result;
+}
+
+std::vector<StageSharding> shardings(StageSharding wanted) {
+  if (wanted != StageSharding::Any) return {wanted};
+  return {StageSharding::Nothing, StageSharding::Updates, StageSharding::Parameters};
 }
 
 // Of whole rows of `tensor` devices.
@@ -171,9 +197,9 @@ OptionTable Settings::option_table() {
        "micro-batches, which divide the batch; 0: one to four for each stage are tried"},
       {"tensor",
        tensor,
-       {1, 1e6},
+       {0, 1e6},
        "tensor parallelism: devices that compute each op of their samples together, which "
-       "divide those of a stage"},
+       "divide those of a stage; 0: each number that divides a machine's devices is tried"},
       {"schedule",
        schedule,
        {kPipelineSchedules.begin(), kPipelineSchedules.end()},
@@ -185,9 +211,10 @@ OptionTable Settings::option_table() {
        "interleaved 1, 2 and 4 are tried, of zb-v and dualpipe-v two, there and back"},
       {"shard",
        shard,
-       {"nothing", "updates", "parameters"},
+       {kShardings.begin(), kShardings.end()},
        "what the replicas of a stage, or its rows, keep a part of each: updates (ZeRO's stage "
-       "2), or parameters, which are gathered for each pass, too (stage 3, FSDP)"},
+       "2), or parameters, which are gathered for each pass, too (stage 3, FSDP); any: each of "
+       "these is tried"},
       {"recompute",
        recompute,
        {kRecomputing.begin(), kRecomputing.end()},
@@ -200,44 +227,74 @@ OptionTable Settings::option_table() {
        "largest fusion bucket in MB (2^20 bytes) of a stage's gradients; 0: one by one"}};
 }
 
-// One number of stages after the other: large models take seconds each.
+namespace {
+
+// Of this many stages, with all chunks and micro-batches that are to be tried.
+Tried try_stages(const PlanRequest& request, const Settings& settings, std::size_t stages) {
+  std::vector<Strategy> strategies;
+  std::size_t most_chunks = 1;
+  for (const std::size_t chunks : chunk_counts(request.problem, stages, settings)) {
+    const Shape shape{stages, chunks, chunks == 2 && has_v_shape(settings.schedule)};
+    const Strategy whole = sharded(staged(request.problem, shape, settings.tensor, settings.bucket),
+                                   request.problem, settings.shard);
+    most_chunks = std::max(most_chunks, chunks);
+    for (const MicroBatches& micro_batches : all_micro_batches(request, stages, settings)) {
+      strategies.push_back(whole);
+      strategies.back().micro_batches = micro_batches;
+    }
+  }
+  const bool all_at_once = settings.schedule == PipelineSchedule::AsReady ||
+                           settings.schedule == PipelineSchedule::Gpipe;
+  const auto in_flight = all_at_once ? std::int64_t{strategies.back().micro_batches.count}
+                                     : static_cast<std::int64_t>(stages * most_chunks);
+  return try_recomputing(request, strategies, settings.recompute, in_flight);
+}
+
+// What is tried of one width and sharding.
+struct Variant {
+  Settings settings;
+  std::size_t stages;
+};
+std::vector<Variant> variants(const PlanRequest& request, const Settings& settings) {
+  std::vector<Variant> all;
+  for (const std::int32_t width : widths(*request.problem.cluster, settings))
+    for (const std::size_t stages : stage_counts(request.problem, settings.stages, width))
+      for (const StageSharding shard : shardings(settings.shard)) {
+        all.push_back({settings, stages});
+        all.back().settings.tensor = width;
+        all.back().settings.shard = shard;
+      }
+  return all;
+}
+
+}  // namespace
+
+// One after the other: large models take seconds each.
 PlanResult plan(const PlanRequest& request, const Settings& given) {
   const Settings settings = shaped(request, given);
   PlanResult best;
-  std::size_t best_stages = 0;  // 0: none was evaluated
+  std::optional<Variant> found;  // none: nothing was evaluated
   Reporter reporter(request.observer);
-  for (const std::size_t stages : stage_counts(request.problem, settings.stages, settings.tensor)) {
-    if (best_stages > 0 && request.stop.stop_requested()) break;
-    std::vector<Strategy> strategies;
-    std::size_t most_chunks = 1;
-    for (const std::size_t chunks : chunk_counts(request.problem, stages, settings)) {
-      const Shape shape{stages, chunks, chunks == 2 && has_v_shape(settings.schedule)};
-      const Strategy whole =
-          sharded(staged(request.problem, shape, settings.tensor, settings.bucket), request.problem,
-                  settings.shard);
-      most_chunks = std::max(most_chunks, chunks);
-      for (const MicroBatches& micro_batches : all_micro_batches(request, stages, settings)) {
-        strategies.push_back(whole);
-        strategies.back().micro_batches = micro_batches;
-      }
-    }
-    const bool all_at_once = settings.schedule == PipelineSchedule::AsReady ||
-                             settings.schedule == PipelineSchedule::Gpipe;
-    const auto in_flight = all_at_once ? std::int64_t{strategies.back().micro_batches.count}
-                                       : static_cast<std::int64_t>(stages * most_chunks);
-    Tried tried = try_recomputing(request, strategies, settings.recompute, in_flight);
+  for (const Variant& variant : variants(request, settings)) {
+    if (found && request.stop.stop_requested()) break;
+    Tried tried = try_stages(request, variant.settings, variant.stages);
     const std::size_t fastest = best_of(tried.scores);
     best.evaluations += std::ssize(tried.scores);
-    const bool better = best_stages == 0 || tried.scores[fastest].better_than(best.score);
+    const bool better = !found || tried.scores[fastest].better_than(best.score);
     if (better) {
       best.strategy = std::move(tried.strategies[fastest]);
       best.score = tried.scores[fastest];
-      best_stages = stages;
+      found = variant;
     }
     const Progress progress{best.evaluations, best.evaluations, reporter.elapsed(), best.score};
     better ? reporter.improvement(best.strategy, progress) : reporter.progress(progress, false);
   }
-  best.facts.push_back({"stages", std::to_string(best_stages)});
+  best.facts.push_back({"stages", std::to_string(found->stages)});
+  if (settings.tensor == 0)
+    best.facts.push_back({"tensor", std::to_string(found->settings.tensor)});
+  if (settings.shard == StageSharding::Any)
+    best.facts.push_back(
+        {"kept in parts", kShardings[static_cast<std::size_t>(found->settings.shard)]});
   if (!best.strategy.recomputed.empty())
     best.facts.push_back(
         {"computed again", fmt::format("{} ops", best.strategy.recomputed.size())});

@@ -20,11 +20,12 @@ enum class StageSharding : std::uint8_t {
   Nothing,
   Updates,     // parameters are gathered once a step
   Parameters,  // in each pass of each micro-batch
+  Any,         // each of these is tried
 };
 
 struct Settings {
   std::int32_t stages = 0, micro_batches = 0;  // 0: several are tried
-  std::int32_t tensor = 1;                     // Decision::tensor of every stage
+  std::int32_t tensor = 1;                     // Decision::tensor of every stage; 0: see widths()
   std::int32_t chunks = 0;                     // blocks of a stage; 0: see chunk_counts()
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   StageSharding shard = StageSharding::Nothing;

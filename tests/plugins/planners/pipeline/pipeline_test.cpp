@@ -56,6 +56,49 @@ TEST(PipelinePlanner, StagesAreBlocksOfWholeLayersOnNeighbouringDevices) {
   EXPECT_EQ(stages.size(), 4u);
 }
 
+// The best of all widths and ways to keep parameters is the best that they find one by one.
+TEST(PipelinePlanner, WidthsAndShardingsAreTriedWhereNothingIsSaid) {
+  const Problem problem = sample("bert_3l", 16, "h100-2x8");
+  std::map<std::string, std::string> set = {{"stages", "2"}, {"micro_batches", "2"}};
+  PlanResult best;
+  std::int64_t evaluations = 0;
+  std::pair<std::string, std::string> found;
+  for (const char* tensor : {"1", "2", "4", "8"})
+    for (const char* shard : {"nothing", "updates", "parameters"}) {
+      set["tensor"] = tensor;
+      set["shard"] = shard;
+      const PlanResult result = planned("pipeline", problem, set);
+      evaluations += result.evaluations;
+      if (!found.first.empty() && !result.score.better_than(best.score)) continue;
+      best = result;
+      found = {tensor, shard};
+    }
+  set["tensor"] = "0";
+  set["shard"] = "any";
+  const PlanResult result = planned("pipeline", problem, set);
+  EXPECT_EQ(result.score.step_time, best.score.step_time);
+  EXPECT_EQ(result.evaluations, evaluations);
+  const auto fact = [&](const std::string& name) {
+    const auto at = std::ranges::find(result.facts, name, &PlanResult::Fact::name);
+    return at == result.facts.end() ? std::string() : at->value;
+  };
+  EXPECT_EQ(fact("tensor"), found.first);
+  EXPECT_EQ(fact("kept in parts"), found.second);
+  EXPECT_GT(found.first, "1") << "columns help nowhere";
+}
+
+// A stage of one device has no columns, and machines of unequal size have rows in each.
+TEST(PipelinePlanner, WidthsDivideMachinesAndStages) {
+  const Problem problem = sample("bert_3l", 16, "tag-testbed");  // machines of 4 and 2
+  const auto width = [&](const char* stages) {
+    const PlanResult result =
+        planned("pipeline", problem, {{"stages", stages}, {"tensor", "0"}, {"micro_batches", "2"}});
+    return std::ranges::find(result.facts, "tensor", &PlanResult::Fact::name)->value;
+  };
+  EXPECT_EQ(width("16"), "1");
+  EXPECT_LE(std::stoi(width("2")), 2);
+}
+
 // Two stages of two rows of four columns.
 TEST(PipelinePlanner, StagesHaveRowsOfColumns) {
   const Problem problem = sample("bert_3l", 16, "tag-testbed");
