@@ -138,10 +138,10 @@ std::optional<int> MeshTransfers::slice_axis(TensorId tensor, std::size_t shard,
   if (own.cuts().size() == 1 && own.without(own.cuts()[0].axis) == wanted)
     return own.cuts()[0].axis;
   if (own != wanted || !own.cuts().empty()) return std::nullopt;
-  const Shape& shape = tables_.graph->tensor(tensor).shape;
-  const bool batched = tables_.tensors[tensor].kind == BatchKind::Batched;
-  for (int axis = batched ? 1 : 0; axis < std::ssize(shape); ++axis)
-    if (shape[at(axis)] % static_cast<std::int64_t>(owners(tensor).column_parts) == 0) return axis;
+  const Tensor& whole = tables_.graph->tensor(tensor);
+  const auto parts = static_cast<std::int64_t>(owners(tensor).column_parts);
+  for (int axis = 0; axis < std::ssize(whole.shape); ++axis)
+    if (axis != whole.batch.axis && whole.shape[at(axis)] % parts == 0) return axis;
   return std::nullopt;
 }
 

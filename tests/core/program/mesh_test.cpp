@@ -347,35 +347,50 @@ class FarCosts final : public toy::Costs {
   Nanos transfer(const Path&, Bytes bytes) const override { return Nanos(10 * bytes.value); }
 };
 
+// Two stages: what is computed until a Softmax on four devices, the rest on the other four. No
+// column has a slice of what goes between them.
+class Stages : public Mesh {
+ protected:
+  // `across`: the batch is the second axis of what goes between them.
+  void make(bool across) {
+    ModelKit kit(kMeshBatch);
+    const auto turned = [&](TensorId x) { return across ? kit.transpose(x, {1, 0}) : x; };
+    const TensorId x = turned(kit.input("x", {kMeshBatch, kMeshWidth}));
+    const Shape scale = across ? Shape{kMeshWidth, 1} : Shape{kMeshWidth};
+    const TensorId sums = kit.op("Softmax", {kit.op("Mul", {x, kit.weight("scale", scale)})},
+                                 {{"axis", std::int64_t{across ? 0 : 1}}});
+    kit.op("MatMul", {turned(sums), kit.weight("w", {kMeshWidth, kMeshInner})});
+    graph = std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Sgd));
+    std::vector<std::int32_t> group_of(graph->op_count(), 1);
+    for (const OpId op : graph->ops().ids()) {
+      if (graph->op(op).phase != Phase::Forward || between.valid()) continue;
+      group_of[op.index()] = 0;
+      if (graph->op(op).type == "Softmax") between = graph->op(op).outputs[0];
+    }
+    grouping = std::make_shared<const Grouping>(*graph, group_of,
+                                                std::vector<Nanos>(graph->op_count(), Nanos(1)));
+  }
+  template <class Costs>
+  Program lower_stages(std::int32_t columns) const {
+    Strategy strategy;
+    strategy.groups.resize(2);
+    const GroupId first = grouping->group_of(graph->tensor(between).producer);
+    strategy.groups[first] = on({0, 1, 2, 3}, columns).groups.front();
+    strategy.groups[GroupId(1 - first.index())] = on({4, 5, 6, 7}, columns).groups.front();
+    LowerOptions options;
+    options.verify = true;
+    return Lowering(graph, grouping, cluster, std::make_shared<Costs>(graph, cluster))
+        .lower(strategy, options);
+  }
+  TensorId between;
+};
+
 // Narayanan et al. 2021, section 4.1: each column sends its peer a quarter, and the row gathers it.
 // Where that is slower, each sends all.
-TEST_F(Mesh, StagesSendSlicesWhereThatIsFaster) {
-  ModelKit kit(kMeshBatch);
-  const TensorId scaled =
-      kit.op("Mul", {kit.input("x", {kMeshBatch, kMeshWidth}), kit.weight("scale", {kMeshWidth})});
-  kit.op("MatMul", {kit.op("Softmax", {scaled}), kit.weight("w", {kMeshWidth, kMeshInner})});
-  graph = std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Sgd));
-  costs = std::make_shared<WorkCosts>(graph, cluster);
-  std::vector<std::int32_t> group_of(graph->op_count(), 1);
-  TensorId between;  // no column has a slice of it
-  for (const OpId op : graph->ops().ids()) {
-    if (graph->op(op).phase != Phase::Forward || between.valid()) continue;
-    group_of[op.index()] = 0;
-    if (graph->op(op).type == "Softmax") between = graph->op(op).outputs[0];
-  }
-  const auto stages = std::make_shared<const Grouping>(
-      *graph, group_of, std::vector<Nanos>(graph->op_count(), Nanos(1)));
-  Strategy strategy;
-  strategy.groups.resize(2);
-  const GroupId first = stages->group_of(graph->tensor(between).producer);
-  strategy.groups[first] = on({0, 1, 2, 3}, 4).groups.front();
-  strategy.groups[GroupId(1 - first.index())] = on({4, 5, 6, 7}, 4).groups.front();
-  LowerOptions options;
-  options.verify = true;
-  const std::shared_ptr<const CostModel> far = std::make_shared<FarCosts>(graph, cluster);
+TEST_F(Stages, SendSlicesWhereThatIsFaster) {
+  make(false);
   for (const bool slices : {false, true}) {
-    Lowering of_stages(graph, stages, cluster, slices ? far : costs);
-    const Program program = of_stages.lower(strategy, options);
+    const Program program = slices ? lower_stages<FarCosts>(4) : lower_stages<WorkCosts>(4);
     std::map<DeviceId, std::vector<Bytes>> sent;
     std::int64_t gathered = 0;
     for (const TaskId id : program.tasks.ids()) {
@@ -399,6 +414,23 @@ TEST_F(Mesh, StagesSendSlicesWhereThatIsFaster) {
         EXPECT_EQ(std::ranges::count(bytes, kActivation), 1) << device.value();
     }
   }
+}
+
+// Rows have samples of their own: slices are along another axis, wherever the batch is.
+TEST_F(Stages, SendNoSlicesOfTheBatch) {
+  make(true);
+  ASSERT_EQ(graph->tensor(between).batch.axis, 1);
+  const Program program = lower_stages<FarCosts>(2);
+  std::size_t slices = 0;
+  for (const Task& task : program.tasks) {
+    if (task.tensor != between || task.kind != TaskKind::Transfer) continue;
+    const Part part = program.part_of(task);
+    for (const AxisRange& cut : part.cuts()) {
+      EXPECT_EQ(cut.axis, 0);
+      ++slices;
+    }
+  }
+  EXPECT_GE(slices, 4u);
 }
 
 TEST_F(Mesh, RowsThatCannotBeAreRefused) {

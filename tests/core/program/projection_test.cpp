@@ -43,16 +43,21 @@ TEST(LastWriters, TellSlicesApart) {
   EXPECT_EQ(before(writers, ValueId(0), nullptr), Indices());
 }
 
-// A value is made, reduced while something else is computed, and read.
-TEST(StreamOrder, WaitsAndReleases) {
-  RankProgram program;
-  const auto add = [&](Stream stream, std::vector<ValueId> reads, std::vector<ValueId> writes) {
+// Adds instructions to the program.
+auto adder(RankProgram& program) {
+  return [&program](Stream stream, std::vector<ValueId> reads, std::vector<ValueId> writes) {
     Instruction what;
     what.stream = stream;
     program.instructions.push_back(what);
     program.reads.push_row(reads);
     program.writes.push_row(writes);
   };
+}
+
+// A value is made, reduced while something else is computed, and read.
+TEST(StreamOrder, WaitsAndReleases) {
+  RankProgram program;
+  const auto add = adder(program);
   program.values.resize(3);
   add(Stream::Compute, {}, {ValueId(0)});
   add(Stream::Communication, {ValueId(0)}, {ValueId(1)});
@@ -79,13 +84,7 @@ TEST(StreamOrder, WaitsAndReleases) {
 // the one does not wait for the other just to release the value.
 TEST(StreamOrder, CommunicationStreamsKnowNothingOfEachOther) {
   RankProgram program;
-  const auto add = [&](Stream stream, std::vector<ValueId> reads, std::vector<ValueId> writes) {
-    Instruction what;
-    what.stream = stream;
-    program.instructions.push_back(what);
-    program.reads.push_row(reads);
-    program.writes.push_row(writes);
-  };
+  const auto add = adder(program);
   program.values.resize(3);
   add(Stream::Compute, {}, {ValueId(0)});
   add(Stream::Communication, {ValueId(0)}, {ValueId(1)});
