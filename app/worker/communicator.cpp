@@ -135,6 +135,8 @@ std::unique_ptr<Operation> Communicator::issue(std::size_t index) {
       return all_gather(index);
     case InstructionKind::ReduceScatter:
       return reduce_scatter(index);
+    case InstructionKind::AllToAll:
+      return all_to_all(index);
     default:
       break;
   }
@@ -199,11 +201,16 @@ std::unique_ptr<Operation> Communicator::all_reduce(std::size_t index) {
   }));
 }
 
+std::size_t Communicator::own_place(std::size_t index) const {
+  const auto members = program_.members[index];
+  return static_cast<std::size_t>(std::find(members.begin(), members.end(), program_.device) -
+                                  members.begin());
+}
+
 std::unique_ptr<Operation> Communicator::all_gather(std::size_t index) {
   const ValueId read = program_.reads[index][0], write = program_.writes[index][0];
   const auto members = program_.members[index];
-  const auto self = static_cast<std::size_t>(
-      std::find(members.begin(), members.end(), program_.device) - members.begin());
+  const std::size_t self = own_place(index);
   const Bytespan whole = execution_.memory(write);
   const auto gather = [&](std::vector<Bytespan> pieces) {
     const Instruction& what = program_.instructions[index];
@@ -237,8 +244,7 @@ std::unique_ptr<Operation> Communicator::all_gather(std::size_t index) {
 std::unique_ptr<Operation> Communicator::reduce_scatter(std::size_t index) {
   const ValueId read = program_.reads[index][0], write = program_.writes[index][0];
   const auto members = program_.members[index];
-  const auto self = static_cast<std::size_t>(
-      std::find(members.begin(), members.end(), program_.device) - members.begin());
+  const std::size_t self = own_place(index);
   const Bytespan whole = execution_.memory(read), sum = execution_.memory(write);
   const CutLayout layout(graph_, program_.values[write], program_.values[read],
                          program_.cuts[index], whole.size());
@@ -256,6 +262,36 @@ std::unique_ptr<Operation> Communicator::reduce_scatter(std::size_t index) {
         const Bytespan piece = done.pieces[self];
         CHECK(piece.size() == sum.size(), "a piece has another size than its value");
         copy({sum.data(), sum.size(), piece.data(), piece.size(), piece.size()});
+      });
+}
+
+// Each member's part of what is here, cut along the axis of the parts that come to be, and for each
+// its place in what is made, cut along the axis of the parts that there were.
+std::unique_ptr<Operation> Communicator::all_to_all(std::size_t index) {
+  const ValueId read = program_.reads[index][0], write = program_.writes[index][0];
+  const auto members = program_.members[index];
+  const auto cuts = program_.cuts[index];
+  const Value &from = program_.values[read], &to = program_.values[write];
+  const auto common = common_part(from.part, to.part);
+  CHECK(common.has_value(), "a member keeps nothing of what it swaps");
+  const Value kept{from.tensor, *common};
+  const Bytespan whole = execution_.memory(read), made = execution_.memory(write);
+  const CutLayout leaves(graph_, kept, from, cuts.last(members.size() + 1), whole.size());
+  const CutLayout comes(graph_, kept, to, cuts.first(members.size() + 1), made.size());
+  const std::size_t self = own_place(index);
+  const auto sent = std::make_shared<Scratch>(leaves, memory_);
+  auto received = std::make_unique<Scratch>(comes, memory_);
+  for (std::size_t i = 0; i < leaves.count(); ++i)
+    leaves.take(whole, i, i == self ? received->pieces[i] : sent->pieces[i], row_copy());
+  auto pending = on_transport([&] {
+    const Instruction& what = program_.instructions[index];
+    return transport_.all_to_all(Members(ranks_of(members), what.stream), tag_of(what),
+                                 sent->pieces, received->pieces);
+  });
+  return std::make_unique<Scratched>(
+      std::move(received), std::move(pending),
+      [sent, comes, made, copy = row_copy()](const Scratch& filled) {
+        for (std::size_t i = 0; i < comes.count(); ++i) comes.put(filled.pieces[i], i, made, copy);
       });
 }
 

@@ -70,6 +70,8 @@ class Communicator {
   std::unique_ptr<Operation> all_reduce(std::size_t index);
   std::unique_ptr<Operation> all_gather(std::size_t index);
   std::unique_ptr<Operation> reduce_scatter(std::size_t index);
+  std::unique_ptr<Operation> all_to_all(std::size_t index);
+  std::size_t own_place(std::size_t index) const;  // among the members
 
   const Graph& graph_;
   const RankProgram& program_;

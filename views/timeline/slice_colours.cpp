@@ -154,6 +154,8 @@ QString kind_label(TaskKind kind) {
       return ColourWords::tr("AllGather");
     case TaskKind::ReduceScatter:
       return ColourWords::tr("ReduceScatter");
+    case TaskKind::AllToAll:
+      return ColourWords::tr("AllToAll");
     case TaskKind::Reduce:
       return ColourWords::tr("reduce");
     case TaskKind::Broadcast:

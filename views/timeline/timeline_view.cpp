@@ -434,7 +434,7 @@ void TimelineView::show_summary(const RangeTotals& sum) {
   if (sum.idle > 0) parts << share(tr("idle"), sum.idle, whole);
   add(tr("transfer"), {TaskKind::Transfer});
   add(tr("collective"), {TaskKind::AllReduce, TaskKind::AllGather, TaskKind::ReduceScatter,
-                         TaskKind::Reduce, TaskKind::Broadcast});
+                         TaskKind::AllToAll, TaskKind::Reduce, TaskKind::Broadcast});
   parts << tr("%1 slices").arg(sum.slices) << tr("T: more");
   summary_->setText(parts.join(QStringLiteral(" &nbsp;·&nbsp; ")));
   summary_->setToolTip(

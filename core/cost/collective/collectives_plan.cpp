@@ -101,6 +101,15 @@ Nanos send_over(PlanBuilder& plan, const std::vector<int>& parents, const Member
   return deepest;
 }
 
+// Each member sends each other one `volume` tensors.
+Nanos pairwise(PlanBuilder& plan, const Members& members, double volume) {
+  Nanos hop;
+  for (const DeviceId from : members)
+    for (const DeviceId to : members)
+      if (from != to) hop = std::max(hop, plan.send(from, to, volume));
+  return hop * (std::ssize(members) - 1);
+}
+
 bool has_tree(Collective kind) {
   return kind == Collective::AllReduce || kind == Collective::Broadcast ||
          kind == Collective::Reduce;
@@ -148,6 +157,10 @@ class Hierarchy {
   void append_to(std::vector<CollectivePlan>& plans) const {
     const bool even = std::ranges::all_of(
         machines_, [this](const Members& m) { return m.size() == machines_.front().size(); });
+    if (kind_ == Collective::AllToAll) {
+      if (even) plans.push_back(by_position());
+      return;
+    }
     const bool all = even && kind_ != Collective::Broadcast && kind_ != Collective::Reduce;
     for (const bool tree : {false, true}) {
       if (tree && !has_tree(kind_)) continue;
@@ -199,6 +212,23 @@ class Hierarchy {
     }
     plan.end_phase(latency);
     if (kind_ != Collective::ReduceScatter) ring_inside(Collective::AllGather);
+    return std::move(plan).build();
+  }
+
+  // An all-to-all inside machines, then among those of equal position.
+  CollectivePlan by_position() const {
+    PlanBuilder plan(cluster_, CollectiveAlgorithm::Hierarchical);
+    const double part = 1 / (devices_ * devices_);
+    const auto count = static_cast<double>(machines_.size());
+    inside(plan, [&](const Members& members) { return pairwise(plan, members, part * count); });
+    const std::size_t positions = machines_.front().size();
+    Nanos latency;
+    for (std::size_t i = 0; i < positions; ++i) {
+      Members across;
+      for (const Members& members : machines_) across.push_back(members[i]);
+      latency = std::max(latency, pairwise(plan, across, part * static_cast<double>(positions)));
+    }
+    plan.end_phase(latency);
     return std::move(plan).build();
   }
 
@@ -264,9 +294,13 @@ std::vector<CollectivePlan> collective_plans(const Cluster& cluster, Collective 
     return plans;
   }
   const bool tree = algorithm == CollectiveAlgorithm::Tree;
-  if (tree && !has_tree(kind)) return plans;
+  const bool by_pairs = algorithm == CollectiveAlgorithm::Pairwise;
+  if ((tree && !has_tree(kind)) || by_pairs != (kind == Collective::AllToAll)) return plans;
   PlanBuilder plan(cluster, algorithm);
-  plan.end_phase(around(plan, kind, Members(devices.begin(), devices.end()), 1, tree));
+  const Members members(devices.begin(), devices.end());
+  const auto count = static_cast<double>(members.size());
+  plan.end_phase(by_pairs ? pairwise(plan, members, 1 / (count * count))
+                          : around(plan, kind, members, 1, tree));
   plans.push_back(std::move(plan).build());
   return plans;
 }
@@ -275,7 +309,8 @@ std::vector<CollectivePlan> collective_plans(const Cluster& cluster, Collective 
                                              std::span<const DeviceId> devices) {
   std::vector<CollectivePlan> plans;
   for (const CollectiveAlgorithm algorithm :
-       {CollectiveAlgorithm::Ring, CollectiveAlgorithm::Tree, CollectiveAlgorithm::Hierarchical}) {
+       {CollectiveAlgorithm::Ring, CollectiveAlgorithm::Tree, CollectiveAlgorithm::Hierarchical,
+        CollectiveAlgorithm::Pairwise}) {
     std::ranges::move(collective_plans(cluster, kind, devices, algorithm),
                       std::back_inserter(plans));
   }

@@ -5,8 +5,8 @@
 namespace strato {
 
 std::string_view name_of(Collective kind) {
-  constexpr std::array<std::string_view, 5> names = {"all-reduce", "all-gather", "broadcast",
-                                                     "reduce", "reduce-scatter"};
+  constexpr std::array<std::string_view, 6> names = {
+      "all-reduce", "all-gather", "broadcast", "reduce", "reduce-scatter", "all-to-all"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -24,7 +24,7 @@ std::vector<Nanos> mean_op_times(const Graph& graph, const Cluster& cluster,
 }
 
 std::string_view name_of(CollectiveAlgorithm algorithm) {
-  constexpr std::array<std::string_view, 3> names = {"ring", "tree", "hierarchical"};
+  constexpr std::array<std::string_view, 4> names = {"ring", "tree", "hierarchical", "pairwise"};
   return names[static_cast<std::size_t>(algorithm)];
 }
 

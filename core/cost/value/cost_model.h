@@ -15,11 +15,18 @@ namespace strato {
 
 struct Calibration;  // calibration.h
 
-enum class Collective : std::uint8_t { AllReduce, AllGather, Broadcast, Reduce, ReduceScatter };
+enum class Collective : std::uint8_t {
+  AllReduce,
+  AllGather,
+  Broadcast,
+  Reduce,
+  ReduceScatter,
+  AllToAll,
+};
 std::string_view name_of(Collective kind);
 
 // The order in which a collective goes through the network; as NCCL does, the cheapest is taken.
-enum class CollectiveAlgorithm : std::uint8_t { Ring, Tree, Hierarchical };
+enum class CollectiveAlgorithm : std::uint8_t { Ring, Tree, Hierarchical, Pairwise };
 std::string_view name_of(CollectiveAlgorithm algorithm);
 
 struct CollectiveCost {
@@ -52,7 +59,8 @@ class CostModel {
   // A local reshuffle (split, concat, sum) that reads and writes `moved` bytes in all.
   virtual Nanos local_move(GpuTypeId gpu, Bytes moved) const = 0;
   virtual Nanos transfer(const Path& path, Bytes bytes) const = 0;
-  // `devices` ascending, at least two. bytes: the full tensor's (for AllGather: of the result).
+  // `devices` ascending, at least two. bytes: the full tensor's (for AllGather: of the result; for
+  // AllToAll: of what all members have together, an equal part each).
   virtual CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
                                     Bytes bytes) const = 0;
   virtual const Digest& digest() const = 0;

@@ -179,11 +179,11 @@ class ProfileReader {
     const std::string name = view.string();
     for (const Collective kind :
          {Collective::AllReduce, Collective::AllGather, Collective::Broadcast, Collective::Reduce,
-          Collective::ReduceScatter})
+          Collective::ReduceScatter, Collective::AllToAll})
       if (name == name_of(kind)) return kind;
     view.fail("is not a collective known here",
-              "give \"all-reduce\", \"all-gather\", \"broadcast\", \"reduce\" or "
-              "\"reduce-scatter\"");
+              "give \"all-reduce\", \"all-gather\", \"broadcast\", \"reduce\", "
+              "\"reduce-scatter\" or \"all-to-all\"");
   }
 
   CollectiveProfile collective(const JsonView& view) {

@@ -141,6 +141,11 @@ class Transport {
   virtual std::unique_ptr<Pending> reduce_scatter(const Members& members, std::uint32_t tag,
                                                   DataType type,
                                                   std::vector<std::span<std::byte>> pieces) = 0;
+  // `sent[i]`: what member i gets of ours; `received[i]`: where what we get of its goes. Our own
+  // piece does not travel. Pieces that meet have the same size.
+  virtual std::unique_ptr<Pending> all_to_all(const Members& members, std::uint32_t tag,
+                                              std::vector<std::span<std::byte>> sent,
+                                              std::vector<std::span<std::byte>> received) = 0;
   // Whether it moves what is in the memory of a device, too (see DeviceMemory).
   virtual bool reaches_devices() const { return false; }
   virtual void barrier() = 0;

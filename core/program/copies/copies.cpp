@@ -20,7 +20,7 @@ std::size_t Copies::declare(TensorId tensor, LayoutId layout) {
   const BatchKind kind = tables_.tensors[tensor].kind;
   if (at.sharded && kind == BatchKind::Batched) made.form = Form::Slices;
   if (at.sharded && kind == BatchKind::Partial) made.form = Form::Partials;
-  if (at.is_mesh()) made.form = Form::OnMesh;
+  if (at.is_mesh) made.form = Form::OnMesh;
   instances_.resize(instances_.size() + at.shards.size());
   return static_cast<std::size_t>(made.first);
 }

@@ -49,7 +49,7 @@ void Residents::add_homes(TensorId parameter) {
   const Layout& homes = placement_.homes(update);
   for (std::size_t i = 0; i < homes.shards.size(); ++i) {
     const DeviceId device = homes.shards[i].device;
-    if (homes.is_mesh())
+    if (homes.is_mesh)
       add_kept(parameter, device, letters_.kept(update, parameter, i));
     else if (homes.is_split())
       add_slice(parameter, device, homes.range(i, placement_.split(update)->axis));

@@ -19,25 +19,45 @@ Instance MeshExchange::bring(OpId reader, TensorId tensor, Part wanted, DeviceId
   if (const auto known = here()) return cut(tensor, *known, wanted);
   sums_.settle(reader, tensor, wanted);
   if (const auto known = here()) return cut(tensor, *known, wanted);
-  if (gather_column(reader, tensor, wanted, device) || gather_row(reader, tensor, wanted, device))
-    return *copies_.holding(tensor, device, wanted);
+  if (gather_column(reader, tensor, wanted, device) ||
+      bring_to_experts(reader, tensor, wanted, device) ||
+      bring_in_row(reader, tensor, wanted, device))
+    return cut(tensor, *copies_.holding(tensor, device, wanted), wanted);
   return transfers_.bring(reader, tensor, wanted, device);
 }
 
-// Do all columns of the device's row need all of an axis of which they have a slice each?
-bool MeshExchange::gather_row(OpId reader, TensorId tensor, const Part& wanted, DeviceId device) {
+bool MeshExchange::bring_to_experts(OpId reader, TensorId tensor, const Part& wanted,
+                                    DeviceId device) {
+  return is_same_mesh(reader, tensor) && placement_.layout(reader).experts > 1 &&
+         swaps_.concerns_experts(reader, tensor) &&
+         swaps_.to_experts(reader, tensor, wanted, device,
+                           [&](const Part& part, DeviceId there) {
+                             return bring(reader, tensor, part, there);
+                           });
+}
+
+// From what the columns of the device's row have: do all of them need all of an axis of which they
+// have a slice each, or slices along another one?
+bool MeshExchange::bring_in_row(OpId reader, TensorId tensor, const Part& wanted,
+                                DeviceId device) {
   const Layout& made = owners(tensor);
   if (!is_same_mesh(reader, tensor) || wanted.is_partial_sum()) return false;
   const auto shard = static_cast<std::size_t>(made.position[device.index()]);
   if (!concerns(tensor, shard, wanted)) return false;
-  const Part own = part_of(settled(tensor, shard, wanted));
+  const Line row = line_with(copies_.owners(tensor), MeshLine::Row, shard);
+  std::vector<Instance> pieces;
+  for (const std::size_t i : line(row).shards) {
+    const auto piece = swaps_.concerns_experts(reader, tensor)
+                           ? swaps_.from_experts(reader, tensor, i)
+                           : std::optional(settled(tensor, i, wanted));
+    if (!piece) return false;
+    pieces.push_back(*piece);
+  }
+  const Part own = part_of(pieces[made.column(shard)]);
+  if (contains(own, wanted)) return true;
+  if (swaps_.in_row(row, tensor, pieces, wanted, shard)) return true;
   if (own.cuts().size() != 1 || own.without(own.cuts()[0].axis) != wanted) return false;
-  const std::size_t row = made.row(shard);
-  std::vector<Instance> slices;
-  for (std::size_t i = row * made.columns; i < (row + 1) * made.columns; ++i)
-    slices.push_back(settled(tensor, i, wanted));
-  gather_slices({copies_.owners(tensor), true, row}, tensor, slices, wanted,
-                with_axis(wanted, tensor, own.cuts()[0].axis));
+  gather_slices(row, tensor, pieces, wanted, with_axis(wanted, tensor, own.cuts()[0].axis));
   return true;
 }
 
@@ -52,13 +72,12 @@ bool MeshExchange::gather_column(OpId reader, TensorId parameter, const Part& wa
   const int axis = letters_.of(facts.op).shared_axis;
   const auto shard = static_cast<std::size_t>(homes.position[device.index()]);
   if (part_of(owned(parameter, shard)).without(axis) != wanted) return false;
-  const std::size_t column = homes.column(shard);
+  const Line at = line_with(copies_.owners(parameter), summing_lines(copies_.owners(parameter)),
+                            shard);
   std::vector<Instance> shares;
-  for (std::size_t i = column; i < homes.shards.size(); i += homes.columns)
-    shares.push_back(owned(parameter, i));
-  const LayoutId mesh = copies_.owners(parameter);
-  gathers_.limit_ahead(placement_.layout(placement_.layouts().column_group(mesh, column)).shards);
-  gather_slices({mesh, false, column}, parameter, shares, wanted, with_axis({}, parameter, axis));
+  for (const std::size_t i : line(at).shards) shares.push_back(owned(parameter, i));
+  gathers_.limit_ahead(placement_.layout(line(at).group).shards);
+  gather_slices(at, parameter, shares, wanted, with_axis({}, parameter, axis));
   return true;
 }
 

@@ -3,7 +3,8 @@
 //
 // - What is there, or a slice of it, is taken (Split).
 // - Partial sums are summed up first (mesh_sums.h).
-// - Slices are put together by one AllGather in a row where its columns all need them. A parameter
+// - Slices are put together by one AllGather in a row where its columns all need them; parts along
+//   one axis are swapped for those along another one by one AllToAll (mesh_swaps.h). A parameter
 //   of which the rows have a share each is gathered in each column whose part is read.
 // - What is elsewhere is sent (mesh_transfers.h).
 //
@@ -11,6 +12,7 @@
 #pragma once
 
 #include "core/program/exchange/mesh_sums.h"
+#include "core/program/exchange/mesh_swaps.h"
 #include "core/program/exchange/mesh_transfers.h"
 
 namespace strato {
@@ -18,17 +20,19 @@ namespace strato {
 class MeshExchange : public MeshParts {
  public:
   MeshExchange(const ExchangeBase& base, MeshSums& sums)
-      : MeshParts(base), sums_(sums), transfers_(base) {}
+      : MeshParts(base), sums_(sums), swaps_(base), transfers_(base) {}
 
   // This part of a tensor that the mesh has, for an op on this device.
   Instance bring(OpId reader, TensorId tensor, Part wanted, DeviceId device);
   using MeshParts::cut;
 
  private:
-  bool gather_row(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
+  bool bring_to_experts(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
+  bool bring_in_row(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
   bool gather_column(OpId reader, TensorId parameter, const Part& wanted, DeviceId device);
 
   MeshSums& sums_;
+  MeshSwaps swaps_;
   MeshTransfers transfers_;
 };
 

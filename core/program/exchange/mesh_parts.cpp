@@ -7,14 +7,23 @@
 
 namespace strato {
 
-MeshParts::Collected MeshParts::collective(TaskKind kind, TensorId tensor, Line line, Bytes bytes,
+MeshParts::Line MeshParts::line_with(LayoutId mesh, MeshLine kind, std::size_t shard) const {
+  const std::vector<LineOfMesh>& lines = placement_.layouts().lines(mesh, kind);
+  const auto of_shard = std::ranges::find_if(lines, [&](const LineOfMesh& each) {
+    return std::ranges::binary_search(each.shards, shard);
+  });
+  CHECK(of_shard != lines.end(), "a shard of a mesh is on none of its lines");
+  return {mesh, kind, static_cast<std::size_t>(of_shard - lines.begin())};
+}
+
+MeshParts::Collected MeshParts::collective(TaskKind kind, TensorId tensor, Line at, Bytes bytes,
                                            PartId part) {
-  const LayoutId group = line.is_row ? placement_.layouts().row_group(line.mesh, line.index)
-                                     : placement_.layouts().column_group(line.mesh, line.index);
-  twins_.check_collective(kind, line.mesh, line.is_row, group, bytes);
+  const LayoutId group = line(at).group;
+  twins_.check_collective(kind, at.mesh, at.kind, group, bytes);
   const CollectiveCost& cost = tasks_.collective_cost(kind, group, bytes);
+  const bool between_ops = at.kind == MeshLine::Row || at.kind == MeshLine::Experts;
   Collected what{tasks_.communication(kind, tensor), group, cost.links,
-                 line.is_row ? Stream::TensorCommunication : Stream::Communication};
+                 between_ops ? Stream::TensorCommunication : Stream::Communication};
   what.task.device = placement_.layout(group).shards.front().device;
   what.task.bytes = bytes;
   what.task.part = part;
@@ -28,10 +37,10 @@ void MeshParts::commit(const Collected& what) {
                              what.stream);
 }
 
-void MeshParts::gather_slices(Line line, TensorId tensor, std::span<const Instance> slices,
+void MeshParts::gather_slices(Line at, TensorId tensor, std::span<const Instance> slices,
                               const Part& wanted, const Part& along) {
   const PartId all = emitter_.parts().find(wanted);
-  const Collected what = collective(TaskKind::AllGather, tensor, line, tasks_.bytes_of(tensor, all),
+  const Collected what = collective(TaskKind::AllGather, tensor, at, tasks_.bytes_of(tensor, all),
                                     emitter_.parts().find(along));
   const TaskId id = emitter_.next_task();
   for (const Instance& slice : slices) {

@@ -17,7 +17,7 @@ class MeshParts : protected ExchangeBase {
   // Was it made, or is it kept, on a mesh?
   bool has(TensorId tensor) const {
     const LayoutId owners = copies_.owners(tensor);
-    return owners >= 0 && placement_.layout(owners).is_mesh();
+    return owners >= 0 && placement_.layout(owners).is_mesh;
   }
 
  protected:
@@ -35,22 +35,30 @@ class MeshParts : protected ExchangeBase {
   Instance cut(TensorId tensor, const Instance& from, const Part& wanted);
   Part with_axis(const Part& part, TensorId tensor, int axis) const;
 
-  struct Line {  // a row of a mesh, or a column
+  struct Line {
     LayoutId mesh;
-    bool is_row;
+    MeshLine kind;
     std::size_t index;
   };
+  const LineOfMesh& line(const Line& of) const {
+    return placement_.layouts().lines(of.mesh, of.kind)[of.index];
+  }
+  Line line_with(LayoutId mesh, MeshLine kind, std::size_t shard) const;
+  // Those of a mesh that sum up over samples: columns, or of experts the rows that have the same.
+  MeshLine summing_lines(LayoutId mesh) const {
+    return placement_.layout(mesh).experts > 1 ? MeshLine::Peers : MeshLine::Column;
+  }
   struct Collected {  // a collective that is about to be added
     Task task;
     LayoutId group;
     std::vector<LinkId> links;
     Stream stream;
   };
-  Collected collective(TaskKind kind, TensorId tensor, Line line, Bytes bytes, PartId part);
+  Collected collective(TaskKind kind, TensorId tensor, Line at, Bytes bytes, PartId part);
   void commit(const Collected& what);
   // Puts together the slices that the devices of the line have, in their order: the wanted part.
   // `along`: all of the axis that it is in slices of.
-  void gather_slices(Line line, TensorId tensor, std::span<const Instance> slices,
+  void gather_slices(Line at, TensorId tensor, std::span<const Instance> slices,
                      const Part& wanted, const Part& along);
 };
 

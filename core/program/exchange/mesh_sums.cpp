@@ -26,15 +26,14 @@ void MeshSums::settle(OpId reader, TensorId tensor, const Part& wanted) {
 
 // Does each row need just its share of what its column adds up to, and nobody else anything?
 bool MeshSums::is_scattered(OpId reader, TensorId tensor) const {
-  const Layout& made = owners(tensor);
   const ColumnPart& columns = letters_.of(reader);
   if (columns.shared_axis < 0 || !is_same_mesh(reader, tensor) ||
       tables_.graph->consumers(tensor).size() != 1)
     return false;
-  const int axis = columns.input(tables_, reader, tensor);
-  Part of_column;
-  if (axis >= 0) of_column = made.sliced(of_column, 0, axis, tables_.graph->tensor(tensor));
-  return part_of(owned(tensor, 0)).summed_up() == of_column;
+  const std::span<const TensorId> inputs = tables_.inputs(reader);
+  const auto input =
+      static_cast<std::size_t>(std::ranges::find(inputs, tensor) - inputs.begin());
+  return part_of(owned(tensor, 0)).summed_up() == letters_.part_read({}, reader, input, 0);
 }
 
 // Does nobody read the partial sums themselves?
@@ -61,7 +60,7 @@ void MeshSums::reduce_row(OpId reader, TensorId tensor, std::size_t row) {
   const bool in_place = !scatter && allow_sum_in_place(tensor, part_of(owned(tensor, 0)));
   const Collected what =
       collective(scatter ? TaskKind::ReduceScatter : TaskKind::AllReduce, tensor,
-                 {copies_.owners(tensor), true, row}, bytes,
+                 {copies_.owners(tensor), MeshLine::Row, row}, bytes,
                  scatter ? emitter_.parts().find(with_axis(total, tensor, axis)) : all);
   const TaskId id = emitter_.next_task();
   for (std::size_t i = row * made.columns; i < (row + 1) * made.columns; ++i) {
@@ -80,55 +79,63 @@ void MeshSums::reduce_row(OpId reader, TensorId tensor, std::size_t row) {
   commit(what);
 }
 
-// Each column for itself. Tensors are of one layout; a bucket's are summed up in place.
+// Each line for itself. Tensors are of one layout; a bucket's are summed up in place.
 void MeshSums::reduce_columns(std::span<const TensorId> tensors) {
-  const Layout& made = owners(tensors.front());
-  for (std::size_t column = 0; column < made.columns; ++column) {
-    const auto term_at = [&](TensorId tensor, std::size_t row) {
-      return *settled_there(tensor, row * made.columns + column, true);
-    };
-    Bytes bytes;
-    for (const TensorId tensor : tensors)
-      bytes += tasks_.bytes_of(tensor, emitter_.parts().find(part_of(term_at(tensor, 0)).total()));
-    Collected what = collective(
-        TaskKind::AllReduce, tensors.front(), {copies_.owners(tensors.front()), false, column},
-        bytes,
-        tensors.size() == 1 ? emitter_.parts().find(part_of(term_at(tensors.front(), 0)).total())
-                            : kWhole);
-    const TaskId id = emitter_.next_task();
-    for (const TensorId tensor : tensors) {
-      what.task.priority = std::min(what.task.priority, tasks_.priority(tensor));
-      for (std::size_t row = 0; row < made.row_count(); ++row) {
-        const Instance term = term_at(tensor, row);
-        const PartId total = emitter_.parts().find(part_of(term).total());
-        const bool in_place = term.exclusive && allow_sum_in_place(tensor, part_of(term));
-        emitter_.read(term);
-        const BufferId buffer =
-            in_place ? term.buffer
-                     : emitter_.write(tensor, term.device, tasks_.bytes_of(tensor, total), total);
-        copies_.add(tensor, {buffer, id, term.device, total});
-      }
+  const LayoutId mesh = copies_.owners(tensors.front());
+  const MeshLine kind = summing_lines(mesh);
+  for (std::size_t i = 0; i < placement_.layouts().lines(mesh, kind).size(); ++i)
+    reduce_line(tensors, {mesh, kind, i});
+}
+
+void MeshSums::reduce_line(std::span<const TensorId> tensors, const Line& at) {
+  const std::vector<std::size_t>& shards = line(at).shards;
+  const auto term_at = [&](TensorId tensor, std::size_t shard) {
+    return *settled_there(tensor, shard, true);
+  };
+  const auto total_of = [&](const Instance& term) {
+    return emitter_.parts().find(part_of(term).total());
+  };
+  Bytes bytes;
+  for (const TensorId tensor : tensors)
+    bytes += tasks_.bytes_of(tensor, total_of(term_at(tensor, shards.front())));
+  const PartId part =
+      tensors.size() == 1 ? total_of(term_at(tensors.front(), shards.front())) : kWhole;
+  Collected what = collective(TaskKind::AllReduce, tensors.front(), at, bytes, part);
+  const TaskId id = emitter_.next_task();
+  for (const TensorId tensor : tensors) {
+    what.task.priority = std::min(what.task.priority, tasks_.priority(tensor));
+    for (const std::size_t shard : shards) {
+      const Instance term = term_at(tensor, shard);
+      const PartId total = total_of(term);
+      const bool in_place = term.exclusive && allow_sum_in_place(tensor, part_of(term));
+      emitter_.read(term);
+      const BufferId buffer =
+          in_place ? term.buffer
+                   : emitter_.write(tensor, term.device, tasks_.bytes_of(tensor, total), total);
+      copies_.add(tensor, {buffer, id, term.device, total});
     }
-    commit(what);
   }
+  commit(what);
 }
 
 void MeshSums::scatter_columns(OpId update, TensorId gradient) {
-  const Layout& made = owners(gradient);
+  const LayoutId mesh = copies_.owners(gradient);
+  const MeshLine kind = summing_lines(mesh);
   // All of the axis that is scattered: what else the columns have slices of is in the parts.
   const PartId along =
       emitter_.parts().find(with_axis({}, gradient, letters_.of(update).shared_axis));
-  for (std::size_t column = 0; column < made.columns; ++column) {
-    const PartId total = emitter_.parts().find(part_of(owned(gradient, column)).summed_up());
-    const Collected what =
-        collective(TaskKind::ReduceScatter, gradient, {copies_.owners(gradient), false, column},
-                   tasks_.bytes_of(gradient, total), along);
+  for (std::size_t i = 0; i < placement_.layouts().lines(mesh, kind).size(); ++i) {
+    const std::vector<std::size_t>& shards = placement_.layouts().lines(mesh, kind)[i].shards;
+    const PartId total =
+        emitter_.parts().find(part_of(owned(gradient, shards.front())).summed_up());
+    const Collected what = collective(TaskKind::ReduceScatter, gradient, {mesh, kind, i},
+                                      tasks_.bytes_of(gradient, total), along);
     const TaskId id = emitter_.next_task();
-    for (std::size_t i = column; i < made.shards.size(); i += made.columns) {
-      const Instance term = *settled_there(gradient, i, true);
+    for (const std::size_t shard : shards) {
+      const Instance term = *settled_there(gradient, shard, true);
       emitter_.read(term);
       const PartId share =
-          emitter_.parts().find(letters_.share_of(emitter_.program().parts[total], update, i));
+          emitter_.parts().find(letters_.share_of(emitter_.program().parts[total], update, shard));
       const BufferId buffer =
           emitter_.write(gradient, term.device, tasks_.bytes_of(gradient, share), share);
       copies_.add(gradient, {buffer, id, term.device, share});

@@ -29,6 +29,7 @@ class MeshSums : public MeshParts {
  private:
   void reduce_row(OpId reader, TensorId tensor, std::size_t row);
   void reduce_columns(std::span<const TensorId> tensors);
+  void reduce_line(std::span<const TensorId> tensors, const Line& at);
   void scatter_columns(OpId update, TensorId gradient);
   bool is_scattered(OpId reader, TensorId tensor) const;
   bool allow_sum_in_place(TensorId tensor, const Part& term) const;

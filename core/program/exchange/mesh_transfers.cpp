@@ -178,7 +178,7 @@ bool MeshTransfers::gather_sent(OpId reader, TensorId tensor, const Part& wanted
   const std::optional<int> axis = slice_axis(tensor, first, wanted);
   const Path& path = tables_.cluster->path(made.shards[first].device, members.front().device);
   if (!axis || (part_of(settled(tensor, first, wanted)) == wanted &&
-                !is_sent_in_slices(tensor, wanted, layouts.row_group(read_id, row), path)))
+                !is_sent_in_slices(tensor, wanted, layouts.lines(read_id, MeshLine::Row)[row].group, path)))
     return false;
   std::vector<Instance> slices;
   for (const Shard& shard : members) {
@@ -189,7 +189,7 @@ bool MeshTransfers::gather_sent(OpId reader, TensorId tensor, const Part& wanted
     const Part slice = made.sliced(wanted, from, *axis, tables_.graph->tensor(tensor));
     slices.push_back(send(tensor, {slice, settled(tensor, from, wanted)}, shard.device));
   }
-  gather_slices({read_id, true, row}, tensor, slices, wanted, with_axis(wanted, tensor, *axis));
+  gather_slices({read_id, MeshLine::Row, row}, tensor, slices, wanted, with_axis(wanted, tensor, *axis));
   return true;
 }
 

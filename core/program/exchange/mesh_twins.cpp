@@ -49,17 +49,15 @@ bool MeshTwins::is_alike(const CollectiveCost& a, LayoutId group, const Collecti
              ports_of(members_of(other), b.links).of_member;
 }
 
-void MeshTwins::check_collective(TaskKind kind, LayoutId mesh, bool is_row, LayoutId group,
+void MeshTwins::check_collective(TaskKind kind, LayoutId mesh, MeshLine line, LayoutId group,
                                  Bytes bytes) {
   if (!is_folded(mesh) || !collectives_.emplace(group, kind, bytes).second) return;
   const Layouts& layouts = placement_.layouts();
   const CollectiveCost cost = tasks_.collective_cost(kind, group, bytes);  // more are looked up
   check_members(group, cost.links);
-  const LayoutId all = layouts.unfolded(mesh);
   const DeviceId first = layouts[group].shards.front().device;
-  const std::size_t count = is_row ? layouts[all].row_count() : layouts[all].columns;
-  for (std::size_t i = 0; i < count; ++i) {
-    const LayoutId other = is_row ? layouts.row_group(all, i) : layouts.column_group(all, i);
+  for (const LineOfMesh& twins : layouts.lines(layouts.unfolded(mesh), line)) {
+    const LayoutId other = twins.group;
     const DeviceId twin = layouts[other].shards.front().device;
     if (fold()->representative[twin] != first || other == layouts.unfolded(group)) continue;
     if (!is_alike(cost, group, tasks_.collective_cost(kind, other, bytes), other))

@@ -32,10 +32,10 @@ class MeshTwins {
     transfers_.clear();
   }
 
-  // A collective of a row or a column of the mesh, of which `group` are those that are kept. Rows,
-  // or columns, that stand for others must take as long as these; none may use a link that another
-  // one uses, and twins the same ones of their ports.
-  void check_collective(TaskKind kind, LayoutId mesh, bool is_row, LayoutId group, Bytes bytes);
+  // A collective of a line of the mesh, of which `group` are those that are kept. Lines that stand
+  // for others must take as long as these; none may use a link that another one uses, and twins the
+  // same ones of their ports.
+  void check_collective(TaskKind kind, LayoutId mesh, MeshLine line, LayoutId group, Bytes bytes);
   // Are twins left out of one of the meshes?
   bool are_left_out(LayoutId made, LayoutId read) const {
     return is_folded(made) || is_folded(read);

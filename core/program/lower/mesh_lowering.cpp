@@ -15,26 +15,13 @@ Part MeshLowering::samples(TensorId tensor, const Layout& layout, std::size_t sh
 }
 
 Part MeshLowering::part_read(OpId op, std::size_t input, std::size_t shard) {
-  const Layout& layout = placement_.layout(op);
-  const TensorId tensor = tables_.inputs(op)[input];
-  const Part part = samples(tensor, layout, shard);
-  const ColumnPart& columns = letters_.of(op);
-  const int axis = columns.split ? columns.inputs[input] : kAllOf;
-  if (axis >= kSumOver) return part.cut(layout.slice(shard, axis, letters_.extent(tensor, axis)));
-  return letters_.share_of(
-      axis < 0 ? part : layout.sliced(part, shard, axis, tables_.graph->tensor(tensor)), op, shard);
+  const Part part = samples(tables_.inputs(op)[input], placement_.layout(op), shard);
+  return letters_.share_of(letters_.part_read(part, op, input, shard), op, shard);
 }
 
 Part MeshLowering::part_made(OpId op, std::size_t output, std::size_t shard) {
-  const Layout& layout = placement_.layout(op);
-  const TensorId tensor = tables_.outputs(op)[output];
-  const Part part = samples(tensor, layout, shard);
-  const ColumnPart& columns = letters_.of(op);
-  const int axis = columns.output(output);
-  if (columns.split == nullptr) return part;
-  if (axis == kSummed)
-    return part.cut(layout.slice(shard, kSummedAxis + columns.ordinal, columns.split->extent));
-  return layout.sliced(part, shard, axis, tables_.graph->tensor(tensor));
+  const Part part = samples(tables_.outputs(op)[output], placement_.layout(op), shard);
+  return letters_.part_made(part, op, output, shard);
 }
 
 // Of the op's index space: the row's samples, and of its first output (of an update: its parameter)
@@ -44,16 +31,10 @@ PartId MeshLowering::part_of(OpId op, std::size_t shard) {
   const AxisRange range = placement_.layouts().range(layout, shard, kBatchAxis);
   Part part;
   if (range.size() < tables_.batch) part = Part::samples(range.begin, range.end);
-  const ColumnPart& columns = letters_.of(op);
-  if (columns.split == nullptr) return emitter_.parts().find(letters_.share_of(part, op, shard));
   const bool update = tables_.outputs(op).empty();
-  const int axis = update ? columns.inputs[0] : columns.output(0);
-  if (axis == kSummed)
-    return emitter_.parts().find(
-        part.cut(layout.slice(shard, kSummedAxis + columns.ordinal, columns.split->extent)));
-  const TensorId divided = update ? tables_.inputs(op)[0] : tables_.outputs(op)[0];
-  return emitter_.parts().find(letters_.share_of(
-      layout.sliced(part, shard, axis, tables_.graph->tensor(divided)), op, shard));
+  const Part divided =
+      update ? letters_.part_read(part, op, 0, shard) : letters_.part_made(part, op, 0, shard);
+  return emitter_.parts().find(letters_.share_of(divided, op, shard));
 }
 
 Instance MeshLowering::bring(OpId op, std::size_t input, std::size_t shard) {
@@ -95,7 +76,8 @@ void MeshLowering::compute(OpId op, std::size_t shard, CellOrder* order) {
   task.part = part_of(op, shard);
   task.duration = placement_.layouts().time_of(op, layout.shards[shard]);
   const ColumnPart& columns = letters_.of(op);
-  const auto parts = static_cast<std::int64_t>(columns.split ? layout.column_parts : 1);
+  const auto parts = static_cast<std::int64_t>((columns.split ? layout.column_parts : 1) *
+                                               (columns.experts ? layout.experts : 1));
   if (const int axis = columns.shared_axis; axis >= 0) {
     const TensorId parameter = tables_.inputs(op).front();
     const std::int32_t own = letters_.share_of({}, op, shard).along(axis)->size();

@@ -71,7 +71,7 @@ void OpLowering::sort_inputs(OpId op) {
       residents_.add_reader(op, all[i]);
     } else if (facts.source == Source::Parameter &&
                placement_.homes(facts.op).has_all(placement_.layout(layout)) &&
-               !placement_.homes(facts.op).is_split() && !placement_.homes(facts.op).is_mesh() &&
+               !placement_.homes(facts.op).is_split() && !placement_.homes(facts.op).is_mesh &&
                !placement_.variables().is_stale(facts.op)) {
       inputs_.at_home.push_back(facts.slot);
     } else {
@@ -231,7 +231,7 @@ void OpLowering::lower_split(OpId op) {
 }
 
 Instance OpLowering::bring_input(OpId op, std::size_t shard, std::size_t input) {
-  if (placement_.layout(op).is_mesh()) return meshes_.bring(op, input, shard);
+  if (placement_.layout(op).is_mesh) return meshes_.bring(op, input, shard);
   if (placement_.layout(op).is_split())
     return exchange_.part_input(op, tables_.inputs(op)[input], shard,
                                 placement_.split(op)->inputs[input]);
@@ -241,7 +241,7 @@ Instance OpLowering::bring_input(OpId op, std::size_t shard, std::size_t input) 
 void OpLowering::lower(OpId op, bool outputs_stay) {
   gathers_.enter(op);
   if (!outputs_stay) declare_outputs(op);
-  if (placement_.layout(op).is_mesh()) return meshes_.lower(op, order_);
+  if (placement_.layout(op).is_mesh) return meshes_.lower(op, order_);
   if (tables_.ops[op].alias) return lower_alias(op);
   if (placement_.layout(op).is_split()) return lower_split(op);
   if (!placement_.variables().empty() && placement_.variables().find(op))

@@ -89,6 +89,7 @@ class Verifier {
     if (task.kind == TaskKind::AllReduce) check_sum(id, task);
     if (task.kind == TaskKind::ReduceScatter) check_scatter(id, task);
     if (task.kind == TaskKind::AllGather) check_gather(id, task);
+    if (task.kind == TaskKind::AllToAll) check_swap(id, task);
   }
 
   // What its part is a part of.
@@ -177,6 +178,19 @@ class Verifier {
             at(id) + " has nothing from a member");
       CHECK(bytes_of(writes.of(member)) == task.bytes, at(id) + " does not leave all on a member");
     }
+  }
+  // An AllToAll has one part of all from each member, and leaves it another one.
+  void check_swap(TaskId id, const Task& task) {
+    const MemberBuffers reads(program_, program_.reads[id.index()]),
+        writes(program_, program_.writes[id.index()]);
+    Bytes read, written;
+    for (DeviceId member : members_of(program_, id)) {
+      CHECK(reads.of(member).size() == 1 && writes.of(member).size() == 1,
+            at(id) + " has not one part and one place on a member");
+      read += bytes_of(reads.of(member));
+      written += bytes_of(writes.of(member));
+    }
+    CHECK(read >= task.bytes && written >= task.bytes, at(id) + " loses a part of it");
   }
   Bytes bytes_of(std::span<const BufferId> of_member) const {
     CHECK(of_member.size() <= 1, "a collective has several buffers on a member");

@@ -48,6 +48,8 @@ class PartVerifier {
       case TaskKind::ReduceScatter:
       case TaskKind::Reduce:
         return check_sums(at);
+      case TaskKind::AllToAll:
+        return check_swapped(at);
       case TaskKind::Broadcast:
         return;
     }
@@ -192,6 +194,32 @@ class PartVerifier {
       return (!read.of(device).empty() && devices.size() > 1) ||
              !program_.residents_of(tensor, device).empty();
     });
+  }
+
+  // Members have all of it in parts along one axis, and then along another one.
+  void check_swapped(const ProgramTask& at) const {
+    const TensorId tensor = at.task().tensor;
+    const Part all = program_.part_of(at.task());
+    const int from = parted_axis(at, at.reads(), all), to = parted_axis(at, at.writes(), all);
+    at.expect(from != to, tensor, "it is swapped for parts along the same axis");
+    at.expect(at.stream() == Stream::TensorCommunication, tensor, "its stream is another one's");
+  }
+  int parted_axis(const ProgramTask& at, std::span<const BufferId> buffers, const Part& all) const {
+    const TensorId tensor = at.task().tensor;
+    at.expect(buffers.size() == members_of(program_, at.id).size(), tensor,
+              "a member has no part of it, or several");
+    const int axis = joined_axis(held(at, buffers.front()), all);
+    std::vector<AxisRange> ranges;
+    for (const BufferId buffer : buffers) {
+      const Part part = held(at, buffer);
+      const AxisRange* own = part.along(axis);
+      at.expect(own && part.without(axis) == all.without(axis) && !part.is_partial_sum(), tensor,
+                "a member's part is no slice of it");
+      ranges.push_back(*own);
+    }
+    at.expect(make_up(ranges, range_along(graph_, tensor, all, axis)), tensor,
+              "its parts overlap, or are not all of it");
+    return axis;
   }
 
   // ---- what is summed up

@@ -11,20 +11,28 @@ namespace strato {
 namespace {
 
 std::uint64_t hash_of(bool sharded, std::span<const Shard> shards,
-                      std::span<const std::int32_t> cuts, LayoutId unfolded, std::size_t columns) {
+                      std::span<const std::int32_t> cuts, LayoutId unfolded, const Grid& grid) {
   std::uint64_t hash = sharded ? 1 : 0;
   const auto mix = [&](std::int32_t value) {
     hash = (hash ^ static_cast<std::uint32_t>(value)) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 29;
   };
   mix(unfolded);
-  mix(static_cast<std::int32_t>(columns));
+  mix(static_cast<std::int32_t>(grid.columns));
+  mix(static_cast<std::int32_t>(grid.experts));
   for (const Shard& shard : shards) {
     mix(shard.device.value());
     mix(shard.end);
   }
   for (const std::int32_t cut : cuts) mix(cut);
   return hash;
+}
+
+std::vector<std::int64_t> samples_of_rows(const Decision& decision, std::int64_t batch) {
+  std::vector<DeviceShare> rows;
+  for (std::size_t i = 0; i < decision.devices.size(); i += columns_of(decision))
+    rows.push_back(decision.devices[i]);
+  return apportion(batch, rows);
 }
 
 bool have_same_ranges(const Shard& a, const Shard& b) {
@@ -39,7 +47,7 @@ bool have_same_devices(const Layout& a, const Layout& b) {
 
 bool have_same_grid(const Layout& a, const Layout& b) {
   const auto samples = [](const Shard& shard) { return std::pair(shard.begin, shard.end); };
-  return a.is_mesh() && a.columns == b.columns &&
+  return a.is_mesh && a.columns == b.columns && a.experts == b.experts &&
          std::ranges::equal(a.shards, b.shards, {}, samples, samples);
 }
 
@@ -70,19 +78,18 @@ LayoutId Layouts::add(Known known) {
 }
 
 LayoutId Layouts::find(bool sharded, std::vector<std::int32_t> cuts, LayoutId unfolded,
-                       std::size_t columns, std::size_t column_parts) {
-  const std::uint64_t hash = hash_of(sharded, scratch_, cuts, unfolded, columns);
+                       const Grid& grid) {
+  const std::uint64_t hash = hash_of(sharded, scratch_, cuts, unfolded, grid);
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const Known& known = known_[static_cast<std::size_t>(at->second)];
     if (known.layout.sharded == sharded && known.unfolded == unfolded &&
-        known.layout.cuts == cuts && known.layout.columns == columns &&
-        known.layout.column_parts == column_parts &&
+        known.layout.cuts == cuts && static_cast<const Grid&>(known.layout) == grid &&
         std::ranges::equal(known.layout.shards, scratch_, have_same_ranges))
       return at->second;
   }
   const LayoutId made =
-      add({{sharded, scratch_, {}, std::move(cuts), columns, column_parts}, {}, unfolded, {}, {}});
+      add({{grid, sharded, scratch_, {}, std::move(cuts)}, {}, unfolded, {}});
   return by_hash_.emplace(hash, made)->second;
 }
 
@@ -94,7 +101,7 @@ void Layouts::forget() {
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
     const Device& device = tables_.cluster->device(DeviceId(d));
     const Tables::Column costs = tables_.column(device.type, tables_.micro_batch);
-    add({{false, {{DeviceId(d), 0, tables_.micro_batch, costs}}, {}, {}, 1, 1}, {}, -1, {}, {}});
+    add({{{}, false, {{DeviceId(d), 0, tables_.micro_batch, costs}}, {}, {}}, {}, -1, {}});
   }
 }
 
@@ -113,53 +120,80 @@ LayoutId Layouts::of_samples(bool sharded, std::span<const DeviceShare> devices,
   return scratch_.size() == 1 ? on(scratch_[0].device) : find(sharded);
 }
 
-LayoutId Layouts::of_mesh(const Decision& decision, bool sharded) {
+// Rows have these samples, ascending; of experts those of all rows that have them together.
+LayoutId Layouts::on_rows(const Decision& decision, std::span<const std::int64_t> samples,
+                          bool sharded, std::size_t experts) {
   const std::size_t columns = columns_of(decision);
-  std::vector<DeviceShare> rows;
-  for (std::size_t i = 0; i < decision.devices.size(); i += columns)
-    rows.push_back(decision.devices[i]);
-  const std::vector<std::int64_t> samples = apportion(tables_.micro_batch, rows);
-  sharded = sharded && std::ranges::count(samples, tables_.micro_batch) == 0;
   scratch_.clear();
   std::int32_t begin = 0;
-  for (std::size_t i = 0; i < decision.devices.size(); ++i) {
-    const std::int64_t of_row = samples[i / columns];
-    if (of_row == 0) continue;
-    const DeviceId device = decision.devices[i].device;
-    const auto count = sharded ? static_cast<std::int32_t>(of_row) : tables_.micro_batch;
-    const GpuTypeId gpu = tables_.cluster->device(device).type;
-    scratch_.push_back({device, begin, begin + count, tables_.column(gpu, count)});
-    if (sharded && (i + 1) % columns == 0) begin += count;
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    if (samples[row] == 0) continue;
+    std::int64_t all = 0;  // of its group
+    for (std::size_t i = row / experts * experts; i < (row / experts + 1) * experts; ++i)
+      all += samples[i];
+    const auto count = sharded ? static_cast<std::int32_t>(all) : tables_.micro_batch;
+    for (std::size_t i = row * columns; i < (row + 1) * columns; ++i) {
+      const DeviceId device = decision.devices[i].device;
+      const GpuTypeId gpu = tables_.cluster->device(device).type;
+      scratch_.push_back({device, begin, begin + count, tables_.column(gpu, count)});
+    }
+    if (sharded && (row + 1) % experts == 0) begin += count;
   }
-  const LayoutId mesh = find(sharded, {}, -1, columns, columns);
-  if (known(mesh).rows.empty()) make_groups(mesh);
+  const LayoutId mesh = find(sharded, {}, -1, {columns, columns, experts, true});
+  if (lines(mesh, MeshLine::Row).empty()) make_lines(mesh);
   return mesh;
 }
 
-LayoutId Layouts::of_members(std::span<const Shard> members) {
-  scratch_.clear();
-  for (const Shard& member : members) {
-    const GpuTypeId gpu = tables_.cluster->device(member.device).type;
-    const Tables::Column costs = tables_.column(gpu, tables_.micro_batch);
-    scratch_.push_back({member.device, 0, tables_.micro_batch, costs});
-  }
-  return find(false);
+LayoutId Layouts::of_mesh(const Decision& decision, bool sharded) {
+  const std::vector<std::int64_t> samples = samples_of_rows(decision, tables_.micro_batch);
+  sharded = sharded && std::ranges::count(samples, tables_.micro_batch) == 0;
+  return on_rows(decision, samples, sharded, 1);
 }
 
-void Layouts::make_groups(LayoutId mesh) {
-  const Layout layout = (*this)[mesh];  // a copy: more layouts are added
-  std::vector<LayoutId> rows, columns;
-  for (std::size_t row = 0; row < layout.row_count(); ++row)
-    rows.push_back(of_members(layout.members_of_row(row)));
-  for (std::size_t column = 0; layout.row_count() > 1 && column < layout.columns; ++column) {
-    std::vector<Shard> members;
-    for (std::size_t i = column; i < layout.shards.size(); i += layout.columns)
-      members.push_back(layout.shards[i]);
-    columns.push_back(of_members(members));
+LayoutId Layouts::of_experts(const Decision& decision, bool sharded) {
+  const std::vector<std::int64_t> samples = samples_of_rows(decision, tables_.micro_batch);
+  if (std::ranges::count(samples, 0) > 0) return -1;
+  const std::size_t experts = expert_rows_of(decision);
+  return on_rows(decision, samples, sharded && experts < samples.size(), experts);
+}
+
+void Layouts::add_line(LayoutId mesh, MeshLine kind, std::vector<std::size_t> shards) {
+  scratch_.clear();
+  for (const std::size_t shard : shards) {
+    const DeviceId device = (*this)[mesh].shards[shard].device;
+    const GpuTypeId gpu = tables_.cluster->device(device).type;
+    scratch_.push_back({device, 0, tables_.micro_batch, tables_.column(gpu, tables_.micro_batch)});
   }
-  Known& known = known_[static_cast<std::size_t>(mesh)];
-  known.rows = std::move(rows);
-  known.columns = std::move(columns);
+  const LayoutId group = find(false);
+  known_[static_cast<std::size_t>(mesh)].lines[static_cast<std::size_t>(kind)].push_back(
+      {group, std::move(shards)});
+}
+
+void Layouts::make_lines(LayoutId mesh) {
+  const std::size_t rows = (*this)[mesh].row_count(), columns = (*this)[mesh].columns,
+                    experts = (*this)[mesh].experts;
+  // `count` rows of a column, each so many after the one before.
+  const auto add = [&](MeshLine kind, std::size_t column, std::size_t first, std::size_t apart,
+                       std::size_t count) {
+    std::vector<std::size_t> shards;
+    for (std::size_t i = 0; i < count; ++i)
+      shards.push_back((first + i * apart) * columns + column);
+    add_line(mesh, kind, std::move(shards));
+  };
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::vector<std::size_t> shards;
+    for (std::size_t i = 0; i < columns; ++i) shards.push_back(row * columns + i);
+    add_line(mesh, MeshLine::Row, std::move(shards));
+  }
+  for (std::size_t column = 0; rows > 1 && column < columns; ++column)
+    add(MeshLine::Column, column, 0, 1, rows);
+  if (experts == 1) return;
+  for (std::size_t first = 0; first < rows; first += experts)
+    for (std::size_t column = 0; column < columns; ++column)
+      add(MeshLine::Experts, column, first, 1, experts);
+  for (std::size_t first = 0; experts < rows && first < experts; ++first)
+    for (std::size_t column = 0; column < columns; ++column)
+      add(MeshLine::Peers, column, first, experts, rows / experts);
 }
 
 LayoutId Layouts::of_parts(const OpSplit& split, std::int64_t extent) {
@@ -184,29 +218,31 @@ LayoutId Layouts::folded(LayoutId id, const Fold& fold) {
   for (const Shard& shard : all.shards)
     if (fold.keeps(shard.device)) scratch_.push_back(shard);
   if (scratch_.size() == all.shards.size()) return id;
-  if (!all.is_mesh()) return find(all.sharded, {}, id);
+  if (!all.is_mesh) return find(all.sharded, {}, id);
   const std::size_t first_row = all.row(at(all.position[scratch_.front().device.index()]));
   const std::size_t columns = at(std::ranges::count_if(
       all.members_of_row(first_row), [&](const Shard& shard) { return fold.keeps(shard.device); }));
-  const LayoutId mesh = find(all.sharded, {}, id, columns, all.column_parts);
-  if (known(mesh).rows.empty()) fold_groups(mesh, fold);
+  Grid grid = all;
+  grid.columns = columns;
+  const LayoutId mesh = find(all.sharded, {}, id, grid);
+  if (lines(mesh, MeshLine::Row).empty()) fold_lines(mesh, fold);
   return mesh;
 }
 
-// The groups of the rows and columns that are left.
-void Layouts::fold_groups(LayoutId mesh, const Fold& fold) {
-  const LayoutId id = unfolded(mesh);
-  std::vector<LayoutId> rows, columns;
-  const Layout all = (*this)[id];  // a copy: more layouts are added
-  for (std::size_t row = 0; row < all.row_count(); ++row)
-    if (fold.keeps(all.members_of_row(row).front().device))
-      rows.push_back(folded(row_group(id, row), fold));
-  const std::size_t kept = (*this)[mesh].columns;
-  for (std::size_t column = 0; all.row_count() > 1 && column < kept; ++column)
-    columns.push_back(folded(column_group(id, column), fold));
-  Known& known = known_[static_cast<std::size_t>(mesh)];
-  known.rows = std::move(rows);
-  known.columns = std::move(columns);
+// What is left of its lines.
+void Layouts::fold_lines(LayoutId mesh, const Fold& fold) {
+  const auto all = known(unfolded(mesh)).lines;  // a copy: more layouts are added
+  const std::vector<Shard> shards = (*this)[unfolded(mesh)].shards;
+  std::array<std::vector<LineOfMesh>, kMeshLines> kept;
+  for (std::size_t kind = 0; kind < kMeshLines; ++kind)
+    for (const LineOfMesh& line : all[kind]) {
+      std::vector<std::size_t> left;
+      for (const std::size_t shard : line.shards)
+        if (const DeviceId device = shards[shard].device; fold.keeps(device))
+          left.push_back(at((*this)[mesh].position[device.index()]));
+      if (!left.empty()) kept[kind].push_back({folded(line.group, fold), std::move(left)});
+    }
+  known_[static_cast<std::size_t>(mesh)].lines = std::move(kept);
 }
 
 std::span<const DeviceId> Layouts::nearest(LayoutId copies, DeviceId to) {

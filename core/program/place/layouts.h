@@ -3,6 +3,7 @@
 // thread safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -23,19 +24,27 @@ struct Shard {
 
 using LayoutId = std::int32_t;  // equal exactly when two layouts are equal, within one generation
 
-struct Layout {
+// How the shards of a mesh stand (Decision::tensor, Decision::expert).
+struct Grid {
+  // The shards are rows of this many, whose columns have the same samples and compute them
+  // together.
+  std::size_t columns = 1;
+  // Into so many parts columns divide what they compute: more than there are columns where a fold
+  // has left out all but the first.
+  std::size_t column_parts = 1;
+  // Of ops that experts compute: so many rows, which follow each other, have the same samples, those
+  // of all of them, and each its part of the experts. Else 1.
+  std::size_t experts = 1;
+  bool is_mesh = false;
+  friend bool operator==(const Grid&, const Grid&) = default;
+};
+
+struct Layout : Grid {
   bool sharded = false;
   std::vector<Shard> shards;           // ascending by device
   std::vector<std::int32_t> position;  // by device: its shard, or -1
   // Of a split op: shard i makes [cuts[i], cuts[i + 1]) along its axis. Else empty.
   std::vector<std::int32_t> cuts;
-  // Of a mesh: the shards are rows of this many, whose columns have the same samples and compute
-  // them together (Decision::tensor). Else 1.
-  std::size_t columns = 1;
-  // Into so many parts columns divide what they compute: more than there are columns where a fold
-  // has left out all but the first.
-  std::size_t column_parts = 1;
-  bool is_mesh() const { return column_parts > 1; }
   std::size_t column(std::size_t shard) const { return shard % columns; }
   std::size_t row(std::size_t shard) const { return shard / columns; }
   // A column's slice of an axis.
@@ -47,6 +56,17 @@ struct Layout {
   // The column's slice of a part of a tensor.
   Part sliced(const Part& part, std::size_t shard, int axis, const Tensor& tensor) const {
     return part.cut(slice(shard, axis, tensor.shape[static_cast<std::size_t>(axis)]));
+  }
+  // Of a column's part of a tensor, or all of it, what the shard's row has of the experts along this
+  // axis.
+  Part expert_part(const Part& of_column, std::size_t shard, int axis, const Tensor& tensor) const {
+    const AxisRange* own = of_column.along(axis);
+    const std::int32_t begin = own ? own->begin : 0;
+    const auto all = own ? own->size()
+                         : static_cast<std::int32_t>(tensor.shape[static_cast<std::size_t>(axis)]);
+    const std::int32_t unit = all / static_cast<std::int32_t>(experts);
+    const auto at = begin + static_cast<std::int32_t>(row(shard) % experts) * unit;
+    return of_column.cut({static_cast<std::int8_t>(axis), at, at + unit});
   }
   std::size_t row_count() const { return shards.size() / columns; }
   std::span<const Shard> members_of_row(std::size_t row) const {
@@ -68,6 +88,19 @@ struct Layout {
 };
 
 bool have_same_devices(const Layout& a, const Layout& b);
+// Lines of a mesh's shards, which have collectives of their own.
+enum class MeshLine : std::uint8_t {
+  Row,
+  Column,
+  Experts,  // of one column, rows that have all experts among them
+  Peers,    // of one column, the rows that have the same experts
+};
+constexpr std::size_t kMeshLines = 4;
+struct LineOfMesh {
+  LayoutId group = -1;              // whole on each of them
+  std::vector<std::size_t> shards;  // of the mesh, ascending
+};
+
 // Are both meshes, with as many rows of the same samples, and as many columns?
 bool have_same_grid(const Layout& a, const Layout& b);
 // 0: the same device; else 1 in a device group, 2 in a machine, 3 between machines.
@@ -123,10 +156,12 @@ class Layouts {
   // Each row of the decision's devices has its share of the samples, or all of them where it is not
   // sharded. Rows without samples drop out; a single row is not sharded.
   LayoutId of_mesh(const Decision& decision, bool sharded);
-  // The members of one row of a mesh, or of one column that has several: whole on each of them.
-  LayoutId row_group(LayoutId mesh, std::size_t row) const { return known(mesh).rows[row]; }
-  LayoutId column_group(LayoutId mesh, std::size_t column) const {
-    return known(mesh).columns[column];
+  // The same for ops of experts: each row has the samples of those that have experts together with
+  // it. -1: a row has no samples, so that experts are not divided.
+  LayoutId of_experts(const Decision& decision, bool sharded);
+  // Of a mesh, by index; those of one member are there, but for columns and peers.
+  const std::vector<LineOfMesh>& lines(LayoutId mesh, MeshLine kind) const {
+    return known(mesh).lines[static_cast<std::size_t>(kind)];
   }
   // Parts in the order of the devices; a device without an index of the axis drops out.
   LayoutId of_parts(const OpSplit& split, std::int64_t extent);
@@ -146,18 +181,20 @@ class Layouts {
   struct Known {
     Layout layout;
     std::unordered_map<DeviceId, std::vector<DeviceId>> nearest;
-    LayoutId unfolded = -1;               // what it is a part of
-    std::vector<LayoutId> rows, columns;  // of a mesh
+    LayoutId unfolded = -1;  // what it is a part of
+    std::array<std::vector<LineOfMesh>, kMeshLines> lines;  // of a mesh
   };
   const Known& known(LayoutId id) const { return known_[static_cast<std::size_t>(id)]; }
-  LayoutId of_members(std::span<const Shard> members);
-  void make_groups(LayoutId mesh);
+  LayoutId on_rows(const Decision& decision, std::span<const std::int64_t> samples, bool sharded,
+                   std::size_t experts);
+  void add_line(LayoutId mesh, MeshLine kind, std::vector<std::size_t> shards);
+  void make_lines(LayoutId mesh);
   void forget();
   LayoutId add(Known known);
   // The layout of the shards in scratch_: a known one, or one more.
   LayoutId find(bool sharded, std::vector<std::int32_t> cuts = {}, LayoutId unfolded = -1,
-                std::size_t columns = 1, std::size_t column_parts = 1);
-  void fold_groups(LayoutId mesh, const Fold& fold);
+                const Grid& grid = {});
+  void fold_lines(LayoutId mesh, const Fold& fold);
 
   Tables& tables_;
   Samples now_;

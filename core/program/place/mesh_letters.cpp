@@ -25,16 +25,24 @@ int ColumnPart::input(const Tables& tables, OpId op, TensorId tensor) const {
 
 ColumnPart MeshLetters::part_of(OpId op, ColumnChoice choice) {
   ColumnPart part;
-  if (choice < 0) {
-    part.shared_axis = shared_axis(op, part);
-    return part;
+  if (choice >= 0) {
+    part.split = &tables_.letter_splits(op)[static_cast<std::size_t>(choice)];
+    part.ordinal = choice;
+    part.inputs = axes_read(op, *part.split);
   }
-  part.split = &tables_.letter_splits(op)[static_cast<std::size_t>(choice)];
-  part.ordinal = choice;
-  for (const TensorId input : tables_.inputs(op))
-    part.inputs.push_back(axis_read(tables_.graph->op(op), part.split->inputs, input));
+  if (placement_.layout(op).experts > 1) {
+    part.experts = tables_.expert_split(op);
+    part.expert_inputs = axes_read(op, *part.experts);
+  }
   part.shared_axis = shared_axis(op, part);
   return part;
+}
+
+std::vector<int> MeshLetters::axes_read(OpId op, const LetterSplit& split) const {
+  std::vector<int> axes;
+  for (const TensorId input : tables_.inputs(op))
+    axes.push_back(axis_read(tables_.graph->op(op), split.inputs, input));
+  return axes;
 }
 
 // The axis that the strategy names; where columns have slices of that one, or it is shorter than
@@ -43,11 +51,12 @@ int MeshLetters::shared_axis(OpId update, const ColumnPart& part) const {
   const PlacedSplit* named = placement_.split(update);
   if (named == nullptr) return kAllOf;
   const Layouts& layouts = placement_.layouts();
-  const auto rows = static_cast<std::int64_t>(
-      layouts[layouts.unfolded(placement_.layout_id(update))].row_count());
+  const Layout& mesh = layouts[layouts.unfolded(placement_.layout_id(update))];
+  const auto rows = static_cast<std::int64_t>(mesh.row_count() / mesh.experts);
   const Shape& shape = tables_.graph->tensor(tables_.inputs(update).front()).shape;
   const auto is_long = [&](int axis) {
     return rows > 1 && (part.split == nullptr || part.inputs.front() != axis) &&
+           (part.experts == nullptr || part.expert_inputs.front() != axis) &&
            shape[static_cast<std::size_t>(axis)] >= rows;
   };
   if (is_long(named->axis)) return named->axis;
@@ -64,19 +73,57 @@ Part MeshLetters::share_of(const Part& of_column, OpId update, std::size_t shard
   const std::int64_t extent =
       tables_.graph->tensor(tables_.inputs(update).front()).shape[static_cast<std::size_t>(axis)];
   const auto cut = [&](std::size_t row) {
-    return static_cast<std::int32_t>(extent * std::int64_t(row) / std::int64_t(mesh.row_count()));
+    return static_cast<std::int32_t>(extent * std::int64_t(row) /
+                                     std::int64_t(mesh.row_count() / mesh.experts));
   };
   const DeviceId device = placement_.homes(update).shards[shard].device;
-  const std::size_t row = mesh.row(at(mesh.position[device.index()]));
+  const std::size_t row = mesh.row(at(mesh.position[device.index()])) / mesh.experts;
   return of_column.cut({static_cast<std::int8_t>(axis), cut(row), cut(row + 1)});
 }
 
+Part MeshLetters::own_experts(const Part& of_column, OpId op, TensorId tensor, int axis,
+                              std::size_t shard) const {
+  if (axis < 0) return of_column;
+  return placement_.layout(op).expert_part(of_column, shard, axis, tables_.graph->tensor(tensor));
+}
+
+Part MeshLetters::part_of_column(const Part& samples, OpId op, std::size_t input,
+                                 std::size_t shard) const {
+  const ColumnPart& columns = of(op);
+  const int axis = columns.split ? columns.inputs[input] : kAllOf;
+  const TensorId tensor = tables_.inputs(op)[input];
+  if (axis >= kSumOver)
+    return samples.cut(placement_.layout(op).slice(shard, axis, extent(tensor, axis)));
+  return axis < 0 ? samples
+                  : placement_.layout(op).sliced(samples, shard, axis,
+                                                 tables_.graph->tensor(tensor));
+}
+
+Part MeshLetters::part_read(const Part& samples, OpId op, std::size_t input,
+                            std::size_t shard) const {
+  const ColumnPart& columns = of(op);
+  return own_experts(part_of_column(samples, op, input, shard), op, tables_.inputs(op)[input],
+                     columns.experts ? columns.expert_inputs[input] : kAllOf, shard);
+}
+
+Part MeshLetters::part_made(const Part& samples, OpId op, std::size_t output,
+                            std::size_t shard) const {
+  const ColumnPart& columns = of(op);
+  const Layout& layout = placement_.layout(op);
+  const TensorId tensor = tables_.outputs(op)[output];
+  const int axis = columns.output(output);
+  if (axis == kSummed)
+    return samples.cut(layout.slice(shard, kSummedAxis + columns.ordinal, columns.split->extent));
+  const Part own =
+      axis < 0 ? samples : layout.sliced(samples, shard, axis, tables_.graph->tensor(tensor));
+  return own_experts(own, op, tensor, columns.expert_output(output), shard);
+}
+
 Part MeshLetters::kept(OpId update, TensorId parameter, std::size_t shard) const {
-  const int axis = of(update).input(tables_, update, parameter);
-  Part part;
-  if (axis >= 0)
-    part = placement_.homes(update).sliced(part, shard, axis, tables_.graph->tensor(parameter));
-  return share_of(part, update, shard);
+  const std::span<const TensorId> inputs = tables_.inputs(update);
+  const auto input = static_cast<std::size_t>(std::ranges::find(inputs, parameter) -
+                                              inputs.begin());
+  return share_of(part_read({}, update, input, shard), update, shard);
 }
 
 // Costs are those of the first row.
@@ -88,7 +135,7 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) 
   hasher.number(layout.columns).number(samples);
   for (const Shard& shard : layout.shards) hasher.number(shard.device.value());
   for (const OpId op : region.second) {
-    hasher.number(op.value());
+    hasher.number(op.value()).number(placement_.layout(op).experts);
     if (tables_.graph->op(op).type == "AddN") hasher.number(reads_its_samples(op));
   }
   const auto [known, fresh] = known_.try_emplace(hasher.finish());
@@ -119,10 +166,21 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) 
                ? update
                : update + tables_.cost->collective(Collective::AllReduce, column, bytes).duration;
   };
+  costs.may_divide = [this, &layout](OpId op, const LetterSplit& split) {
+    return parts_of(op, split) % static_cast<std::int64_t>(layout.columns) == 0;
+  };
   costs.reads_its_samples = [this](OpId op) { return reads_its_samples(op); };
   known->second =
       choose_columns(*tables_.graph, region.second, static_cast<int>(layout.columns), costs);
   return known->second;
+}
+
+// Of an op of experts columns divide just these: a row's. Into so many parts a letter can be divided
+// is 1 otherwise.
+std::int64_t MeshLetters::parts_of(OpId op, const LetterSplit& split) {
+  const auto experts = static_cast<std::int64_t>(placement_.layout(op).experts);
+  if (experts == 1) return split.extent;
+  return split.letter == tables_.expert_split(op)->letter ? split.extent / experts : 1;
 }
 
 // Have the ops that make what it reads its layout?
@@ -139,11 +197,11 @@ void MeshLetters::choose() {
   for (const OpId op : tables_.ops.ids()) {
     const LayoutId id = placement_.layouts().unfolded(placement_.layout_id(op));
     const Layout& layout = placement_.layout(id);
-    if (!layout.is_mesh()) continue;
+    if (!layout.is_mesh) continue;
     std::vector<DeviceId> mesh = devices_of(layout.shards);
     mesh.push_back(DeviceId(layout.columns));
     Region& region = regions.try_emplace(std::move(mesh), id, std::vector<OpId>()).first->second;
-    if (layout.sharded) region.first = id;
+    if (layout.sharded && layout.experts == 1) region.first = id;
     region.second.push_back(op);
   }
   if (regions.empty()) return;

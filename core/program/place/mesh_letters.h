@@ -14,18 +14,23 @@
 
 namespace strato {
 
-// What the columns of a mesh compute of an op.
+// What the columns of a mesh, and rows that have experts among them, compute of an op.
 struct ColumnPart {
   const LetterSplit* split = nullptr;  // one of Tables::letter_splits(); null: each computes all
   std::int32_t ordinal = 0;            // of the split among those
   std::vector<int> inputs;  // by Tables::inputs(): the axis that a column has its slice of; kAllOf
-  // Of an update that the rows share, each of what its column has: the axis of the parameter of
-  // which a row has its slice (ZeRO: Rajbhandari et al. 2020, section 5). kAllOf: they do not.
+  // Of an update that the rows share, each of what its column has (of experts: the rows that have
+  // the same ones): the axis of the parameter of which a row has its slice (ZeRO: Rajbhandari et
+  // al. 2020, section 5). kAllOf: they do not.
   int shared_axis = kAllOf;
+  const LetterSplit* experts = nullptr;  // where rows have experts among them, that letter
+  std::vector<int> expert_inputs;  // by Tables::inputs(): the axis of experts, of which a row has
+                                   // its part; kAllOf
 
   // The axis of an input of which a column has its slice; kAllOf: it has all of it.
   int input(const Tables& tables, OpId op, TensorId tensor) const;
   int output(std::size_t index) const { return split ? split->outputs[index] : kAllOf; }
+  int expert_output(std::size_t index) const { return experts ? experts->outputs[index] : kAllOf; }
 };
 
 class MeshLetters {
@@ -36,6 +41,12 @@ class MeshLetters {
   // For every op that stands on a mesh, of the strategy that is placed.
   void choose();
   const ColumnPart& of(OpId op) const { return parts_[op]; }
+  // Of an input of the op (by Tables::inputs()), or of an output, what a shard of its layout reads,
+  // or makes, of these samples of it: its column's slice, of the experts its row's.
+  Part part_read(const Part& samples, OpId op, std::size_t input, std::size_t shard) const;
+  Part part_made(const Part& samples, OpId op, std::size_t output, std::size_t shard) const;
+  // The same without what the row has of the experts.
+  Part part_of_column(const Part& samples, OpId op, std::size_t input, std::size_t shard) const;
   // What a shard of the mesh keeps of the parameter that is updated there.
   Part kept(OpId update, TensorId parameter, std::size_t shard) const;
   // What a row has of its column's part, where rows share the update.
@@ -50,7 +61,11 @@ class MeshLetters {
   using Region = std::pair<LayoutId, std::vector<OpId>>;  // a layout of it; ascending
   const std::vector<ColumnChoice>& choices_for(const Region& region);
   ColumnPart part_of(OpId op, ColumnChoice choice);
+  std::vector<int> axes_read(OpId op, const LetterSplit& split) const;
   int shared_axis(OpId update, const ColumnPart& part) const;
+  std::int64_t parts_of(OpId op, const LetterSplit& split);
+  Part own_experts(const Part& of_column, OpId op, TensorId tensor, int axis,
+                   std::size_t shard) const;
   bool reads_its_samples(OpId op) const;
 
   Tables& tables_;

@@ -19,20 +19,26 @@ Placement::Placement(Tables& tables) : tables_(tables), layouts_(tables) {
 void Placement::place_group(GroupId group, const Decision& decision) {
   mode_[group] = decision.mode;
   if (decision.mode == Mode::ModelParallel) return place_parts(group, decision);
-  if (columns_of(decision) > 1) {
-    of_group_[group] = {layouts_.of_mesh(decision, false), layouts_.of_mesh(decision, true)};
-    if (!layout(of_group_[group].sharded).sharded) of_group_[group].sharded = -1;
-    return;
-  }
+  if (is_mesh(decision)) return place_mesh(group, decision);
   const bool replicate = decision.mode != Mode::Duplicate;
   const std::vector<std::int64_t> samples =
       replicate ? apportion(tables_.micro_batch, decision.devices)
                 : std::vector<std::int64_t>(decision.devices.size(), tables_.micro_batch);
   GroupLayouts& layouts = of_group_[group];
-  layouts.whole = layouts_.of_samples(false, decision.devices, samples);
-  layouts.sharded = -1;
+  layouts = {layouts_.of_samples(false, decision.devices, samples)};
   if (replicate && layout(layouts.whole).shards.size() > 1)
     layouts.sharded = layouts_.of_samples(true, decision.devices, samples);
+}
+
+void Placement::place_mesh(GroupId group, const Decision& decision) {
+  const auto if_sharded = [&](LayoutId id) { return id >= 0 && layout(id).sharded ? id : -1; };
+  GroupLayouts layouts{layouts_.of_mesh(decision, false),
+                       if_sharded(layouts_.of_mesh(decision, true))};
+  if (expert_rows_of(decision) > 1 && layouts.sharded >= 0) {
+    layouts.whole_experts = layouts_.of_experts(decision, false);
+    layouts.sharded_experts = if_sharded(layouts_.of_experts(decision, true));
+  }
+  of_group_[group] = layouts;
 }
 
 void Placement::place_parts(GroupId group, const Decision& decision) {
@@ -62,9 +68,19 @@ bool Placement::may_shard(OpId op, LayoutId layout) const {
 void Placement::place_ops() {
   for (const OpId op : layout_of_.ids()) {  // ascending: producers come first
     const GroupLayouts& layouts = of_group_[tables_.grouping->group_of(op)];
-    if (layouts.whole >= 0)
-      layout_of_[op] = may_shard(op, layouts.sharded) ? layouts.sharded : layouts.whole;
+    if (layouts.whole >= 0) layout_of_[op] = layout_for(op, layouts);
   }
+}
+
+LayoutId Placement::layout_for(OpId op, const GroupLayouts& layouts) {
+  if (layouts.whole_experts >= 0 && !duplicated_[op]) {
+    const LetterSplit* split = tables_.expert_split(op);
+    const auto rows = static_cast<std::int64_t>(layout(layouts.whole_experts).experts);
+    if (split != nullptr && split->extent % rows == 0)
+      return may_shard(op, layouts.sharded_experts) ? layouts.sharded_experts
+                                                    : layouts.whole_experts;
+  }
+  return may_shard(op, layouts.sharded) ? layouts.sharded : layouts.whole;
 }
 
 void Placement::place_updates() {
@@ -141,7 +157,8 @@ void Placement::check() const {
       CHECK(i == 0 || at.shards[i - 1].device < at.shards[i].device, "devices not ascending");
       CHECK(at.shards[i].begin == (at.sharded ? next : 0), "shards leave a gap");
       CHECK(at.shards[i].begin < at.shards[i].end, "empty shard");
-      if (at.column(i) + 1 == at.columns) next = at.shards[i].end;
+      if (at.column(i) + 1 == at.columns && (at.row(i) + 1) % at.experts == 0)
+        next = at.shards[i].end;
     }
     CHECK(next == tables_.micro_batch, "shards do not cover the batch");
   }

@@ -11,7 +11,8 @@
 //   layout.
 // - Whatever has one device is simply whole there.
 // - A group whose devices are rows of several columns (Decision::tensor) has the layouts of its
-//   rows; what the columns compute of each op is chosen by MeshLetters.
+//   rows; what the columns compute of each op is chosen by MeshLetters. Where rows have experts
+//   among them (Decision::expert), ops that experts compute have a layout of their own.
 // - Ops that the strategy splits along another axis than the batch (FastT 5.2) have a layout of
 //   their own: a part on each of their devices, of the whole batch. What their groups say does not
 //   hold for them; a split update's parameter and state are kept in parts, too. An update that is
@@ -111,7 +112,7 @@ class Placement {
   // Is an op split over other devices than those of its mesh?
   bool has_splits() const {
     return std::ranges::any_of(
-        splits_, [&](const PlacedSplit& split) { return !layout(split.op).is_mesh(); });
+        splits_, [&](const PlacedSplit& split) { return !layout(split.op).is_mesh; });
   }
 
   const SyncedVariables& variables() const { return variables_; }
@@ -131,10 +132,13 @@ class Placement {
  private:
   struct GroupLayouts {
     LayoutId whole = 0, sharded = -1;  // sharded: -1 when the batch is not split
+    LayoutId whole_experts = -1, sharded_experts = -1;  // of ops that experts compute; -1: as others
   };
   void place_group(GroupId group, const Decision& decision);
   void place_parts(GroupId group, const Decision& decision);
+  void place_mesh(GroupId group, const Decision& decision);
   void place_ops();
+  LayoutId layout_for(OpId op, const GroupLayouts& layouts);
   void place_splits(std::span<const OpSplit> splits);
   void place_split(const OpSplit& split);
   void take_splits_back();

@@ -34,7 +34,7 @@ const PlacedSplit* Placement::split(OpId op) const {
 
 void Placement::place_split(const OpSplit& split) {
   const Layout& mesh = layout(layout_of_[split.op]);
-  if (mesh.is_mesh() && tables_.graph->op(split.op).phase == Phase::Update &&
+  if (mesh.is_mesh && tables_.graph->op(split.op).phase == Phase::Update &&
       std::ranges::equal(mesh.shards, split.parts, {}, &Shard::device, &DeviceShare::device)) {
     splits_.push_back({split.op, split.axis, {}, layout_of_[split.op]});
     return;
@@ -57,9 +57,8 @@ void Placement::place_splits(std::span<const OpSplit> splits) {
     const GroupLayouts& layouts = of_group_[tables_.grouping->group_of(op)];
     if (next != splits.end() && next->op == op) {
       place_split(*next++);
-    } else if (layouts.whole >= 0 && layout_of_[op] == layouts.sharded &&
-               !may_shard(op, layouts.sharded)) {
-      layout_of_[op] = layouts.whole;
+    } else if (layouts.whole >= 0 && layout(layout_of_[op]).sharded) {
+      layout_of_[op] = layout_for(op, layouts);
     }
   }
   CHECK(next == splits.end(), "split ops are out of order or of another graph");
@@ -75,7 +74,7 @@ bool Placement::may_synchronise(OpId update) const {
   const Op& op = tables_.graph->op(update);
   const Layout& replicas = layout(layout_of_[update]);
   if (!splits_batch(mode(update)) || duplicated_[update] || replicas.is_split() ||
-      replicas.is_mesh() || replicas.shards.size() < 2)
+      replicas.is_mesh || replicas.shards.size() < 2)
     return false;
   if (op.phase != Phase::Update || op.inputs.size() < 2 || !op.outputs.empty() ||
       !tables_.updates_here(update, op.inputs[0]) || !op.inputs[1].valid())
@@ -89,7 +88,7 @@ bool Placement::may_synchronise(OpId update) const {
       tables_.graph->consumers(gradient).size() != 1 || tables_.is_late(facts.op))
     return false;
   const Layout& made = layout(layout_of_[facts.op]);
-  return made.sharded && !made.is_mesh() && have_same_devices(made, replicas);
+  return made.sharded && !made.is_mesh && have_same_devices(made, replicas);
 }
 
 // Those of variables that send their factors; false: there are none.

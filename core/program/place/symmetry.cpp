@@ -25,11 +25,11 @@ void Symmetry::list_layouts() {
   for (std::size_t i = 0; i < tables_.ops.size(); ++i) use(placement_.layout_id(OpId(i)));
   for (const OpId update : tables_.updates) use(placement_.homes_id(update));
   has_meshes_ =
-      std::ranges::any_of(layouts_, [&](LayoutId id) { return placement_.layout(id).is_mesh(); });
+      std::ranges::any_of(layouts_, [&](LayoutId id) { return placement_.layout(id).is_mesh; });
 }
 
 std::size_t Symmetry::place_in(const Layout& layout, std::size_t shard) const {
-  if (!layout.is_mesh() || in_meshes_ == MeshTwinsIn::RowsAndColumns) return 0;
+  if (!layout.is_mesh || in_meshes_ == MeshTwinsIn::RowsAndColumns) return 0;
   return in_meshes_ == MeshTwinsIn::Rows ? layout.row(shard) : layout.column(shard);
 }
 
@@ -136,8 +136,8 @@ void Symmetry::check_input(OpId op, TensorId tensor) {
       parameter ? placement_.homes_id(facts.op) : placement_.layout_id(facts.op);
   if (made_id == read_id) return;
   const Layout &made = placement_.layout(made_id), &read = placement_.layout(read_id);
-  if (made.is_mesh() && read.is_mesh()) return;  // MeshTwins has the last word
-  if (made.is_mesh() || read.is_mesh()) {
+  if (made.is_mesh && read.is_mesh) return;  // MeshTwins has the last word
+  if (made.is_mesh || read.is_mesh) {
     single_out_all(made_id);
     single_out_all(read_id);
     return;
@@ -193,7 +193,7 @@ void Symmetry::count_residents(Fold& fold) {
 // Twins are told apart by what meshes do over single links; other layouts know no links.
 void Symmetry::single_out_beside_meshes() {
   for (const LayoutId id : layouts_)
-    if (placement_.layout(id).is_mesh() ? in_meshes_ == MeshTwinsIn::None : has_meshes_)
+    if (placement_.layout(id).is_mesh ? in_meshes_ == MeshTwinsIn::None : has_meshes_)
       single_out_all(id);
 }
 
@@ -214,9 +214,11 @@ void Symmetry::choose_representatives(Fold& fold) {
   }
 }
 
-// Of each row that is not left out all devices are kept, or the first of each.
+// Of each row that is not left out all devices are kept, or the first of each. Of rows that have
+// experts among them all are kept, or the first one.
 bool Symmetry::keeps_grid(const Layout& mesh, const Fold& fold) const {
   std::size_t columns = 0;  // that the rows before keep; 0: there is none
+  std::size_t rows = 0;
   for (std::size_t row = 0; row < mesh.row_count(); ++row) {
     const std::span<const Shard> members = mesh.members_of_row(row);
     const auto kept = static_cast<std::size_t>(std::ranges::count_if(
@@ -225,8 +227,9 @@ bool Symmetry::keeps_grid(const Layout& mesh, const Fold& fold) const {
     if (kept != mesh.columns && (kept != 1 || !fold.keeps(members.front().device))) return false;
     if (columns > 0 && kept != columns) return false;
     columns = kept;
+    if (mesh.experts > 1 && rows++ == 0 && row > 0) return false;
   }
-  return true;
+  return mesh.experts == 1 || rows == 1 || rows == mesh.row_count();
 }
 
 void Symmetry::find(Fold& fold, MeshTwinsIn meshes) {
@@ -256,7 +259,7 @@ void Symmetry::find(Fold& fold, MeshTwinsIn meshes) {
   for (bool again = has_meshes_; std::exchange(again, false);)
     for (const LayoutId id : layouts_) {
       const Layout& mesh = placement_.layout(id);
-      if (!mesh.is_mesh()) continue;
+      if (!mesh.is_mesh) continue;
       for (const Shard& shard : mesh.shards) fold.on_meshes[shard.device] = true;
       if (keeps_grid(mesh, fold)) continue;
       single_out_all(id);

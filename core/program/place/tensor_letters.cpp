@@ -94,7 +94,9 @@ class Region {
   const RegionOp* op_at(OpId id) const {
     return id.valid() && place_[id.index()] >= 0 ? &ops_[at(place_[id.index()])] : nullptr;
   }
-  bool is_usable(const LetterSplit& split) const { return split.extent % columns_ == 0; }
+  bool is_usable(OpId op, const LetterSplit& split) const {
+    return costs_.may_divide ? costs_.may_divide(op, split) : split.extent % columns_ == 0;
+  }
   // Partial sums are there only where they are made.
   bool has_its_sums(const RegionOp& op, const LetterSplit& split) const {
     const std::vector<TensorId>& inputs = graph_.op(op.id).inputs;
@@ -124,7 +126,7 @@ class Region {
   void be_decided(RegionOp& op) {
     op.choices = {kWholeOp};
     for (std::size_t i = 0; i < op.splits.size(); ++i)
-      if (is_usable(op.splits[i]) && has_its_sums(op, op.splits[i]))
+      if (is_usable(op.id, op.splits[i]) && has_its_sums(op, op.splits[i]))
         op.choices.push_back(static_cast<ColumnChoice>(i));
     if (op.choices.size() == 1) return;
     op.decided = true;
@@ -139,7 +141,7 @@ class Region {
     op.variable = leader->variable;
     for (int value = 0; value < sizes_[at(op.variable)]; ++value) {
       const auto found = std::ranges::find_if(op.splits, [&](const LetterSplit& split) {
-        return is_usable(split) && fits(split, value);
+        return is_usable(op.id, split) && fits(split, value);
       });
       op.choices.push_back(found == op.splits.end()
                                ? kWholeOp

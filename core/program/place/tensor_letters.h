@@ -27,6 +27,8 @@ struct ColumnCosts {
   // May be null. What it costs that an op of the region needs all of a parameter, once for each
   // parameter (memory, the rows' longer all-reduce of its gradient). Null: nothing.
   std::function<Nanos(TensorId)> whole_parameter = nullptr;
+  // May be null: all that the columns divide evenly. May they divide this letter of the op?
+  std::function<bool(OpId, const LetterSplit&)> may_divide = nullptr;
   // May be null: of all. Are the partial sums that this sum reads of its own samples, on its mesh?
   std::function<bool(OpId)> reads_its_samples = nullptr;
 };

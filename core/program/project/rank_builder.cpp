@@ -39,10 +39,10 @@ void RankBuilder::add(TaskId task) {
   using Add = void (RankBuilder::*)(const ProgramTask&);
   using Self = RankBuilder;
   // By TaskKind: its last three are Reduce and Broadcast, which no rank can do, and Update.
-  static constexpr std::array<Add, 11> kAdd = {
-      &Self::compute,  &Self::split,      &Self::concat,     &Self::sum,
-      &Self::transfer, &Self::all_reduce, &Self::all_gather, &Self::reduce_scatter,
-      nullptr,         nullptr,           &Self::compute};
+  static constexpr std::array<Add, 12> kAdd = {
+      &Self::compute,    &Self::split,      &Self::concat,     &Self::sum,
+      &Self::transfer,   &Self::all_reduce, &Self::all_gather, &Self::reduce_scatter,
+      &Self::all_to_all, nullptr,           nullptr,           &Self::compute};
   const Add add = kAdd.at(static_cast<std::size_t>(at.task().kind));
   if (add == nullptr) at.fail(at.task().tensor, "no rank can do this");
   (this->*add)(at);

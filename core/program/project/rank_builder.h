@@ -75,6 +75,7 @@ class RankBuilder {
   std::vector<Part> gathered_parts(const ProgramTask& at, std::span<const DeviceId> members) const;
   void gather_records(const ProgramTask& at);
   void reduce_scatter(const ProgramTask& at);
+  void all_to_all(const ProgramTask& at);
 
   const Program& program_;
   const bool folded_;

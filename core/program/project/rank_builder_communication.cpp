@@ -179,4 +179,38 @@ void RankBuilder::reduce_scatter(const ProgramTask& at) {
   }
 }
 
+// Members' parts of what the task names, along one axis before, and along another one after it.
+void RankBuilder::all_to_all(const ProgramTask& at) {
+  const TensorId tensor = at.task().tensor;
+  const Part& all = program_.part_of(at.task());
+  const std::vector<DeviceId> members = members_of(program_, at.id);
+  const MemberBuffers read(program_, at.reads()), written(program_, at.writes());
+  constexpr const char* kNotOne = "a member has not one part before it and one after it";
+  std::vector<std::int32_t> cuts;
+  // Returns them by member.
+  const auto parts_in = [&](const MemberBuffers& of) {
+    std::vector<Part> parts;
+    for (const DeviceId member : members)
+      parts.push_back(values_.part_of(at, of.one_of(at, member, kNotOne)));
+    const int axis = joined_axis(parts.front(), all);
+    const AxisRange whole = range_along(*program_.graph, tensor, all, axis);
+    cuts.push_back(whole.begin);
+    for (const Part& part : parts) {
+      const AxisRange* range = part.along(axis);
+      at.expect(range && range->begin == cuts.back() && part.without(axis) == all.without(axis),
+                tensor, "its parts are out of order");
+      cuts.push_back(range->end);
+    }
+    at.expect(cuts.back() == whole.end, tensor, "its parts are not all of it");
+    return parts;
+  };
+  const std::vector<Part> before = parts_in(read);
+  parts_in(written);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const ValueId from = values_.get(at, {tensor, before[i], members[i]});
+    const ValueId to = values_.bind(at, written.of(members[i]).front());
+    emit(at, members[i], instruction(at, Kind::AllToAll, all), {&from, 1}, {&to, 1}, members, cuts);
+  }
+}
+
 }  // namespace strato

@@ -121,7 +121,7 @@ class RankReader {
 
   void read_instruction(RankProgram& program) {
     Instruction what;
-    what.kind = in_.enumerated(InstructionKind::ReduceScatter);
+    what.kind = in_.enumerated(InstructionKind::AllToAll);
     what.stream = in_.enumerated(Stream::TensorCommunication);
     what.task = id<TaskId>();
     what.op = id<OpId>();

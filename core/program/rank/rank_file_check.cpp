@@ -20,7 +20,8 @@ bool is_op(Kind kind) {
 }
 bool is_transfer(Kind kind) { return kind == Kind::Send || kind == Kind::Receive; }
 bool is_collective(Kind kind) {
-  return kind == Kind::AllReduce || kind == Kind::AllGather || kind == Kind::ReduceScatter;
+  return kind == Kind::AllReduce || kind == Kind::AllGather || kind == Kind::ReduceScatter ||
+         kind == Kind::AllToAll;
 }
 
 // An update adds it.
@@ -207,6 +208,8 @@ class RankCheck {
     }
     expect(kind != Kind::Concat || sum == made, kOtherSize);
     expect(kind != Kind::AllGather || sum <= made, kOtherSize);
+    if (kind == Kind::AllToAll)  // check_cuts() looks at its parts
+      return expect(tensor(reads().front()) == tensor(write), "it makes another tensor than it reads");
     expect((kind != Kind::Split && kind != Kind::ReduceScatter) || sum >= made, kOtherSize);
     if (kind == Kind::Split || kind == Kind::Concat) check_ranges(write);
     for (const ValueId id : reads())
@@ -268,6 +271,7 @@ class RankCheck {
   }
 
   void check_cuts() const {
+    if (what().kind == Kind::AllToAll) return check_swap();
     const bool gathers = what().kind == Kind::AllGather;
     if (!gathers && what().kind != Kind::ReduceScatter)
       return expect(program_.cuts[at_].empty(), "it has cuts");
@@ -288,9 +292,32 @@ class RankCheck {
            "its cuts are not its part's");
   }
 
-  // Of this device among the members, which may stand in a ring's order.
-  AxisRange own_cut(const AxisRange& all) const {
+  // Parts along one axis of what the instruction's part names, and along another one.
+  void check_swap() const {
+    const Value &from = value(reads().front()), &to = value(writes().front());
+    const Part& all = what().part;
     const auto cuts = program_.cuts[at_];
+    const std::size_t count = program_.members[at_].size() + 1;
+    expect(from.encoding == Encoding::None && to.encoding == Encoding::None && !from.resident &&
+               !to.resident && is_part_of(all, graph_.tensor(from.tensor), graph_.batch()) &&
+               !all.is_partial_sum() && cuts.size() == 2 * count,
+           "its cuts are not of the whole");
+    const int first = check_cut_of(from, all, cuts.first(count));
+    expect(first != check_cut_of(to, all, cuts.last(count)), "it swaps nothing");
+  }
+  int check_cut_of(const Value& of, const Part& all, std::span<const std::int32_t> cuts) const {
+    expect(!of.part.is_partial_sum() && of.part != all, "its part is all of it");
+    const int axis = joined_axis(of.part, all);
+    const AxisRange* range = of.part.along(axis);
+    expect(range && of.part.without(axis) == all.without(axis), "its whole is none");
+    const AxisRange own = own_cut(range_along(graph_, of.tensor, all, axis), cuts);
+    expect(range->begin == own.begin && range->end == own.end, "its cuts are not its part's");
+    return axis;
+  }
+
+  // Of this device among the members, which may stand in a ring's order.
+  AxisRange own_cut(const AxisRange& all) const { return own_cut(all, program_.cuts[at_]); }
+  AxisRange own_cut(const AxisRange& all, std::span<const std::int32_t> cuts) const {
     const auto members = program_.members[at_];
     expect(cuts.size() == members.size() + 1 && is_ascending(cuts) && cuts.front() == all.begin &&
                cuts.back() == all.end,

@@ -61,6 +61,10 @@ std::vector<std::pair<TensorId, Bytes>> moved_by(const Graph& graph, const RankP
   const bool comes = what.kind == InstructionKind::Receive ||
                      what.kind == InstructionKind::AllGather;  // each brings another part
   std::vector<std::pair<TensorId, Bytes>> result;
+  if (what.kind == InstructionKind::AllToAll) {  // members have other parts of it
+    const TensorId tensor = root_of(graph, program.values[program.reads[instruction][0]].tensor);
+    return {{tensor, bytes_of(graph.tensor(tensor), what.part, graph.batch())}};
+  }
   for (const ValueId id : (comes ? program.writes : program.reads)[instruction]) {
     const Value& value = program.values[id];
     result.emplace_back(root_of(graph, value.tensor), what.peer.valid()
@@ -71,9 +75,9 @@ std::vector<std::pair<TensorId, Bytes>> moved_by(const Graph& graph, const RankP
 }
 
 std::string_view name_of(InstructionKind kind) {
-  constexpr std::array<std::string_view, 11> kNames = {
-      "compute", "view",    "update",     "split",      "concat",        "sum",
-      "send",    "receive", "all-reduce", "all-gather", "reduce-scatter"};
+  constexpr std::array<std::string_view, 12> kNames = {
+      "compute", "view",    "update",     "split",      "concat",         "sum",
+      "send",    "receive", "all-reduce", "all-gather", "reduce-scatter", "all-to-all"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 

@@ -66,6 +66,8 @@ enum class InstructionKind : std::uint8_t {
   AllGather,  // writes[0] is made of the members' reads[0], in their order; `cuts` says how
               // (of records: in them)
   ReduceScatter,  // writes[0] is this member's part of the sum of the members' reads[0]; `cuts`
+  AllToAll,       // members' reads[0] are parts along one axis of the instruction's part, writes[0]
+                  // along another one; `cuts` of the first, then of the second
 };
 std::string_view name_of(InstructionKind kind);  // "compute", "all-reduce", ...
 
@@ -76,7 +78,7 @@ struct Instruction {
   OpId op;      // of Compute, View, Update
   Part part;    // of an op: the samples or the slice that it works on; else what is made: of a Send
                 // what is sent, of an AllGather the part that is put together, of a ReduceScatter
-                // this member's
+                // this member's, of an AllToAll all that its members have
   DeviceId peer;   // of Send and Receive
   Nanos duration;  // as simulated: what the replay engine takes; of a view: 0
   Bytes bytes;     // as simulated
@@ -84,7 +86,7 @@ struct Instruction {
 };
 
 struct RankProgram {
-  static constexpr int kVersion = 5;
+  static constexpr int kVersion = 6;
 
   int rank = 0;
   DeviceId device;
@@ -99,7 +101,7 @@ struct RankProgram {
   Rows<std::uint32_t> waits;
   Rows<DeviceId> members;  // row = instruction; of collectives, ascending or in a ring's order
   // row = instruction; of AllGather and ReduceScatter, one more than members: member i's part is
-  // [cuts[i], cuts[i + 1]), of the batch, or along the axis of that part.
+  // [cuts[i], cuts[i + 1]), of the batch, or along the axis of that part. Of AllToAll twice as many.
   Rows<std::int32_t> cuts;
   // What it computes of the loss and no rank before it does, ascending: over all ranks they add up.
   std::vector<ValueId> losses;

@@ -39,6 +39,8 @@ std::optional<Collective> collective_of(TaskKind kind) {
       return Collective::AllGather;
     case TaskKind::ReduceScatter:
       return Collective::ReduceScatter;
+    case TaskKind::AllToAll:
+      return Collective::AllToAll;
     case TaskKind::Reduce:
       return Collective::Reduce;
     case TaskKind::Broadcast:

@@ -12,9 +12,9 @@
 namespace strato {
 
 std::string_view name_of(TaskKind kind) {
-  constexpr std::array<std::string_view, 11> kNames = {
-      "Compute",   "Split",         "Concat", "Sum",       "Transfer", "AllReduce",
-      "AllGather", "ReduceScatter", "Reduce", "Broadcast", "Update"};
+  constexpr std::array<std::string_view, 12> kNames = {
+      "Compute",   "Split",         "Concat",   "Sum",    "Transfer",  "AllReduce",
+      "AllGather", "ReduceScatter", "AllToAll", "Reduce", "Broadcast", "Update"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 

@@ -43,6 +43,7 @@ enum class TaskKind : std::uint8_t {
   AllReduce,
   AllGather,
   ReduceScatter,
+  AllToAll,
   Reduce,
   Broadcast,
   Update,
@@ -54,8 +55,9 @@ inline bool is_communication(TaskKind kind) {
 }
 
 // What a device does one after another: it computes; it takes part in collectives inside a row of a
-// mesh (Decision::tensor); it communicates otherwise. Frameworks have a communicator, and a stream,
-// for each dimension of a mesh, so that what a row's next op waits for is not behind gradients.
+// mesh (Decision::tensor), and in exchanges of tokens between experts (Decision::expert); it
+// communicates otherwise. Frameworks have a communicator, and a stream, for each dimension of a
+// mesh, so that what the next op waits for is not behind gradients.
 enum class Stream : std::uint8_t { Compute, Communication, TensorCommunication };
 constexpr std::size_t kStreams = 3;
 std::string_view name_of(Stream stream);  // "compute", "communication", "tensor communication"
@@ -74,7 +76,8 @@ struct Task {
   DeviceId target;     // a transfer's destination; invalid otherwise
   // Of an op its part of the index space: samples, or a slice of its first output (of an update: of
   // its parameter). Of other tasks the part of the tensor that they make; what puts slices together
-  // or scatters them names their axis, also where it has all of that.
+  // or scatters them names their axis, also where it has all of that; of an AllToAll what all of
+  // its members have together.
   PartId part = kWhole;
   Bytes bytes;                // moved by communication, read + written by a local reshuffle
   Nanos duration;             // from the cost model that it was lowered with

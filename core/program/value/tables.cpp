@@ -181,6 +181,12 @@ const std::vector<LetterSplit>& Tables::letter_splits(OpId op) {
   return at->second;
 }
 
+const LetterSplit* Tables::expert_split(OpId op) {
+  if (expert_splits_.empty()) expert_splits_ = expert_splits(*graph);
+  const std::int32_t ordinal = expert_splits_[op];
+  return ordinal == kNoExperts ? nullptr : &letter_splits(op)[static_cast<std::size_t>(ordinal)];
+}
+
 std::span<const std::int32_t> Tables::parts(GroupId group, int count) {
   const auto [at, fresh] = parts_.try_emplace({group, count});
   if (fresh) {

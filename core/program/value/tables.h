@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/cost/value/cost_model.h"
+#include "core/graph/axes/expert_letters.h"
 #include "core/graph/axes/letter_splits.h"
 #include "core/graph/axes/split_axes.h"
 #include "core/graph/group/grouping.h"
@@ -118,6 +119,8 @@ class Tables {
   const std::vector<SplitAxis>& split_axes(OpId op);
   // See core/graph/axes/letter_splits.h.
   const std::vector<LetterSplit>& letter_splits(OpId op);
+  // See core/graph/axes/expert_letters.h. Null: the op is no expert's.
+  const LetterSplit* expert_split(OpId op);
 
   // The model-parallel part of each op of the group (ops of one layer stay together).
   std::span<const std::int32_t> parts(GroupId group, int count);
@@ -142,6 +145,7 @@ class Tables {
   std::map<std::pair<GroupId, int>, std::vector<std::int32_t>> parts_;
   std::map<OpId, std::vector<SplitAxis>> split_axes_;
   std::map<OpId, std::vector<LetterSplit>> letter_splits_;
+  ExpertSplits expert_splits_;  // empty: not asked for yet
   std::vector<Nanos> mean_times_;
 };
 

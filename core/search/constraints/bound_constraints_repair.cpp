@@ -10,7 +10,7 @@ namespace strato {
 namespace {
 
 Decision adapted(const Decision& decision, const ConstraintRule& rule) {
-  Decision result{decision.mode, {}, decision.tensor};
+  Decision result{decision.mode, {}, decision.tensor, decision.expert};
   for (const DeviceShare& share : decision.devices)
     if (rule.allowed[share.device]) result.devices.push_back(share);
   if (result.devices.empty()) {  // all of it moves, spread as it was
@@ -27,7 +27,7 @@ Decision adapted(const Decision& decision, const ConstraintRule& rule) {
     result.mode = static_cast<Mode>(std::ranges::find(rule.modes, true) - rule.modes.begin());
   if (result.mode != decision.mode && !splits_batch(result.mode))
     for (DeviceShare& share : result.devices) share.weight = 1;
-  result.tensor = static_cast<std::int32_t>(columns_of(result));
+  drop_meaningless_roles(result);
   return result;
 }
 

@@ -22,8 +22,9 @@ std::string describe(const Constraints::Pin& pin) {
   std::vector<std::string> devices;
   for (const auto& [name, weight] : pin.devices)
     devices.push_back(weight == 1 ? name : fmt::format("{} x{}", name, weight));
-  const std::string tensor = pin.tensor == 1 ? "" : fmt::format(", tensor {},", pin.tensor);
-  return fmt::format("{} keeps {}{} on {}", quoted(pin.of), label_of(pin.mode), tensor,
+  return fmt::format("{} keeps {}{} on {}", quoted(pin.of), label_of(pin.mode),
+                     describe_roles(static_cast<std::size_t>(pin.tensor),
+                                    static_cast<std::size_t>(pin.expert)),
                      fmt::join(devices, ", "));
 }
 
@@ -107,28 +108,35 @@ std::vector<std::string> describe(const Constraints& constraints) {
   return lines;
 }
 
-// "tensor:4", or "tensor:4:DEVICES"; nothing: it is another decision.
-static std::optional<std::pair<std::int32_t, std::string_view>> rows_of(std::string_view decision) {
-  constexpr std::string_view kTensor = "tensor:";
-  if (!decision.starts_with(kTensor)) return std::nullopt;
-  decision.remove_prefix(kTensor.size());
-  const std::size_t colon = decision.find(':');
-  const auto columns = number_from(decision.substr(0, colon), 1, 1'000'000);
-  if (!columns) return std::nullopt;
-  return std::pair(*columns, colon == decision.npos ? "all" : decision.substr(colon + 1));
+// Takes "WORD:4" from the front, and the colon behind it.
+static std::optional<std::int32_t> take_role(std::string_view word, std::string_view& decision) {
+  if (!decision.starts_with(word)) return std::nullopt;
+  const std::string_view rest = decision.substr(word.size());
+  const std::size_t colon = rest.find(':');
+  const auto number = number_from(rest.substr(0, colon), 1, 1'000'000);
+  if (number) decision = colon == rest.npos ? "all" : rest.substr(colon + 1);
+  return number;
+}
+
+// "tensor:4", "expert:8" or both, and perhaps ":DEVICES" behind them. Is it one of these?
+static bool read_roles(std::string_view decision, Constraints::Pin& pin,
+                       std::string_view& devices) {
+  const auto tensor = take_role("tensor:", decision), expert = take_role("expert:", decision);
+  pin.tensor = tensor.value_or(1);
+  pin.expert = expert.value_or(1);
+  devices = decision;
+  return tensor || expert;
 }
 
 Constraints::Pin parse_pin(std::string_view text) {
   const char* remedy =
       "write GROUP=MODE:DEVICES, such as fc6=allreduce:v100:0,v100:1 (modes: allreduce, ps, "
-      "duplicate, model-parallel, tensor:4)";
+      "duplicate, model-parallel, tensor:4, expert:8)";
   const auto sides = divided(text);
   if (!sides || sides->left.empty()) refuse("--pin", text, "names no group and decision", remedy);
   Constraints::Pin pin{{std::string(sides->left), {}}, Mode::ReplicateAllReduce, {}};
   std::string_view devices;
-  if (const auto rows = rows_of(sides->right)) {
-    std::tie(pin.tensor, devices) = *rows;
-  } else {
+  if (!read_roles(sides->right, pin, devices)) {
     const std::size_t colon = sides->right.find(':');
     const std::string_view word = sides->right.substr(0, colon);
     const auto mode = mode_of(word);

@@ -29,6 +29,7 @@ Json pin_json(const Constraints::Pin& pin) {
   for (const auto& [name, weight] : pin.devices) devices[name] = weight;
   Json json = {{"group", named_json(pin.of)}, {"mode", name_of(pin.mode)}, {"devices", devices}};
   if (pin.tensor > 1) json["tensor"] = pin.tensor;
+  if (pin.expert > 1) json["expert"] = pin.expert;
   return json;
 }
 
@@ -76,7 +77,7 @@ Mode read_mode(const JsonView& view) {
 }
 
 Constraints::Pin read_pin(const JsonView& view) {
-  view.allow_only({"group", "mode", "devices", "tensor", "note"});
+  view.allow_only({"group", "mode", "devices", "tensor", "expert", "note"});
   Constraints::Pin pin{read_ops(view.at("group")), read_mode(view.at("mode")), {}};
   const JsonView devices = view.at("devices");
   for (const auto& [name, weight] : devices.members())
@@ -85,6 +86,8 @@ Constraints::Pin read_pin(const JsonView& view) {
     devices.fail("is empty", "name a device with its weight: {\"v100:0\": 1}");
   if (const auto tensor = view.find("tensor"))
     pin.tensor = static_cast<std::int32_t>(tensor->integer(1, kMostPinnedWeight));
+  if (const auto expert = view.find("expert"))
+    pin.expert = static_cast<std::int32_t>(expert->integer(1, kMostPinnedWeight));
   return pin;
 }
 

@@ -91,10 +91,11 @@ std::vector<DeviceShare> carried(const std::vector<DeviceShare>& shares, const C
 Decision carried(const Decision& decision, const ChangedCluster& to) {
   const bool grows = splits_batch(decision.mode) &&
                      (decision.devices.size() > 1 || decision.devices.size() == to.instead.size());
-  Decision result{decision.mode, carried(decision.devices, to, grows), decision.tensor};
+  Decision result{decision.mode, carried(decision.devices, to, grows), decision.tensor,
+                  decision.expert};
   if (result.devices.empty())
     for (std::size_t d = 0; d < to.like.size(); ++d) result.devices.push_back({DeviceId(d), 1});
-  result.tensor = static_cast<std::int32_t>(columns_of(result));
+  drop_meaningless_roles(result);
   return result;
 }
 

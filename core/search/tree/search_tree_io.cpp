@@ -87,11 +87,12 @@ std::vector<Row> parse_rows(const JsonView& json, const char* damage) {
 
 Json decisions_json(const std::vector<Decision>& decisions) {
   std::vector<std::uint8_t> modes;
-  std::vector<std::int32_t> counts, devices, weights, tensors;
+  std::vector<std::int32_t> counts, devices, weights, tensors, experts;
   for (const Decision& decision : decisions) {
     modes.push_back(static_cast<std::uint8_t>(decision.mode));
     counts.push_back(static_cast<std::int32_t>(decision.devices.size()));
     tensors.push_back(decision.tensor);
+    experts.push_back(decision.expert);
     for (const DeviceShare& share : decision.devices) {
       devices.push_back(share.device.value());
       weights.push_back(share.weight);
@@ -101,8 +102,9 @@ Json decisions_json(const std::vector<Decision>& decisions) {
                {"counts", packed(counts)},
                {"devices", packed(devices)},
                {"weights", packed(weights)}};
-  if (std::ranges::any_of(tensors, [](std::int32_t tensor) { return tensor > 1; }))
-    json["tensors"] = packed(tensors);
+  const auto means_something = [](std::int32_t number) { return number > 1; };
+  if (std::ranges::any_of(tensors, means_something)) json["tensors"] = packed(tensors);
+  if (std::ranges::any_of(experts, means_something)) json["experts"] = packed(experts);
   return json;
 }
 
@@ -113,14 +115,19 @@ std::vector<Decision> parse_decisions(const JsonView& json) {
   const auto weights = unpacked<std::int32_t>(json.at("weights"));
   if (modes.size() != counts.size() || devices.size() != weights.size())
     damaged_tree("its actions are not all there");
-  std::vector<std::int32_t> tensors(modes.size(), 1);
-  if (const auto stored = json.find("tensors")) tensors = unpacked<std::int32_t>(*stored);
-  if (tensors.size() != modes.size()) damaged_tree("its actions are not all there");
+  const auto numbers_of = [&](const char* role) {
+    std::vector<std::int32_t> numbers(modes.size(), 1);
+    if (const auto stored = json.find(role)) numbers = unpacked<std::int32_t>(*stored);
+    if (numbers.size() != modes.size()) damaged_tree("its actions are not all there");
+    return numbers;
+  };
+  const std::vector<std::int32_t> tensors = numbers_of("tensors"), experts = numbers_of("experts");
   std::vector<Decision> decisions(modes.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     decisions[i].mode = static_cast<Mode>(modes[i]);
     decisions[i].tensor = tensors[i];
+    decisions[i].expert = experts[i];
     for (std::int32_t left = counts[i]; left > 0; --left, ++next) {
       if (next == devices.size()) damaged_tree("an action has a bad device share");
       decisions[i].devices.push_back(

@@ -82,6 +82,7 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
       entry.mode = decision->mode;
       entry.devices = name_shares(decision->devices, cluster);
       entry.tensor = decision->tensor;
+      entry.expert = decision->expert;
     }
   }
   named.bucket = strategy.bucket;

@@ -14,8 +14,9 @@
 // All parts of a group but its name may be missing: without mode and devices it is undecided,
 // without ops it means the op group of that name. With "renamed": true its ops are called so from
 // then on; else groups get names from their ops. With "tensor": 4 the devices are rows of four that
-// compute each op of their samples together (Decision::tensor). A device group's name ("v100")
-// stands for all its devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "recomputed",
+// compute each op of their samples together (Decision::tensor); with "expert": 8 eight rows have
+// the experts of a mixture among them (Decision::expert). A device group's name ("v100") stands for
+// all its devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "recomputed",
 // "splits", "gather" ("once-a-step", "each-pass": of parameters whose updates are split),
 // "variables", "order", "micro_batches" (1) and their "schedule" ("as-ready", "gpipe", "1f1b",
 // "interleaved", "zb-h1", "zb-v", "dualpipe-v", or a table by hand: a row for each stage,
@@ -57,6 +58,7 @@ struct NamedGroup {
   std::vector<std::string> ops;  // empty: the op group called `name`
   bool renamed = false;          // `name` was given by a person
   std::int32_t tensor = 1;       // Decision::tensor
+  std::int32_t expert = 1;       // Decision::expert
   friend bool operator==(const NamedGroup&, const NamedGroup&) = default;
 };
 

@@ -57,7 +57,7 @@ Json devices_to_json(const NamedShares& devices) {
 }
 
 NamedGroup read_group(const JsonView& view) {
-  view.allow_only({"name", "renamed", "mode", "devices", "tensor", "ops", "note"});
+  view.allow_only({"name", "renamed", "mode", "devices", "tensor", "expert", "ops", "note"});
   NamedGroup group;
   group.name = view.at("name").string();
   if (const auto renamed = view.find("renamed")) group.renamed = renamed->boolean();
@@ -68,6 +68,9 @@ NamedGroup read_group(const JsonView& view) {
   if (const auto tensor = view.find("tensor"))
     group.tensor = static_cast<std::int32_t>(tensor->integer(1, kMostColumns));
   if (group.tensor > 1 && !group.mode) view.fail("has \"tensor\" and no \"mode\"", "add it");
+  if (const auto expert = view.find("expert"))
+    group.expert = static_cast<std::int32_t>(expert->integer(1, kMostColumns));
+  if (group.expert > 1 && !group.mode) view.fail("has \"expert\" and no \"mode\"", "add it");
   if (group.mode && group.devices.empty()) view.fail("has a mode and no \"devices\"", "add them");
   if (!group.mode && !group.devices.empty()) view.fail("has devices and no \"mode\"", "add it");
   return group;
@@ -222,6 +225,7 @@ static void to_json(Json& json, const NamedGroup& group) {
     json["mode"] = name_of(*group.mode);
     json["devices"] = devices_to_json(group.devices);
     if (group.tensor > 1) json["tensor"] = group.tensor;
+    if (group.expert > 1) json["expert"] = group.expert;
   }
   if (!group.ops.empty()) json["ops"] = group.ops;
 }

@@ -72,7 +72,8 @@ class Binder {
       std::optional<Decision>& decision = decisions_.emplace_back();
       if (!group.mode) continue;
       const std::size_t dropped = missing_devices_.size();
-      decision = Decision{*group.mode, bind_shares(group.devices), group.tensor};
+      decision =
+          Decision{*group.mode, bind_shares(group.devices), group.tensor, group.expert};
       if (!decision->devices.empty()) {
         if (missing_devices_.size() > dropped)
           keep_rows(*decision, group.name);
@@ -88,10 +89,15 @@ class Binder {
   // Without the devices that are missing there may be no whole rows.
   void keep_rows(Decision& decision, const std::string& group) {
     const auto columns = static_cast<std::int32_t>(columns_of(decision));
-    if (columns == decision.tensor) return;
-    say("group \"{}\": its devices are no whole rows of {}, tensor parallelism dropped", group,
-        decision.tensor);
+    if (columns != decision.tensor)
+      say("group \"{}\": its devices are no whole rows of {}, tensor parallelism dropped", group,
+          decision.tensor);
     decision.tensor = columns;
+    const auto rows = static_cast<std::int32_t>(expert_rows_of(decision));
+    if (rows != decision.expert)
+      say("group \"{}\": {} does not divide its rows of devices, expert parallelism dropped",
+          group, decision.expert);
+    decision.expert = rows;
   }
 
   // Devices that are named go before those that their device group stands for. Reports each name

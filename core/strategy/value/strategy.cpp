@@ -70,6 +70,19 @@ void validate(const Decision& decision, const std::string& place, const Cluster&
   check_rows(decision, place);
 }
 
+void check_columns(const Decision& decision, const std::string& place) {
+  if (decision.tensor == 1 || columns_of(decision) > 1) return;
+  if (decision.mode != Mode::ReplicateAllReduce)
+    refuse(place, "take replicate-allreduce, or tensor 1", "is tensor {} in mode {}",
+           decision.tensor, name_of(decision.mode));
+  if (decision.devices.size() % static_cast<std::size_t>(decision.tensor) != 0)
+    refuse(place, "give a number that divides that of the devices",
+           "is tensor {} on {} devices, which are no whole rows", decision.tensor,
+           decision.devices.size());
+  refuse(place, "give equal weights to the devices of a row", "is tensor {} with unequal weights",
+         decision.tensor);
+}
+
 // Only the graph tells whether an axis divides its op (split_axes.h).
 void validate_splits(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster) {
   std::vector<OpId> ops;
@@ -146,6 +159,7 @@ Digest Strategy::digest() const {
     for (const DeviceShare& share : decision->devices)
       hasher.number(share.device.value()).number(share.weight);
     if (decision->tensor > 1) hasher.text("tensor").number(decision->tensor);
+    if (decision->expert > 1) hasher.text("expert").number(decision->expert);
   }
   // Nothing is added for what is not set: digests of strategies without stay what they were.
   if (bucket > Bytes(0)) hasher.text("bucket").number(bucket.value);
@@ -205,18 +219,29 @@ std::size_t columns_of(const Decision& decision) {
   return columns;
 }
 
+std::size_t expert_rows_of(const Decision& decision) {
+  if (decision.expert <= 1 || decision.mode != Mode::ReplicateAllReduce) return 1;
+  const auto experts = static_cast<std::size_t>(decision.expert);
+  const std::size_t rows = decision.devices.size() / columns_of(decision);
+  return rows % experts == 0 ? experts : 1;
+}
+
+void drop_meaningless_roles(Decision& decision) {
+  decision.tensor = static_cast<std::int32_t>(columns_of(decision));
+  decision.expert = static_cast<std::int32_t>(expert_rows_of(decision));
+}
+
 void check_rows(const Decision& decision, const std::string& place) {
   if (decision.tensor < 1) refuse(place, "give at least 1", "is tensor {}", decision.tensor);
-  if (decision.tensor == 1 || columns_of(decision) > 1) return;
+  check_columns(decision, place);
+  if (decision.expert < 1) refuse(place, "give at least 1", "is expert {}", decision.expert);
+  if (decision.expert == 1 || expert_rows_of(decision) > 1) return;
   if (decision.mode != Mode::ReplicateAllReduce)
-    refuse(place, "take replicate-allreduce, or tensor 1", "is tensor {} in mode {}",
-           decision.tensor, name_of(decision.mode));
-  if (decision.devices.size() % static_cast<std::size_t>(decision.tensor) != 0)
-    refuse(place, "give a number that divides that of the devices",
-           "is tensor {} on {} devices, which are no whole rows", decision.tensor,
-           decision.devices.size());
-  refuse(place, "give equal weights to the devices of a row", "is tensor {} with unequal weights",
-         decision.tensor);
+    refuse(place, "take replicate-allreduce, or expert 1", "is expert {} in mode {}",
+           decision.expert, name_of(decision.mode));
+  refuse(place, "give a number that divides that of the rows",
+         "is expert {} on {} rows of devices, which it does not divide", decision.expert,
+         decision.devices.size() / columns_of(decision));
 }
 
 bool has_equal_weights(std::span<const DeviceShare> shares) {
@@ -310,12 +335,18 @@ std::string describe(const MicroBatches& micro_batches) {
                      by_hand ? "a table" : name_of(micro_batches.schedule));
 }
 
+std::string describe_roles(std::size_t tensor, std::size_t expert) {
+  std::string words;
+  if (tensor > 1) words += fmt::format(", tensor {}", tensor);
+  if (expert > 1) words += fmt::format(", expert {}", expert);
+  return words.empty() ? words : words + ",";
+}
+
 std::string describe(const Decision& decision, const Cluster& cluster) {
   const std::string devices = describe_devices(decision, cluster);
   if (decision.devices.size() == 1) return "on " + devices;  // every mode is the same there
-  const std::size_t columns = columns_of(decision);
-  const std::string tensor = columns > 1 ? fmt::format(", tensor {},", columns) : "";
-  return fmt::format("{}{} on {}", label_of(decision.mode), tensor, devices);
+  return fmt::format("{}{} on {}", label_of(decision.mode),
+                     describe_roles(columns_of(decision), expert_rows_of(decision)), devices);
 }
 
 }  // namespace strato

@@ -52,11 +52,24 @@ struct Decision {
   // in equal parts along one of the op's letters where that pays
   // (core/program/place/tensor_letters.h).
   std::int32_t tensor = 1;
+  // Expert parallelism: with ReplicateAllReduce so many rows, which follow each other, have the
+  // experts of a mixture among them, each an equal part, and compute those for the samples of all
+  // of them (core/graph/axes/expert_letters.h; GShard, Lepikhin et al. 2020, 3.2).
+  std::int32_t expert = 1;
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 // The devices of a row. Where the decision's own number means nothing (in another mode, or where it
 // does not divide the devices, or a row's weights differ) it is 1: each device is a row.
 std::size_t columns_of(const Decision& decision);
+// The rows that have the experts among them. Where the decision's own number means nothing (in
+// another mode, or where it does not divide the rows) it is 1: each row has all experts.
+std::size_t expert_rows_of(const Decision& decision);
+// Takes back from a decision, whose devices may have changed, what means nothing on them.
+void drop_meaningless_roles(Decision& decision);
+// Are its devices rows of columns, or rows that have experts among them?
+inline bool is_mesh(const Decision& decision) {
+  return columns_of(decision) > 1 || expert_rows_of(decision) > 1;
+}
 // Throws InputError (of this place) where it means nothing.
 void check_rows(const Decision& decision, const std::string& place);
 
@@ -203,6 +216,7 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
 // "AllReduce on v100, 1080ti-0:1"; "AllReduce on all 16 devices"; unequal shares as "v100:0 x3". A
 // device group that is there as a whole goes by its name.
 std::string describe(const Decision& decision, const Cluster& cluster);
+std::string describe_roles(std::size_t tensor, std::size_t expert);  // ", tensor 4, expert 8,"
 std::string describe(const MicroBatches& micro_batches);  // "1", "8 by 1f1b"
 
 }  // namespace strato

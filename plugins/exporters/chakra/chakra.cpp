@@ -59,6 +59,7 @@ proto::Collective collective_type(TaskKind kind) {
   static const std::map<TaskKind, proto::Collective> types = {
       {TaskKind::AllGather, proto::ALL_GATHER},
       {TaskKind::ReduceScatter, proto::REDUCE_SCATTER},
+      {TaskKind::AllToAll, proto::ALL_TO_ALL},
       {TaskKind::Reduce, proto::REDUCE},
       {TaskKind::Broadcast, proto::BROADCAST}};
   const auto type = types.find(kind);
@@ -177,7 +178,8 @@ class Traces {
   void describe_collective(proto::Node& node, TaskId id) {
     const Task& task = program_.tasks[id];
     const std::vector<DeviceId> members = members_of(program_, id);
-    const std::int64_t pieces = task.kind == TaskKind::AllGather ? std::ssize(members) : 1;
+    const bool has_part = task.kind == TaskKind::AllGather || task.kind == TaskKind::AllToAll;
+    const std::int64_t pieces = has_part ? std::ssize(members) : 1;
     const std::int64_t bytes = (task.bytes.value + pieces - 1) / pieces;
     node.set_kind(proto::COLLECTIVE);
     add_attribute(node, "comm_type").set_int64_value(collective_type(task.kind));

@@ -166,8 +166,11 @@ class Folder {
   // By member, what an AllGather puts together.
   static Json gathered_pieces(const RankProgram& rank, std::size_t i) {
     const Part part = rank.values[rank.reads[i][0]].part.summed_up();
-    AxisRange range{static_cast<std::int8_t>(joined_axis(part, rank.instructions[i].part)), 0, 0};
-    const auto cuts = rank.cuts[i];
+    return pieces_along(joined_axis(part, rank.instructions[i].part), rank.cuts[i], part);
+  }
+
+  static Json pieces_along(int axis, std::span<const std::int32_t> cuts, const Part& part) {
+    AxisRange range{static_cast<std::int8_t>(axis), 0, 0};
     Json pieces = Json::array();
     for (std::size_t member = 0; member + 1 < cuts.size(); ++member) {
       range.begin = cuts[member];
@@ -175,6 +178,15 @@ class Folder {
       pieces.push_back(part_json(part.cut(range)));
     }
     return pieces;
+  }
+
+  // By member, what it gets of ours, and what ours is made of.
+  static void add_swapped_pieces(const RankProgram& rank, std::size_t i, Json& json) {
+    const Part &from = rank.values[rank.reads[i][0]].part, &to = rank.values[rank.writes[i][0]].part;
+    const Part& all = rank.instructions[i].part;
+    const std::size_t count = rank.members[i].size() + 1;
+    json["pieces"] = pieces_along(joined_axis(to, all), rank.cuts[i].last(count), from);
+    json["made_of"] = pieces_along(joined_axis(from, all), rank.cuts[i].first(count), to);
   }
 
   Json instruction_json(const RankProgram& rank, std::size_t i) const {
@@ -195,6 +207,7 @@ class Folder {
     }
     if (!rank.members[i].empty()) json["group"] = number_of(group_of(rank, i));
     if (instruction.kind == InstructionKind::AllGather) json["pieces"] = gathered_pieces(rank, i);
+    if (instruction.kind == InstructionKind::AllToAll) add_swapped_pieces(rank, i, json);
     return json;
   }
 

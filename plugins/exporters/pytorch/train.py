@@ -1462,6 +1462,24 @@ class Rank:
             return [dist.all_reduce(total, group=group, async_op=True)], end
         return run
 
+    def all_to_all(self, instruction, reads, writes):
+        group, source, made = self.groups[instruction["group"]], reads[0], writes[0]
+        sent = [Piece(row) for row in instruction["pieces"]]  # by member, of what is here
+        pieces = [Piece(row) for row in instruction["made_of"]]  # by member, of what is made
+        shapes = [shape_of(made.tensor, piece, self.graph.batch) for piece in pieces]
+        sizes = [math.prod(shape) for shape in shapes]
+
+        def run():
+            parts = [self.part_of(source, piece).reshape(-1) for piece in sent]
+            flat, came = torch.cat(parts), self.empty([sum(sizes)], made.tensor)
+
+            def end():
+                each = [part.reshape(shape) for part, shape in zip(came.split(sizes), shapes)]
+                made.data = joined(each, pieces, made.tensor, made.piece, self.graph.batch)
+            return [dist.all_to_all_single(came, flat, sizes, [part.numel() for part in parts],
+                                           group=group, async_op=True)], end
+        return run
+
     def empty(self, shape, tensor):
         return torch.empty(shape, dtype=tensor.dtype, device=self.device)
 

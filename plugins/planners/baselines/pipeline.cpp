@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 
+#include "core/graph/axes/expert_letters.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
 #include "core/search/evaluate/baselines.h"
@@ -41,7 +42,7 @@ struct Shape {
 };
 
 // In a single micro-batch.
-Strategy staged(const Problem& problem, const Shape& shape, std::int32_t tensor, Bytes bucket) {
+Strategy staged(const Problem& problem, const Shape& shape, const Settings& settings) {
   const auto times = graph_times(problem);
   std::vector<double> stage_speeds, speeds;
   std::vector<Decision> stages, decisions;
@@ -50,14 +51,16 @@ Strategy staged(const Problem& problem, const Shape& shape, std::int32_t tensor,
     for (const DeviceId device : devices)
       speed += 1 / std::max(1e-9, to_seconds(times[problem.cluster->device(device).type]));
     stages.push_back(on_rows(
-        {Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices)}, tensor));
+        {Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices)},
+        settings.tensor));
+    stages.back().expert = settings.expert;
   }
   for (std::size_t block = 0; block < shape.stages * shape.chunks; ++block) {
     speeds.push_back(stage_speeds[shape.stage_of(block)]);
     decisions.push_back(stages[shape.stage_of(block)]);
   }
   Strategy strategy = strategy_by_ops(problem, layer_blocks(problem, speeds), decisions);
-  if (shape.stages < problem.cluster->device_count()) strategy.bucket = bucket;
+  if (shape.stages < problem.cluster->device_count()) strategy.bucket = settings.bucket;
   return strategy;
 }
 
@@ -82,6 +85,30 @@ std::vector<std::int32_t> widths(const Cluster& cluster, const Settings& setting
   std::vector<std::int32_t> result;
   for (std::int32_t width = 1; width <= common; ++width)
     if (common % width == 0) result.push_back(width);
+  return result;
+}
+
+// How many rows have the experts among them, of so many in a stage. Nothing said: each number that
+// divides these and the experts.
+std::vector<std::int32_t> expert_rows(const Problem& problem, const Settings& settings,
+                                      std::int64_t rows) {
+  const std::int64_t experts = experts_of(*problem.graph);
+  const std::string given = std::to_string(settings.expert);
+  if (settings.expert > 1 && experts == 0)
+    refuse_option("expert", given, "means nothing: no op of the model is computed by experts",
+                  "leave it out");
+  if (settings.expert > 1 && experts % settings.expert != 0)
+    refuse_option("expert", given,
+                  fmt::format("does not divide the {} experts of the model", experts),
+                  "give a number that divides them");
+  if (settings.expert > 1 && rows % settings.expert != 0)
+    refuse_option("expert", given, fmt::format("does not divide the {} rows of a stage", rows),
+                  "give a number that divides them");
+  if (settings.expert > 0) return {settings.expert};
+  std::vector<std::int32_t> result;
+  for (std::int32_t count = 1; count <= rows; ++count)
+    if (rows % count == 0 && (count == 1 || (experts > 0 && experts % count == 0)))
+      result.push_back(count);
   return result;
 }
 
@@ -200,6 +227,11 @@ OptionTable Settings::option_table() {
        {0, 1e6},
        "tensor parallelism: devices that compute each op of their samples together, which "
        "divide those of a stage; 0: each number that divides a machine's devices is tried"},
+      {"expert",
+       expert,
+       {0, 1e6},
+       "expert parallelism: rows of a stage that have the experts of a mixture among them, and "
+       "exchange their tokens; 0: each number that divides the rows and the experts is tried"},
       {"schedule",
        schedule,
        {kPipelineSchedules.begin(), kPipelineSchedules.end()},
@@ -235,8 +267,8 @@ Tried try_stages(const PlanRequest& request, const Settings& settings, std::size
   std::size_t most_chunks = 1;
   for (const std::size_t chunks : chunk_counts(request.problem, stages, settings)) {
     const Shape shape{stages, chunks, chunks == 2 && has_v_shape(settings.schedule)};
-    const Strategy whole = sharded(staged(request.problem, shape, settings.tensor, settings.bucket),
-                                   request.problem, settings.shard);
+    const Strategy whole =
+        sharded(staged(request.problem, shape, settings), request.problem, settings.shard);
     most_chunks = std::max(most_chunks, chunks);
     for (const MicroBatches& micro_batches : all_micro_batches(request, stages, settings)) {
       strategies.push_back(whole);
@@ -258,12 +290,17 @@ struct Variant {
 std::vector<Variant> variants(const PlanRequest& request, const Settings& settings) {
   std::vector<Variant> all;
   for (const std::int32_t width : widths(*request.problem.cluster, settings))
-    for (const std::size_t stages : stage_counts(request.problem, settings.stages, width))
-      for (const StageSharding shard : shardings(settings.shard)) {
-        all.push_back({settings, stages});
-        all.back().settings.tensor = width;
-        all.back().settings.shard = shard;
-      }
+    for (const std::size_t stages : stage_counts(request.problem, settings.stages, width)) {
+      const auto devices = static_cast<std::int64_t>(request.problem.cluster->device_count());
+      const std::int64_t rows = devices / static_cast<std::int64_t>(stages) / width;
+      for (const std::int32_t expert : expert_rows(request.problem, settings, rows))
+        for (const StageSharding shard : shardings(settings.shard)) {
+          all.push_back({settings, stages});
+          all.back().settings.tensor = width;
+          all.back().settings.expert = expert;
+          all.back().settings.shard = shard;
+        }
+    }
   return all;
 }
 
@@ -292,6 +329,8 @@ PlanResult plan(const PlanRequest& request, const Settings& given) {
   best.facts.push_back({"stages", std::to_string(found->stages)});
   if (settings.tensor == 0)
     best.facts.push_back({"tensor", std::to_string(found->settings.tensor)});
+  if (settings.expert == 0)
+    best.facts.push_back({"expert", std::to_string(found->settings.expert)});
   if (settings.shard == StageSharding::Any)
     best.facts.push_back(
         {"kept in parts", kShardings[static_cast<std::size_t>(found->settings.shard)]});

@@ -26,6 +26,7 @@ enum class StageSharding : std::uint8_t {
 struct Settings {
   std::int32_t stages = 0, micro_batches = 0;  // 0: several are tried
   std::int32_t tensor = 1;                     // Decision::tensor of every stage; 0: see widths()
+  std::int32_t expert = 1;                     // Decision::expert; 0: see expert_rows()
   std::int32_t chunks = 0;                     // blocks of a stage; 0: see chunk_counts()
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   StageSharding shard = StageSharding::Nothing;
@@ -37,7 +38,8 @@ struct Settings {
 
 // Throws InputError where the model cannot be computed in micro-batches, for a number of stages
 // that does not divide the devices, for more chunks than there are layers or others than the
-// schedule has, and for rows that do not divide the devices of a stage.
+// schedule has, for rows that do not divide the devices of a stage, and where experts cannot be
+// divided over rows.
 PlanResult plan(const PlanRequest& request, const Settings& settings);
 
 }  // namespace strato::pipeline

@@ -26,7 +26,7 @@ using admission::Roster;
 
 // Names what Gloo's messages are told apart by, beside the tag. Gloo's own collectives have the
 // numbers from 1 to 8 there.
-enum class Lane : std::uint8_t { Transfer = 0xa1, Gather, Scatter, Text, Token };
+enum class Lane : std::uint8_t { Transfer = 0xa1, Gather, Scatter, Text, Token, Swap };
 inline std::uint64_t slot_of(Lane lane, std::uint32_t tag) {
   return std::uint64_t{static_cast<std::uint8_t>(lane)} << 56 | std::uint64_t{tag} << 8;
 }
@@ -71,5 +71,10 @@ void ring_all_gather(const Ring& ring, std::span<const std::span<std::byte>> pie
 // the additions depends on the members alone: the same bits in every run.
 void ring_reduce_scatter(const Ring& ring, std::span<const std::span<std::byte>> pieces,
                          const SumFunction& sum, std::size_t element_size);
+
+// Every member sends every other one its piece, first the one after it. Blocks, and throws what
+// Gloo throws. Pieces may be empty.
+void swap_pairwise(const Ring& ring, std::span<const std::span<std::byte>> sent,
+                   std::span<const std::span<std::byte>> received);
 
 }  // namespace strato::gloo_transport

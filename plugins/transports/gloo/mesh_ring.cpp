@@ -121,4 +121,27 @@ void ring_reduce_scatter(const Ring& ring, std::span<const Bytes> pieces, const 
   at.await_sent();
 }
 
+void swap_pairwise(const Ring& ring, std::span<const Bytes> sent, std::span<const Bytes> received) {
+  using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
+  const std::size_t n = ring.members.size();
+  std::vector<Buffer> coming, going;
+  const auto buffer = [&](Bytes bytes) {
+    return ring.context.createUnboundBuffer(bytes.data(), bytes.size());
+  };
+  for (std::size_t places = 1; places < n; ++places) {
+    const std::size_t from = back(ring, places);
+    if (received[from].empty()) continue;
+    coming.push_back(buffer(received[from]));
+    coming.back()->recv(ring.members[from], ring.slot);
+  }
+  for (std::size_t places = 1; places < n; ++places) {
+    const std::size_t to = (ring.own + places) % n;
+    if (sent[to].empty()) continue;
+    going.push_back(buffer(sent[to]));
+    going.back()->send(ring.members[to], ring.slot);
+  }
+  for (const Buffer& each : coming) each->waitRecv(nullptr, ring.timeout);
+  for (const Buffer& each : going) each->waitSend(nullptr, ring.timeout);
+}
+
 }  // namespace strato::gloo_transport

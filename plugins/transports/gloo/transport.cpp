@@ -280,6 +280,18 @@ class GlooTransport final : public Transport {
     return stream.queued(members, work);
   }
 
+  std::unique_ptr<Pending> all_to_all(const Members& members, std::uint32_t tag,
+                                      std::vector<Bytes> sent,
+                                      std::vector<Bytes> received) override {
+    CHECK(sent.size() == members.size() && received.size() == members.size(), "one piece a member");
+    CollectiveStream& stream = on(members.stream);
+    const auto work = [&stream, tag, sent = std::move(sent),
+                       received = std::move(received)](const Ranks& ranks) {
+      swap_pairwise(stream.ring(ranks, Lane::Swap, tag), sent, received);
+    };
+    return stream.queued(members, work);
+  }
+
   void barrier() override {
     Ranks all(static_cast<std::size_t>(connections_.meeting().ranks));
     std::iota(all.begin(), all.end(), 0);

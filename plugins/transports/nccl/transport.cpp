@@ -87,6 +87,28 @@ class NcclTransport final : public Transport {
                       });
   }
 
+  std::unique_ptr<Pending> all_to_all(const Members& members, std::uint32_t,
+                                      std::vector<Bytes> sent,
+                                      std::vector<Bytes> received) override {
+    CHECK(sent.size() == members.size() && received.size() == members.size(), "one piece a member");
+    const auto own = static_cast<std::size_t>(
+        std::ranges::find(members, connections_.meeting().rank) - members.begin());
+    sent[own] = received[own] = {};
+    std::vector<Bytes> pieces = sent;
+    pieces.insert(pieces.end(), received.begin(), received.end());
+    return collective(members, members.stream, pieces,
+                      [=, count = sent.size()](const Pieces& data, ncclComm_t communicator,
+                                               cudaStream_t stream) {
+                        return each_of(pieces, [&](std::size_t i) {
+                          const int peer = static_cast<int>(i % count);
+                          return i < count ? ncclSend(data[i], pieces[i].size(), ncclInt8, peer,
+                                                      communicator, stream)
+                                           : ncclRecv(data[i], pieces[i].size(), ncclInt8, peer,
+                                                      communicator, stream);
+                        });
+                      });
+  }
+
   void barrier() override {
     std::vector<int> all(static_cast<std::size_t>(connections_.meeting().ranks));
     std::iota(all.begin(), all.end(), 0);

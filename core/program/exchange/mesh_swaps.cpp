@@ -1,0 +1,115 @@
+#include "core/program/exchange/mesh_swaps.h"
+
+#include <algorithm>
+
+#include "core/base/at.h"
+
+namespace strato {
+namespace {
+
+// What a part says of the samples.
+Part without_cuts(Part part) {
+  while (!part.cuts().empty()) part = part.without(part.cuts().front().axis);
+  return part;
+}
+
+}  // namespace
+
+void MeshSwaps::exchange(TensorId tensor, Line at, const Part& all,
+                         std::span<const Instance> pieces, std::span<const Part> targets) {
+  const PartId whole = emitter_.parts().find(all);
+  const Collected what =
+      collective(TaskKind::AllToAll, tensor, at, tasks_.bytes_of(tensor, whole), whole);
+  const TaskId id = emitter_.next_task();
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    emitter_.read(pieces[i]);
+    const PartId part = emitter_.parts().find(targets[i]);
+    const DeviceId device = pieces[i].device;
+    copies_.add(
+        tensor,
+        {emitter_.write(tensor, device, tasks_.bytes_of(tensor, part), part), id, device, part});
+  }
+  commit(what);
+}
+
+// Those of the device's row, of what is of more samples.
+Part MeshSwaps::row_samples(const Part& of_all, const Layout& rows, DeviceId device) const {
+  return of_all.cut(placement_.layouts().range(rows, at(rows.position[device.index()]),
+                                               kBatchAxis));
+}
+
+bool MeshSwaps::to_experts(OpId reader, TensorId tensor, const Part& wanted, DeviceId device,
+                           const Bring& bring) {
+  const Layout &rows = owners(tensor), &experts = placement_.layout(reader);
+  if (rows.experts != 1 || !rows.sharded ||
+      tables_.tensors[tensor].kind != BatchKind::Batched)
+    return false;
+  const std::span<const TensorId> inputs = tables_.inputs(reader);
+  const auto input = static_cast<std::size_t>(std::ranges::find(inputs, tensor) - inputs.begin());
+  const std::size_t shard = at(experts.position[device.index()]);
+  const Part samples = without_cuts(wanted);
+  if (letters_.of(reader).expert_inputs[input] < 0 ||
+      letters_.part_read(samples, reader, input, shard) != wanted)
+    return false;
+  const Part all = letters_.part_of_column(samples, reader, input, shard);
+  const Line at = line_with(placement_.layout_id(reader), MeshLine::Experts, shard);
+  std::vector<Instance> pieces;
+  std::vector<Part> targets;
+  for (const std::size_t member : line(at).shards) {
+    const DeviceId there = experts.shards[member].device;
+    pieces.push_back(bring(row_samples(all, rows, there), there));
+    targets.push_back(letters_.part_read(samples, reader, input, member));
+  }
+  exchange(tensor, at, all, pieces, targets);
+  return true;
+}
+
+std::optional<Instance> MeshSwaps::from_experts(OpId reader, TensorId tensor, std::size_t shard) {
+  const Layout &experts = owners(tensor), &rows = placement_.layout(reader);
+  if (rows.experts != 1 || !rows.sharded ||
+      tables_.tensors[tensor].kind != BatchKind::Batched)
+    return std::nullopt;
+  const Part own = part_of(settled(tensor, shard, {}));
+  if (own.cuts().size() != 1) return std::nullopt;
+  const AxisRange expert = own.cuts()[0];
+  // All experts that the column has: each of its rows has as many.
+  const auto unit = expert.size();
+  const auto place = static_cast<std::int32_t>(experts.row(shard) % experts.experts);
+  const AxisRange column{expert.axis, expert.begin - place * unit,
+                         expert.begin - place * unit +
+                             unit * static_cast<std::int32_t>(experts.experts)};
+  const auto extent = static_cast<std::int32_t>(
+      tables_.graph->tensor(tensor).shape[static_cast<std::size_t>(expert.axis)]);
+  const Part all = column.size() == extent ? own.without(expert.axis) : own.cut(column);
+  const DeviceId device = experts.shards[shard].device;
+  const PartId target = emitter_.parts().find(row_samples(all, rows, device));
+  if (const Instance* here = copies_.local(tensor, device, target)) return *here;
+  const Line at = line_with(copies_.owners(tensor), MeshLine::Experts, shard);
+  std::vector<Instance> pieces;
+  std::vector<Part> targets;
+  for (const std::size_t member : line(at).shards) {
+    pieces.push_back(settled(tensor, member, {}));
+    targets.push_back(row_samples(all, rows, experts.shards[member].device));
+  }
+  exchange(tensor, at, all, pieces, targets);
+  return *copies_.local(tensor, device, target);
+}
+
+bool MeshSwaps::in_row(Line row, TensorId tensor, std::span<const Instance> slices,
+                       const Part& wanted, std::size_t shard) {
+  const Layout& mesh = placement_.layout(row.mesh);
+  const Part own = part_of(slices[mesh.column(shard)]);
+  if (own.cuts().size() != 1 || wanted.cuts().size() != 1) return false;
+  const int from = own.cuts()[0].axis, to = wanted.cuts()[0].axis;
+  const Part all = own.without(from);
+  const Tensor& whole = tables_.graph->tensor(tensor);
+  if (from == to || all != wanted.without(to) || mesh.sliced(all, shard, to, whole) != wanted)
+    return false;
+  std::vector<Part> targets;
+  for (const std::size_t member : line(row).shards)
+    targets.push_back(mesh.sliced(all, member, to, whole));
+  exchange(tensor, row, all, slices, targets);
+  return true;
+}
+
+}  // namespace strato
