@@ -69,9 +69,12 @@ Meshes random_meshes(const SmallNet& net, Random& random) {
   const std::size_t rows =
       random.below(3) == 0 ? 1 + random.below(devices / columns) : devices / columns;
   const bool uneven = random.below(5) == 0;
+  const std::int32_t experts =
+      random.below(2) == 0 ? 1 : random_divisor(static_cast<std::int32_t>(rows), random);
   for (std::size_t g = 0; g < groups; ++g) {
     Decision mesh = mesh_from(g * devices, rows, columns);
     if (random.below(12) == 0) mesh.tensor = 1;
+    mesh.expert = experts;
     if (uneven)
       for (std::size_t i = 0; i < mesh.devices.size(); ++i)
         mesh.devices[i].weight = 1 + static_cast<std::int32_t>(i / columns % 2);

@@ -273,9 +273,19 @@ Strategy random_data_parallel(const RandomProblem& problem, Random& random) {
   return strategy;
 }
 
+std::int32_t random_divisor(std::int32_t of, Random& random) {
+  std::vector<std::int32_t> divisors;
+  for (std::int32_t each = 1; each <= of; ++each)
+    if (of % each == 0) divisors.push_back(each);
+  return divisors[random.below(divisors.size())];
+}
+
+// Of one column, too, where rows have experts among them.
 Decision random_mesh(const Cluster& cluster, Random& random) {
   const std::size_t devices = cluster.device_count();
-  const std::size_t columns = 2 + random.below(std::min<std::size_t>(devices, 4) - 1);
+  const std::size_t columns = random.below(4) == 0
+                                  ? 1
+                                  : 2 + random.below(std::min<std::size_t>(devices, 4) - 1);
   const std::size_t rows = 1 + random.below(devices / columns);
   Decision mesh;
   mesh.tensor = static_cast<std::int32_t>(columns);
@@ -291,6 +301,7 @@ Decision random_mesh(const Cluster& cluster, Random& random) {
     for (std::size_t i = row * columns; i < (row + 1) * columns; ++i)
       mesh.devices[i].weight = weight;
   }
+  if (random.below(2) == 0) mesh.expert = random_divisor(static_cast<std::int32_t>(rows), random);
   return mesh;
 }
 

@@ -163,7 +163,7 @@ bool MeshTransfers::gather_sent(OpId reader, TensorId tensor, const Part& wanted
                &all_made = layouts[layouts.unfolded(made_id)],
                &all_read = layouts[layouts.unfolded(read_id)];
   if (tables_.tensors[tensor].source == Source::Parameter || wanted.is_partial_sum() ||
-      !have_same_grid(all_made, all_read))
+      all_made.columns == 1 || !have_same_grid(all_made, all_read))
     return false;
   // A device of the row and its peer, by their shards.
   const auto peer = [&](const Shard& shard) {

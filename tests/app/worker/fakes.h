@@ -179,6 +179,25 @@ class FakeTransport final : public Transport {
       }
     });
   }
+  std::unique_ptr<Pending> all_to_all(const Members& members, std::uint32_t tag,
+                                      std::vector<std::span<std::byte>> sent,
+                                      std::vector<std::span<std::byte>> received) override {
+    streams_by_tag[tag] = members.stream;
+    const std::size_t count = sent.size();
+    sent.insert(sent.end(), received.begin(), received.end());
+    return meet("swap" + std::to_string(tag), members, std::move(sent), [count](Hub::Meet& all) {
+      std::size_t from = 0;
+      for (auto& [owner, own] : all.parts) {
+        std::size_t to = 0;
+        for (auto& [other, theirs] : all.parts) {
+          if (other != owner)
+            std::memcpy(theirs[count + from].data(), own[to].data(), own[to].size());
+          ++to;
+        }
+        ++from;
+      }
+    });
+  }
   void barrier() override { gather(""); }
   std::vector<std::string> gather(const std::string& text) override {
     std::string own = text;
@@ -196,7 +215,7 @@ class FakeTransport final : public Transport {
     return result;
   }
 
-  std::map<std::uint32_t, Stream> streams_by_tag;  // of AllReduces
+  std::map<std::uint32_t, Stream> streams_by_tag;  // of AllReduces and AllToAlls
 
  private:
   class Wait final : public Pending {

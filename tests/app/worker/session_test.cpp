@@ -43,6 +43,11 @@ class TransportWithStranger final : public Transport {
                                           std::vector<std::span<std::byte>>) override {
     return nothing();
   }
+  std::unique_ptr<Pending> all_to_all(const Members&, std::uint32_t,
+                                      std::vector<std::span<std::byte>>,
+                                      std::vector<std::span<std::byte>>) override {
+    return nothing();
+  }
 
  private:
   static std::unique_ptr<Pending> nothing() {

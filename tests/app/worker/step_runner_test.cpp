@@ -239,6 +239,39 @@ TEST(StepRunner, AllGatherAndReduceScatterOfPiecesWithGaps) {
     EXPECT_EQ(b.execution.floats(2)[i], 2 * (200 + static_cast<float>(i)));
 }
 
+// Uneven rows before, uneven columns after: what stays and what travels have gaps.
+TEST(StepRunner, AllToAllOfRowsForColumns) {
+  const auto graph = graph_of(2, kShape);
+  Hub hub(2);
+  const auto rows = [](std::int32_t begin, std::int32_t end) { return Part::slice(0, begin, end); };
+  const auto program = [&](int rank) {
+    HandProgram hand(rank, 2);
+    hand.part(0, rank == 0 ? rows(0, 1) : rows(1, 4));
+    hand.part(1, rank == 0 ? columns(0, 2) : columns(2, 6));
+    hand.collective(
+        InstructionKind::AllToAll, 1,
+        {.reads = {0}, .writes = {1}, .members = {0, 1}, .cuts = {0, 1, 4, 0, 2, 6}});
+    return hand;
+  };
+  Rank a(graph, program(0), hub), b(graph, program(1), hub);
+  const auto element = [](std::size_t row, std::size_t column) {
+    return static_cast<float>(10 * row + column);
+  };
+  for (std::size_t column = 0; column < 6; ++column) {
+    a.execution.floats(0)[column] = element(0, column);
+    for (std::size_t row = 1; row < 4; ++row)
+      b.execution.floats(0)[(row - 1) * 6 + column] = element(row, column);
+  }
+  auto other = a.start();
+  b.runner.run();
+  other.get();
+  for (std::size_t row = 0; row < 4; ++row)
+    for (std::size_t column = 0; column < 6; ++column)
+      EXPECT_EQ(column < 2 ? a.execution.floats(1)[row * 2 + column]
+                           : b.execution.floats(1)[row * 4 + column - 2],
+                element(row, column));
+}
+
 TEST(StepRunner, WhatTheEngineThrowsIsThrownThoughATransferWaits) {
   const auto graph = graph_of(1, kShape);
   Hub hub(2);

@@ -240,6 +240,7 @@ void InProcessRun::finish(const std::vector<Place>& members) {
   if (kind == InstructionKind::AllReduce) all_reduce(members);
   if (kind == InstructionKind::AllGather) all_gather(members);
   if (kind == InstructionKind::ReduceScatter) reduce_scatter(members);
+  if (kind == InstructionKind::AllToAll) all_to_all(members);
   for (const Place& place : members) {
     std::erase_if(under_way_, [&place](const Place& other) {
       return other.rank == place.rank && other.instruction == place.instruction;
@@ -325,6 +326,30 @@ void InProcessRun::reduce_scatter(const std::vector<Place>& members) {
   for (std::size_t m = 0; m < members.size(); ++m) {
     layout.copy(bytes_of(total), write_memory(members[m]), cuts[m], cuts[m + 1], false);
   }
+}
+
+void InProcessRun::all_to_all(const std::vector<Place>& members) {
+  const auto value_of = [&](const Place& place, bool writes) -> const Value& {
+    const RankProgram& program = *ranks_[place.rank].program;
+    return program.values[(writes ? program.writes : program.reads)[place.instruction][0]];
+  };
+  const auto cuts = ranks_[members[0].rank].program->cuts[members[0].instruction];
+  const auto before = cuts.first(members.size() + 1), after = cuts.last(members.size() + 1);
+  const Graph& graph = *programs_->graph;
+  for (std::size_t f = 0; f < members.size(); ++f)
+    for (std::size_t t = 0; t < members.size(); ++t) {
+      const Value &from = value_of(members[f], false), &to = value_of(members[t], true);
+      const Part moved = *common_part(from.part, to.part);
+      const auto source = read_memory(members[f]), target = write_memory(members[t]);
+      const Layout sends(graph, from.tensor, moved, from.part, after.back() - after[0],
+                         source.size()),
+          gets(graph, to.tensor, moved, to.part, before.back() - before[0], target.size());
+      std::string piece(
+          static_cast<std::size_t>(bytes_of(graph.tensor(from.tensor), moved, graph.batch()).value),
+          '\0');
+      sends.copy(source, bytes_of(piece), after[t] - after[0], after[t + 1] - after[0], false);
+      gets.copy(target, bytes_of(piece), before[f] - before[0], before[f + 1] - before[0], true);
+    }
 }
 
 }  // namespace strato

@@ -57,6 +57,7 @@ class InProcessRun {
   void all_reduce(const std::vector<Place>& members);
   void all_gather(const std::vector<Place>& members);
   void reduce_scatter(const std::vector<Place>& members);
+  void all_to_all(const std::vector<Place>& members);
   const Instruction& at(const Place& place) const;
   std::span<std::byte> read_memory(const Place& place, std::size_t i = 0);
   std::span<std::byte> write_memory(const Place& place, std::size_t i = 0);

@@ -253,6 +253,32 @@ TEST(Gloo, ScattersUnevenSums) {
   ranks.join();
 }
 
+// From member f to member t 1000 f + t, of sizes that no two pairs have in common; one is empty.
+TEST(Gloo, SwapsUnevenPieces) {
+  RankProcesses ranks(4);
+  ranks.start_all([](const Meeting& meeting) {
+    const auto transport = gloo_transport(meeting);
+    const std::vector<int> members = {0, 2, 3};
+    if (meeting.rank == 1) return;
+    const auto piece = [](int from, int to, bool filled) {
+      const std::size_t size = from == 3 && to == 0 ? 0 : static_cast<std::size_t>(1 + 9'000 * from + to);
+      return std::vector<double>(size, filled ? 1000.0 * from + to : 0);
+    };
+    std::vector<std::vector<double>> sent, received;
+    for (const int member : members) {
+      sent.push_back(piece(meeting.rank, member, true));
+      received.push_back(piece(member, meeting.rank, member == meeting.rank));
+    }
+    std::vector<Bytespan> going, coming;
+    for (auto& each : sent) going.push_back(bytes_of(each));
+    for (auto& each : received) coming.push_back(bytes_of(each));
+    transport->all_to_all(members, 5, going, coming)->wait();
+    for (std::size_t i = 0; i < members.size(); ++i)
+      EXPECT_EQ(received[i], piece(members[i], meeting.rank, true));
+  });
+  ranks.join();
+}
+
 // As a step does: everything is issued before anything is waited for.
 TEST(Gloo, ManyOperationsAreUnderWayAtOnce) {
   RankProcesses ranks(4);
