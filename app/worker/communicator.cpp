@@ -288,11 +288,11 @@ std::unique_ptr<Operation> Communicator::all_to_all(std::size_t index) {
     return transport_.all_to_all(Members(ranks_of(members), what.stream), tag_of(what),
                                  sent->pieces, received->pieces);
   });
-  return std::make_unique<Scratched>(
-      std::move(received), std::move(pending),
-      [sent, comes, made, copy = row_copy()](const Scratch& filled) {
-        for (std::size_t i = 0; i < comes.count(); ++i) comes.put(filled.pieces[i], i, made, copy);
-      });
+  return std::make_unique<Scratched>(std::move(received), std::move(pending),
+                                     [sent, comes, made, copy = row_copy()](const Scratch& filled) {
+                                       for (std::size_t i = 0; i < comes.count(); ++i)
+                                         comes.put(filled.pieces[i], i, made, copy);
+                                     });
 }
 
 }  // namespace strato::worker

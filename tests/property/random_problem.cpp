@@ -283,9 +283,8 @@ std::int32_t random_divisor(std::int32_t of, Random& random) {
 // Of one column, too, where rows have experts among them.
 Decision random_mesh(const Cluster& cluster, Random& random) {
   const std::size_t devices = cluster.device_count();
-  const std::size_t columns = random.below(4) == 0
-                                  ? 1
-                                  : 2 + random.below(std::min<std::size_t>(devices, 4) - 1);
+  const std::size_t columns =
+      random.below(4) == 0 ? 1 : 2 + random.below(std::min<std::size_t>(devices, 4) - 1);
   const std::size_t rows = 1 + random.below(devices / columns);
   Decision mesh;
   mesh.tensor = static_cast<std::int32_t>(columns);

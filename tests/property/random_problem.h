@@ -29,7 +29,8 @@ Strategy random_strategy(const RandomProblem& problem, Random& random);
 // Most groups alike: AllReduce with equal shares on most devices.
 Strategy random_data_parallel(const RandomProblem& problem, Random& random);
 
-// Most groups on one mesh of rows and columns, some on another one, perhaps with experts divided; not, where there is one device.
+// Most groups on one mesh of rows and columns, some on another one, perhaps with experts divided;
+// not, where there is one device.
 Strategy with_meshes(const RandomProblem& problem, Strategy strategy, Random& random);
 
 std::int32_t random_divisor(std::int32_t of, Random& random);

@@ -5,8 +5,8 @@
 namespace strato {
 
 std::string_view name_of(Collective kind) {
-  constexpr std::array<std::string_view, 6> names = {
-      "all-reduce", "all-gather", "broadcast", "reduce", "reduce-scatter", "all-to-all"};
+  constexpr std::array<std::string_view, 6> names = {"all-reduce", "all-gather",     "broadcast",
+                                                     "reduce",     "reduce-scatter", "all-to-all"};
   return names[static_cast<std::size_t>(kind)];
 }
 

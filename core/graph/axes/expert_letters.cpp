@@ -15,9 +15,7 @@ constexpr int kDispatchedAxis = 1;  // of [batch, experts, capacity, size]
 class ExpertFinder {
  public:
   explicit ExpertFinder(const Graph& graph)
-      : graph_(graph),
-        found_(graph.op_count(), kNoExperts),
-        axis_(graph.tensor_count(), kAllOf) {}
+      : graph_(graph), found_(graph.op_count(), kNoExperts), axis_(graph.tensor_count(), kAllOf) {}
 
   ExpertSplits find() {
     for (const Op& op : graph_.ops())
@@ -28,8 +26,7 @@ class ExpertFinder {
       if (is_forward(op)) follow_inputs(op);
     for (std::size_t i = graph_.op_count(); i-- > 0;) find_weights(OpId(i));
     for (const OpId op : graph_.ops().ids())
-      if (!is_forward(op))
-        graph_.op(op).attribute("wrt") ? follow_forward(op) : follow_inputs(op);
+      if (!is_forward(op)) graph_.op(op).attribute("wrt") ? follow_forward(op) : follow_inputs(op);
     return found_;
   }
 

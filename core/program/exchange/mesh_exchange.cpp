@@ -30,16 +30,14 @@ bool MeshExchange::bring_to_experts(OpId reader, TensorId tensor, const Part& wa
                                     DeviceId device) {
   return is_same_mesh(reader, tensor) && placement_.layout(reader).experts > 1 &&
          swaps_.concerns_experts(reader, tensor) &&
-         swaps_.to_experts(reader, tensor, wanted, device,
-                           [&](const Part& part, DeviceId there) {
-                             return bring(reader, tensor, part, there);
-                           });
+         swaps_.to_experts(reader, tensor, wanted, device, [&](const Part& part, DeviceId there) {
+           return bring(reader, tensor, part, there);
+         });
 }
 
 // From what the columns of the device's row have: do all of them need all of an axis of which they
 // have a slice each, or slices along another one?
-bool MeshExchange::bring_in_row(OpId reader, TensorId tensor, const Part& wanted,
-                                DeviceId device) {
+bool MeshExchange::bring_in_row(OpId reader, TensorId tensor, const Part& wanted, DeviceId device) {
   const Layout& made = owners(tensor);
   if (!is_same_mesh(reader, tensor) || wanted.is_partial_sum()) return false;
   const auto shard = static_cast<std::size_t>(made.position[device.index()]);
@@ -72,8 +70,8 @@ bool MeshExchange::gather_column(OpId reader, TensorId parameter, const Part& wa
   const int axis = letters_.of(facts.op).shared_axis;
   const auto shard = static_cast<std::size_t>(homes.position[device.index()]);
   if (part_of(owned(parameter, shard)).without(axis) != wanted) return false;
-  const Line at = line_with(copies_.owners(parameter), summing_lines(copies_.owners(parameter)),
-                            shard);
+  const Line at =
+      line_with(copies_.owners(parameter), summing_lines(copies_.owners(parameter)), shard);
   std::vector<Instance> shares;
   for (const std::size_t i : line(at).shards) shares.push_back(owned(parameter, i));
   gathers_.limit_ahead(placement_.layout(line(at).group).shards);

@@ -58,8 +58,8 @@ class MeshParts : protected ExchangeBase {
   void commit(const Collected& what);
   // Puts together the slices that the devices of the line have, in their order: the wanted part.
   // `along`: all of the axis that it is in slices of.
-  void gather_slices(Line at, TensorId tensor, std::span<const Instance> slices,
-                     const Part& wanted, const Part& along);
+  void gather_slices(Line at, TensorId tensor, std::span<const Instance> slices, const Part& wanted,
+                     const Part& along);
 };
 
 }  // namespace strato

@@ -15,8 +15,11 @@ Part without_cuts(Part part) {
 
 }  // namespace
 
-void MeshSwaps::exchange(TensorId tensor, Line at, const Part& all,
+// False: a piece is in no buffer, but resident.
+bool MeshSwaps::exchange(TensorId tensor, Line at, const Part& all,
                          std::span<const Instance> pieces, std::span<const Part> targets) {
+  if (!std::ranges::all_of(pieces, [](const Instance& piece) { return piece.buffer.valid(); }))
+    return false;
   const PartId whole = emitter_.parts().find(all);
   const Collected what =
       collective(TaskKind::AllToAll, tensor, at, tasks_.bytes_of(tensor, whole), whole);
@@ -25,24 +28,23 @@ void MeshSwaps::exchange(TensorId tensor, Line at, const Part& all,
     emitter_.read(pieces[i]);
     const PartId part = emitter_.parts().find(targets[i]);
     const DeviceId device = pieces[i].device;
-    copies_.add(
-        tensor,
-        {emitter_.write(tensor, device, tasks_.bytes_of(tensor, part), part), id, device, part});
+    copies_.add(tensor, {emitter_.write(tensor, device, tasks_.bytes_of(tensor, part), part), id,
+                         device, part});
   }
   commit(what);
+  return true;
 }
 
 // Those of the device's row, of what is of more samples.
 Part MeshSwaps::row_samples(const Part& of_all, const Layout& rows, DeviceId device) const {
-  return of_all.cut(placement_.layouts().range(rows, at(rows.position[device.index()]),
-                                               kBatchAxis));
+  return of_all.cut(
+      placement_.layouts().range(rows, at(rows.position[device.index()]), kBatchAxis));
 }
 
 bool MeshSwaps::to_experts(OpId reader, TensorId tensor, const Part& wanted, DeviceId device,
                            const Bring& bring) {
   const Layout &rows = owners(tensor), &experts = placement_.layout(reader);
-  if (rows.experts != 1 || !rows.sharded ||
-      tables_.tensors[tensor].kind != BatchKind::Batched)
+  if (rows.experts != 1 || !rows.sharded || tables_.tensors[tensor].kind != BatchKind::Batched)
     return false;
   const std::span<const TensorId> inputs = tables_.inputs(reader);
   const auto input = static_cast<std::size_t>(std::ranges::find(inputs, tensor) - inputs.begin());
@@ -60,14 +62,12 @@ bool MeshSwaps::to_experts(OpId reader, TensorId tensor, const Part& wanted, Dev
     pieces.push_back(bring(row_samples(all, rows, there), there));
     targets.push_back(letters_.part_read(samples, reader, input, member));
   }
-  exchange(tensor, at, all, pieces, targets);
-  return true;
+  return exchange(tensor, at, all, pieces, targets);
 }
 
 std::optional<Instance> MeshSwaps::from_experts(OpId reader, TensorId tensor, std::size_t shard) {
   const Layout &experts = owners(tensor), &rows = placement_.layout(reader);
-  if (rows.experts != 1 || !rows.sharded ||
-      tables_.tensors[tensor].kind != BatchKind::Batched)
+  if (rows.experts != 1 || !rows.sharded || tables_.tensors[tensor].kind != BatchKind::Batched)
     return std::nullopt;
   const Part own = part_of(settled(tensor, shard, {}));
   if (own.cuts().size() != 1) return std::nullopt;
@@ -75,9 +75,9 @@ std::optional<Instance> MeshSwaps::from_experts(OpId reader, TensorId tensor, st
   // All experts that the column has: each of its rows has as many.
   const auto unit = expert.size();
   const auto place = static_cast<std::int32_t>(experts.row(shard) % experts.experts);
-  const AxisRange column{expert.axis, expert.begin - place * unit,
-                         expert.begin - place * unit +
-                             unit * static_cast<std::int32_t>(experts.experts)};
+  const AxisRange column{
+      expert.axis, expert.begin - place * unit,
+      expert.begin - place * unit + unit * static_cast<std::int32_t>(experts.experts)};
   const auto extent = static_cast<std::int32_t>(
       tables_.graph->tensor(tensor).shape[static_cast<std::size_t>(expert.axis)]);
   const Part all = column.size() == extent ? own.without(expert.axis) : own.cut(column);
@@ -91,7 +91,7 @@ std::optional<Instance> MeshSwaps::from_experts(OpId reader, TensorId tensor, st
     pieces.push_back(settled(tensor, member, {}));
     targets.push_back(row_samples(all, rows, experts.shards[member].device));
   }
-  exchange(tensor, at, all, pieces, targets);
+  if (!exchange(tensor, at, all, pieces, targets)) return std::nullopt;
   return *copies_.local(tensor, device, target);
 }
 
@@ -108,8 +108,7 @@ bool MeshSwaps::in_row(Line row, TensorId tensor, std::span<const Instance> slic
   std::vector<Part> targets;
   for (const std::size_t member : line(row).shards)
     targets.push_back(mesh.sliced(all, member, to, whole));
-  exchange(tensor, row, all, slices, targets);
-  return true;
+  return exchange(tensor, row, all, slices, targets);
 }
 
 }  // namespace strato

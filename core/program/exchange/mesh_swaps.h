@@ -43,7 +43,7 @@ class MeshSwaps : public MeshParts {
 
  private:
   Part row_samples(const Part& of_all, const Layout& rows, DeviceId device) const;
-  void exchange(TensorId tensor, Line at, const Part& all, std::span<const Instance> pieces,
+  bool exchange(TensorId tensor, Line at, const Part& all, std::span<const Instance> pieces,
                 std::span<const Part> targets);
 };
 

@@ -177,8 +177,9 @@ bool MeshTransfers::gather_sent(OpId reader, TensorId tensor, const Part& wanted
   const std::size_t first = at(peer(members.front()));
   const std::optional<int> axis = slice_axis(tensor, first, wanted);
   const Path& path = tables_.cluster->path(made.shards[first].device, members.front().device);
-  if (!axis || (part_of(settled(tensor, first, wanted)) == wanted &&
-                !is_sent_in_slices(tensor, wanted, layouts.lines(read_id, MeshLine::Row)[row].group, path)))
+  if (!axis ||
+      (part_of(settled(tensor, first, wanted)) == wanted &&
+       !is_sent_in_slices(tensor, wanted, layouts.lines(read_id, MeshLine::Row)[row].group, path)))
     return false;
   std::vector<Instance> slices;
   for (const Shard& shard : members) {
@@ -189,7 +190,8 @@ bool MeshTransfers::gather_sent(OpId reader, TensorId tensor, const Part& wanted
     const Part slice = made.sliced(wanted, from, *axis, tables_.graph->tensor(tensor));
     slices.push_back(send(tensor, {slice, settled(tensor, from, wanted)}, shard.device));
   }
-  gather_slices({read_id, MeshLine::Row, row}, tensor, slices, wanted, with_axis(wanted, tensor, *axis));
+  gather_slices({read_id, MeshLine::Row, row}, tensor, slices, wanted,
+                with_axis(wanted, tensor, *axis));
   return true;
 }
 

@@ -88,8 +88,7 @@ LayoutId Layouts::find(bool sharded, std::vector<std::int32_t> cuts, LayoutId un
         std::ranges::equal(known.layout.shards, scratch_, have_same_ranges))
       return at->second;
   }
-  const LayoutId made =
-      add({{grid, sharded, scratch_, {}, std::move(cuts)}, {}, unfolded, {}});
+  const LayoutId made = add({{grid, sharded, scratch_, {}, std::move(cuts)}, {}, unfolded, {}});
   return by_hash_.emplace(hash, made)->second;
 }
 

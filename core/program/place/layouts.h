@@ -32,8 +32,8 @@ struct Grid {
   // Into so many parts columns divide what they compute: more than there are columns where a fold
   // has left out all but the first.
   std::size_t column_parts = 1;
-  // Of ops that experts compute: so many rows, which follow each other, have the same samples, those
-  // of all of them, and each its part of the experts. Else 1.
+  // Of ops that experts compute: so many rows, which follow each other, have the same samples,
+  // those of all of them, and each its part of the experts. Else 1.
   std::size_t experts = 1;
   bool is_mesh = false;
   friend bool operator==(const Grid&, const Grid&) = default;
@@ -57,13 +57,13 @@ struct Layout : Grid {
   Part sliced(const Part& part, std::size_t shard, int axis, const Tensor& tensor) const {
     return part.cut(slice(shard, axis, tensor.shape[static_cast<std::size_t>(axis)]));
   }
-  // Of a column's part of a tensor, or all of it, what the shard's row has of the experts along this
-  // axis.
+  // Of a column's part of a tensor, or all of it, what the shard's row has of the experts along
+  // this axis.
   Part expert_part(const Part& of_column, std::size_t shard, int axis, const Tensor& tensor) const {
     const AxisRange* own = of_column.along(axis);
     const std::int32_t begin = own ? own->begin : 0;
-    const auto all = own ? own->size()
-                         : static_cast<std::int32_t>(tensor.shape[static_cast<std::size_t>(axis)]);
+    const auto all =
+        own ? own->size() : static_cast<std::int32_t>(tensor.shape[static_cast<std::size_t>(axis)]);
     const std::int32_t unit = all / static_cast<std::int32_t>(experts);
     const auto at = begin + static_cast<std::int32_t>(row(shard) % experts) * unit;
     return of_column.cut({static_cast<std::int8_t>(axis), at, at + unit});
@@ -181,7 +181,7 @@ class Layouts {
   struct Known {
     Layout layout;
     std::unordered_map<DeviceId, std::vector<DeviceId>> nearest;
-    LayoutId unfolded = -1;  // what it is a part of
+    LayoutId unfolded = -1;                                 // what it is a part of
     std::array<std::vector<LineOfMesh>, kMeshLines> lines;  // of a mesh
   };
   const Known& known(LayoutId id) const { return known_[static_cast<std::size_t>(id)]; }

@@ -94,9 +94,9 @@ Part MeshLetters::part_of_column(const Part& samples, OpId op, std::size_t input
   const TensorId tensor = tables_.inputs(op)[input];
   if (axis >= kSumOver)
     return samples.cut(placement_.layout(op).slice(shard, axis, extent(tensor, axis)));
-  return axis < 0 ? samples
-                  : placement_.layout(op).sliced(samples, shard, axis,
-                                                 tables_.graph->tensor(tensor));
+  return axis < 0
+             ? samples
+             : placement_.layout(op).sliced(samples, shard, axis, tables_.graph->tensor(tensor));
 }
 
 Part MeshLetters::part_read(const Part& samples, OpId op, std::size_t input,
@@ -121,8 +121,8 @@ Part MeshLetters::part_made(const Part& samples, OpId op, std::size_t output,
 
 Part MeshLetters::kept(OpId update, TensorId parameter, std::size_t shard) const {
   const std::span<const TensorId> inputs = tables_.inputs(update);
-  const auto input = static_cast<std::size_t>(std::ranges::find(inputs, parameter) -
-                                              inputs.begin());
+  const auto input =
+      static_cast<std::size_t>(std::ranges::find(inputs, parameter) - inputs.begin());
   return share_of(part_read({}, update, input, shard), update, shard);
 }
 
@@ -175,8 +175,8 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) 
   return known->second;
 }
 
-// Of an op of experts columns divide just these: a row's. Into so many parts a letter can be divided
-// is 1 otherwise.
+// Of an op of experts columns divide just these: a row's. Into so many parts a letter can be
+// divided is 1 otherwise.
 std::int64_t MeshLetters::parts_of(OpId op, const LetterSplit& split) {
   const auto experts = static_cast<std::int64_t>(placement_.layout(op).experts);
   if (experts == 1) return split.extent;

@@ -111,8 +111,8 @@ class Placement {
 
   // Is an op split over other devices than those of its mesh?
   bool has_splits() const {
-    return std::ranges::any_of(
-        splits_, [&](const PlacedSplit& split) { return !layout(split.op).is_mesh; });
+    return std::ranges::any_of(splits_,
+                               [&](const PlacedSplit& split) { return !layout(split.op).is_mesh; });
   }
 
   const SyncedVariables& variables() const { return variables_; }
@@ -132,7 +132,8 @@ class Placement {
  private:
   struct GroupLayouts {
     LayoutId whole = 0, sharded = -1;  // sharded: -1 when the batch is not split
-    LayoutId whole_experts = -1, sharded_experts = -1;  // of ops that experts compute; -1: as others
+    LayoutId whole_experts = -1,
+             sharded_experts = -1;  // of ops that experts compute; -1: as others
   };
   void place_group(GroupId group, const Decision& decision);
   void place_parts(GroupId group, const Decision& decision);

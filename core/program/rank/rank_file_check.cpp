@@ -209,7 +209,8 @@ class RankCheck {
     expect(kind != Kind::Concat || sum == made, kOtherSize);
     expect(kind != Kind::AllGather || sum <= made, kOtherSize);
     if (kind == Kind::AllToAll)  // check_cuts() looks at its parts
-      return expect(tensor(reads().front()) == tensor(write), "it makes another tensor than it reads");
+      return expect(tensor(reads().front()) == tensor(write),
+                    "it makes another tensor than it reads");
     expect((kind != Kind::Split && kind != Kind::ReduceScatter) || sum >= made, kOtherSize);
     if (kind == Kind::Split || kind == Kind::Concat) check_ranges(write);
     for (const ValueId id : reads())

@@ -101,7 +101,8 @@ struct RankProgram {
   Rows<std::uint32_t> waits;
   Rows<DeviceId> members;  // row = instruction; of collectives, ascending or in a ring's order
   // row = instruction; of AllGather and ReduceScatter, one more than members: member i's part is
-  // [cuts[i], cuts[i + 1]), of the batch, or along the axis of that part. Of AllToAll twice as many.
+  // [cuts[i], cuts[i + 1]), of the batch, or along the axis of that part. Of AllToAll twice as
+  // many.
   Rows<std::int32_t> cuts;
   // What it computes of the loss and no rank before it does, ascending: over all ranks they add up.
   std::vector<ValueId> losses;

@@ -10,6 +10,7 @@
 #include "core/base/number_from.h"
 #include "core/search/constraints/constraint_rules.h"
 #include "core/search/constraints/constraints.h"
+#include "core/strategy/value/expert_check.h"
 
 namespace strato {
 namespace {
@@ -161,6 +162,7 @@ class ConstraintBinder {
              "name each device once");
     if (decision.devices.empty()) refuse("names no device", "name at least one");
     check_rows(decision, "constraint " + items_.back().line);
+    check_experts(decision, items_.back().ops, *problem_.graph, "constraint " + items_.back().line);
     return reduced(std::move(decision));
   }
 

@@ -22,10 +22,10 @@ std::string describe(const Constraints::Pin& pin) {
   std::vector<std::string> devices;
   for (const auto& [name, weight] : pin.devices)
     devices.push_back(weight == 1 ? name : fmt::format("{} x{}", name, weight));
-  return fmt::format("{} keeps {}{} on {}", quoted(pin.of), label_of(pin.mode),
-                     describe_roles(static_cast<std::size_t>(pin.tensor),
-                                    static_cast<std::size_t>(pin.expert)),
-                     fmt::join(devices, ", "));
+  return fmt::format(
+      "{} keeps {}{} on {}", quoted(pin.of), label_of(pin.mode),
+      describe_roles(static_cast<std::size_t>(pin.tensor), static_cast<std::size_t>(pin.expert)),
+      fmt::join(devices, ", "));
 }
 
 std::string describe(const Constraints::Forbid& forbid) {

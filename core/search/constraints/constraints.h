@@ -85,8 +85,8 @@ std::vector<std::string> describe(const Constraints& constraints);
 
 // These read what a person writes on the command line. They throw InputError.
 // "fc6=ps:v100x2,1080ti-0:1"; "layers.*=tensor:4:v100" has rows of four devices that all-reduce
-// gradients, "layers.*=tensor:4" on all devices; with "tensor:2:expert:4", or "expert:4" alone, four
-// rows have experts among them.
+// gradients, "layers.*=tensor:4" on all devices; with "tensor:2:expert:4", or "expert:4" alone,
+// four rows have experts among them.
 Constraints::Pin parse_pin(std::string_view text);
 Constraints::Forbid parse_forbid(std::string_view text);  // "conv1=p100,duplicate"; "p100": of all
 Constraints::Together parse_together(std::string_view text);  // "fc6,fc7"

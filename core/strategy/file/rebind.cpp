@@ -11,6 +11,7 @@
 #include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/graph/axes/split_axes.h"
+#include "core/strategy/value/expert_check.h"
 
 namespace strato {
 namespace {
@@ -62,6 +63,10 @@ class Binder {
     result_.strategy.groups.resize(grouping_.size());
     for (std::size_t i = 0; i < grouping_.size(); ++i) bind_group(GroupId(i));
     report_groups_without_match();
+    for (const GroupId group : result_.strategy.groups.ids())
+      if (const std::optional<Decision>& decision = result_.strategy.groups[group])
+        check_experts(*decision, grouping_.group(group).ops, graph_,
+                      fmt::format("group \"{}\"", grouping_.group(group).name));
     bind_splits();
     return std::move(result_);
   }
@@ -72,8 +77,7 @@ class Binder {
       std::optional<Decision>& decision = decisions_.emplace_back();
       if (!group.mode) continue;
       const std::size_t dropped = missing_devices_.size();
-      decision =
-          Decision{*group.mode, bind_shares(group.devices), group.tensor, group.expert};
+      decision = Decision{*group.mode, bind_shares(group.devices), group.tensor, group.expert};
       if (!decision->devices.empty()) {
         if (missing_devices_.size() > dropped)
           keep_rows(*decision, group.name);
@@ -95,8 +99,8 @@ class Binder {
     decision.tensor = columns;
     const auto rows = static_cast<std::int32_t>(expert_rows_of(decision));
     if (rows != decision.expert)
-      say("group \"{}\": {} does not divide its rows of devices, expert parallelism dropped",
-          group, decision.expert);
+      say("group \"{}\": {} does not divide its rows of devices, expert parallelism dropped", group,
+          decision.expert);
     decision.expert = rows;
   }
 

@@ -217,6 +217,6 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
 // device group that is there as a whole goes by its name.
 std::string describe(const Decision& decision, const Cluster& cluster);
 std::string describe_roles(std::size_t tensor, std::size_t expert);  // ", tensor 4, expert 8,"
-std::string describe(const MicroBatches& micro_batches);  // "1", "8 by 1f1b"
+std::string describe(const MicroBatches& micro_batches);             // "1", "8 by 1f1b"
 
 }  // namespace strato

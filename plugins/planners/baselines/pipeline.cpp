@@ -50,9 +50,9 @@ Strategy staged(const Problem& problem, const Shape& shape, const Settings& sett
     double& speed = stage_speeds.emplace_back(0);
     for (const DeviceId device : devices)
       speed += 1 / std::max(1e-9, to_seconds(times[problem.cluster->device(device).type]));
-    stages.push_back(on_rows(
-        {Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices)},
-        settings.tensor));
+    stages.push_back(
+        on_rows({Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices)},
+                settings.tensor));
     stages.back().expert = settings.expert;
   }
   for (std::size_t block = 0; block < shape.stages * shape.chunks; ++block) {

@@ -96,17 +96,16 @@ class NcclTransport final : public Transport {
     sent[own] = received[own] = {};
     std::vector<Bytes> pieces = sent;
     pieces.insert(pieces.end(), received.begin(), received.end());
-    return collective(members, members.stream, pieces,
-                      [=, count = sent.size()](const Pieces& data, ncclComm_t communicator,
-                                               cudaStream_t stream) {
-                        return each_of(pieces, [&](std::size_t i) {
-                          const int peer = static_cast<int>(i % count);
-                          return i < count ? ncclSend(data[i], pieces[i].size(), ncclInt8, peer,
-                                                      communicator, stream)
-                                           : ncclRecv(data[i], pieces[i].size(), ncclInt8, peer,
-                                                      communicator, stream);
-                        });
-                      });
+    return collective(
+        members, members.stream, pieces,
+        [=, count = sent.size()](const Pieces& data, ncclComm_t communicator, cudaStream_t stream) {
+          return each_of(pieces, [&](std::size_t i) {
+            const int peer = static_cast<int>(i % count);
+            return i < count
+                       ? ncclSend(data[i], pieces[i].size(), ncclInt8, peer, communicator, stream)
+                       : ncclRecv(data[i], pieces[i].size(), ncclInt8, peer, communicator, stream);
+          });
+        });
   }
 
   void barrier() override {

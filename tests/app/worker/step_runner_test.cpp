@@ -248,9 +248,8 @@ TEST(StepRunner, AllToAllOfRowsForColumns) {
     HandProgram hand(rank, 2);
     hand.part(0, rank == 0 ? rows(0, 1) : rows(1, 4));
     hand.part(1, rank == 0 ? columns(0, 2) : columns(2, 6));
-    hand.collective(
-        InstructionKind::AllToAll, 1,
-        {.reads = {0}, .writes = {1}, .members = {0, 1}, .cuts = {0, 1, 4, 0, 2, 6}});
+    hand.collective(InstructionKind::AllToAll, 1,
+                    {.reads = {0}, .writes = {1}, .members = {0, 1}, .cuts = {0, 1, 4, 0, 2, 6}});
     return hand;
   };
   Rank a(graph, program(0), hub), b(graph, program(1), hub);

@@ -228,6 +228,32 @@ TEST(Collectives, AreNoFasterThanTheCutsAllow) {
   }));
 }
 
+// Each of n members has 1/n of all, and sends each other one 1/n of that: what leaves a member, and
+// what leaves a machine of k, is the least that it can be.
+TEST(Collectives, AllToAllSendsEachMemberItsShareOnce) {
+  for (const auto& [machines, gpus] : {std::pair(1, 8), {4, 1}, {2, 4}, {3, 4}}) {
+    const double inside = 100, nic = 10;
+    const auto cluster = cluster_of(machines, gpus, inside, nic);
+    const auto all = first_devices(static_cast<std::size_t>(machines * gpus));
+    const double n = machines * gpus, k = gpus;
+    const auto plans =
+        collective_plans(*cluster, Collective::AllToAll, all, CollectiveAlgorithm::Pairwise);
+    ASSERT_EQ(plans.size(), 1u);
+    const double port = (n - 1) / n / n / inside, card = k * (n - k) / n / n / nic;
+    EXPECT_NEAR(plans[0].nanos_per_byte, std::max(port, card), 1e-12);
+    for (const auto way : {CollectiveAlgorithm::Ring, CollectiveAlgorithm::Tree})
+      EXPECT_TRUE(collective_plans(*cluster, Collective::AllToAll, all, way).empty());
+    const auto by_machines =
+        collective_plans(*cluster, Collective::AllToAll, all, CollectiveAlgorithm::Hierarchical);
+    EXPECT_EQ(by_machines.size(), machines > 1 && gpus > 1 ? 1u : 0u);
+    for (const CollectivePlan& plan : by_machines) {
+      EXPECT_LT(plan.latency, plans[0].latency);  // fewer rounds between machines
+      EXPECT_NEAR(plan.nanos_per_byte,
+                  (k - 1) * machines / n / n / inside + (n - k) * k / n / n / nic, 1e-12);
+    }
+  }
+}
+
 // The table gives the cheapest way; more bytes never take less time, and the parts of an all-reduce
 // cost no more than the whole.
 TEST(Collectives, OfAnySetOfDevices) {

@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
             "collectives[0].measurements", "fewer than two"},
         Bad{"NegativeBytes", "\"bytes\": 1024", "\"bytes\": -1",
             "transfers[0].measurements[0].bytes", "-1"},
-        Bad{"UnknownCollective", "all-reduce", "all-to-all", "collectives[0].kind", "collective"},
+        Bad{"UnknownCollective", "all-reduce", "all-to-some", "collectives[0].kind", "collective"},
         Bad{"LonelyCollective", "[\"a:0\", \"a:1\"]", "[\"a:0\"]", "collectives[0].devices", "two"},
         Bad{"MemberTwice", "[\"a:0\", \"a:1\"]", "[\"a:0\", \"a:0\"]", "collectives[0].devices[1]",
             "member"},

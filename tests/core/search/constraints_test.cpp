@@ -81,6 +81,10 @@ TEST(ConstraintsText, short_forms) {
   EXPECT_EQ(
       parse_pin("fc=tensor:2:v100:0,v100:1"),
       (Constraints::Pin{{"fc", {}}, Mode::ReplicateAllReduce, {{"v100:0", 1}, {"v100:1", 1}}, 2}));
+  EXPECT_EQ(parse_pin("moe.*=expert:8"),
+            (Constraints::Pin{{"moe.*", {}}, Mode::ReplicateAllReduce, {{"all", 1}}, 1, 8}));
+  EXPECT_EQ(parse_pin("moe.*=tensor:2:expert:4:v100"),
+            (Constraints::Pin{{"moe.*", {}}, Mode::ReplicateAllReduce, {{"v100", 1}}, 2, 4}));
   const Constraints::Pin pin = parse_pin("a=b=allreduce:v100:0, p100x3");
   EXPECT_EQ(pin.of.name, "a=b");
   EXPECT_EQ(pin.devices.size(), 2u);
@@ -331,6 +335,13 @@ TEST(Constraints, groups_may_keep_rows_of_columns) {
   const Strategy repaired = bound.repaired(plain);
   EXPECT_EQ(columns_of(*repaired.groups[group]), 2u);
   EXPECT_TRUE(bound.violated(repaired).empty());
+  constraints.pins = {parse_pin("product0=expert:2")};
+  EXPECT_EQ(parse_constraints(constraints_json(constraints), "c"), constraints);
+  const Strategy with_experts = BoundConstraints(constraints, problem).repaired(plain);
+  EXPECT_EQ(expert_rows_of(*with_experts.groups[group]), 2u);
+  constraints.pins = {parse_pin("product0=expert:3")};
+  EXPECT_NE(message_of([&] { BoundConstraints(constraints, problem); }).find("is expert 3 on"),
+            std::string::npos);
   constraints.pins = {parse_pin("product0=tensor:3")};
   EXPECT_NE(message_of([&] { BoundConstraints(constraints, problem); }).find("no whole rows"),
             std::string::npos);

@@ -351,6 +351,10 @@ TEST(BadStrategyFile, RowsOfDevices) {
   EXPECT_TRUE(group(R"("tensor": "2")").starts_with("s.json: groups[0].tensor: is not a"));
   EXPECT_TRUE(message_of(R"([{"name": "g", "tensor": 2}])").starts_with("s.json: groups[0]: has"));
 
+  EXPECT_EQ(group(R"("expert": 1)"), "no error");
+  EXPECT_TRUE(group(R"("expert": 0)").starts_with("s.json: groups[0].expert: is 0"));
+  EXPECT_TRUE(message_of(R"([{"name": "g", "expert": 2}])").starts_with("s.json: groups[0]: has"));
+
   // Rows that are none are told where the plan meets its cluster.
   const toy::Problem p;
   NamedStrategy file;
@@ -372,6 +376,14 @@ TEST(BadStrategyFile, RowsOfDevices) {
       << bound();
   file.groups[0].devices.pop_back();
   EXPECT_EQ(bound(), "no error");
+  file.groups[0].expert = 2;
+  EXPECT_NE(bound().find("is expert 2 on 1 rows of devices, which it does not divide"),
+            std::string::npos)
+      << bound();
+  file.groups[0].tensor = 1;
+  EXPECT_EQ(bound(), "no error");
+  file.groups[0].tensor = 2;
+  file.groups[0].expert = 1;
   file.groups[0].devices[1].second = 3;
   EXPECT_NE(bound().find("unequal weights"), std::string::npos) << bound();
   file.groups[0].devices[1].second = 1;

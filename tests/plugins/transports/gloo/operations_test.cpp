@@ -261,7 +261,8 @@ TEST(Gloo, SwapsUnevenPieces) {
     const std::vector<int> members = {0, 2, 3};
     if (meeting.rank == 1) return;
     const auto piece = [](int from, int to, bool filled) {
-      const std::size_t size = from == 3 && to == 0 ? 0 : static_cast<std::size_t>(1 + 9'000 * from + to);
+      const std::size_t size =
+          from == 3 && to == 0 ? 0 : static_cast<std::size_t>(1 + 9'000 * from + to);
       return std::vector<double>(size, filled ? 1000.0 * from + to : 0);
     };
     std::vector<std::vector<double>> sent, received;
