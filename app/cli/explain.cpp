@@ -325,11 +325,14 @@ Json stages_json(const Timeline& timeline) {
 // Only what there is: a plan without a pipeline has no stages.
 void add_parallel_json(const Timeline& timeline, Json& json) {
   if (Json stages = stages_json(timeline); !stages.empty()) json["stages"] = std::move(stages);
-  const ColumnExchanges exchanges = column_exchanges(timeline);
-  if (exchanges.tasks > 0)
-    json["column_exchanges"] = {{"tasks", exchanges.tasks},
-                                {"taken_s", to_seconds(exchanges.taken)},
-                                {"exposed_s", to_seconds(exchanges.exposed)}};
+  const auto add = [&](const char* name, const ColumnExchanges& exchanges) {
+    if (exchanges.tasks > 0)
+      json[name] = {{"tasks", exchanges.tasks},
+                    {"taken_s", to_seconds(exchanges.taken)},
+                    {"exposed_s", to_seconds(exchanges.exposed)}};
+  };
+  add("column_exchanges", column_exchanges(timeline));
+  add("expert_exchanges", expert_exchanges(timeline));
 }
 
 Json error_json(const ErrorBar& error) {

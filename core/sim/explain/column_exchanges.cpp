@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/program/value/collective.h"
+#include "core/program/value/program_task.h"
 #include "core/program/value/tables.h"
 #include "core/sim/timeline/spans.h"
 
@@ -18,6 +19,17 @@ bool is_of_variable(const Graph& graph, TensorId tensor) {
                              [&](OpId reader) { return graph.op(reader).phase == Phase::Update; });
 }
 
+// Are samples swapped for experts, or the other way round?
+bool is_of_experts(const Program& program, TaskId id) {
+  const Task& task = program.tasks[id];
+  if (task.kind != TaskKind::AllToAll) return false;
+  const auto is_of_samples = [&](BufferId buffer) {
+    return joined_axis(program.part_of(buffer), program.part_of(task)) == kBatchAxis;
+  };
+  return is_of_samples(program.reads[id.index()][0]) ||
+         is_of_samples(program.writes[id.index()][0]);
+}
+
 class Columns {
  public:
   explicit Columns(const Program& program) : program_(program) {
@@ -28,7 +40,9 @@ class Columns {
   bool exchange(TaskId id) const {
     const Task& task = program_.tasks[id];
     const bool sums = task.kind == TaskKind::AllReduce || task.kind == TaskKind::ReduceScatter;
-    const bool brings = task.kind == TaskKind::AllGather || is_among_makers(task);
+    const bool brings = task.kind == TaskKind::AllGather || task.kind == TaskKind::AllToAll ||
+                        is_among_makers(task);
+    if (is_of_experts(program_, id)) return false;
     return (sums && program_.stream_of(id) == Stream::TensorCommunication) ||
            (brings && reads_slice(id) && !is_of_variable(*program_.graph, task.tensor));
   }
@@ -50,15 +64,13 @@ class Columns {
   std::set<std::pair<OpId, DeviceId>> computed_;
 };
 
-}  // namespace
-
-ColumnExchanges column_exchanges(const Timeline& timeline) {
+template <class IsExchange>
+ColumnExchanges exchanges_of(const Timeline& timeline, const IsExchange& is_exchange) {
   const Program& program = *timeline.program;
-  const Columns columns(program);
   ColumnExchanges result;
   IdVector<DeviceId, std::vector<Span>> exchanging(program.cluster->device_count());
   for (const TaskId id : program.tasks.ids()) {
-    if (!columns.exchange(id)) continue;
+    if (!is_exchange(id)) continue;
     ++result.tasks;
     std::vector<DeviceId> devices = members_of(program, id);
     if (devices.empty()) devices = {program.tasks[id].device, program.tasks[id].target};
@@ -82,6 +94,17 @@ ColumnExchanges column_exchanges(const Timeline& timeline) {
   result.taken = result.taken / devices;
   result.exposed = result.exposed / devices;
   return result;
+}
+
+}  // namespace
+
+ColumnExchanges column_exchanges(const Timeline& timeline) {
+  const Columns columns(*timeline.program);
+  return exchanges_of(timeline, [&](TaskId id) { return columns.exchange(id); });
+}
+
+ColumnExchanges expert_exchanges(const Timeline& timeline) {
+  return exchanges_of(timeline, [&](TaskId id) { return is_of_experts(*timeline.program, id); });
 }
 
 }  // namespace strato

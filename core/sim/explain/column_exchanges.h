@@ -1,5 +1,6 @@
-// What it costs that devices compute ops together: the columns of a mesh, the parts of a split op.
-// A pure function of a timeline; deterministic; safe from any thread.
+// What it costs that devices compute ops together: the columns of a mesh, the parts of a split op,
+// rows that have experts among them. Pure functions of a timeline; deterministic; safe from any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +20,8 @@ struct ColumnExchanges {
   Nanos taken, exposed;
 };
 ColumnExchanges column_exchanges(const Timeline& timeline);
+// The same of the AllToAlls in which rows give each other tokens for their experts, and get them
+// back (Decision::expert).
+ColumnExchanges expert_exchanges(const Timeline& timeline);
 
 }  // namespace strato

@@ -280,12 +280,15 @@ class Writer {
   }
 
   void columns() {
-    const ColumnExchanges exchanges = column_exchanges(timeline_);
-    if (exchanges.tasks == 0) return;
-    say(
-        fmt::format("Devices that compute ops together exchange their parts for {} of the step, {} "
-                    "of it not hidden behind computing.",
-                    share_text(share(exchanges.taken)), share_text(share(exchanges.exposed))));
+    say_of("Devices that compute ops together exchange their parts for",
+           column_exchanges(timeline_));
+    say_of("Tokens are on their way to experts and back, by AllToAll, for",
+           expert_exchanges(timeline_));
+  }
+  void say_of(std::string_view what, const ColumnExchanges& exchanges) {
+    if (exchanges.tasks > 0)
+      say(fmt::format("{} {} of the step, {} of it not hidden behind computing.", what,
+                      share_text(share(exchanges.taken)), share_text(share(exchanges.exposed))));
   }
 
   void recomputation() {

@@ -8,6 +8,7 @@
 #include "core/sim/explain/why.h"
 #include "core/sim/timeline/spans.h"
 #include "tests/core/graph/model_kit.h"
+#include "tests/core/program/mixture.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {
@@ -197,6 +198,29 @@ TEST(ColumnExchanges, SumsOverSamplesAreNone) {
   EXPECT_EQ(column_exchanges(plain).tasks, 0);
   EXPECT_EQ(column_exchanges(plain).taken, Nanos(0));
   EXPECT_EQ(why(plain, {}, {}).find("exchange their parts"), std::string::npos);
+}
+
+// Of one row: nothing else is done while tokens are on their way forward.
+TEST(ExpertExchanges, AreToldApartFromThoseOfColumns) {
+  const auto graph = std::make_shared<const Graph>(small_mixture());
+  const auto cluster = toy::cluster(1, 4);
+  const auto grouping =
+      std::make_shared<const Grouping>(*graph, std::vector<std::int32_t>(graph->op_count(), 0),
+                                       std::vector<Nanos>(graph->op_count(), Nanos(1)));
+  Lowering lowering(graph, grouping, cluster, std::make_shared<toy::Costs>(graph, cluster));
+  Strategy strategy;
+  strategy.groups.push_back(toy::Bench::decision(Mode::ReplicateAllReduce, {0, 1, 2, 3}));
+  strategy.groups.back()->expert = 4;
+  Simulator simulator;
+  const Timeline timeline =
+      simulator.simulate(std::make_shared<const Program>(lowering.lower(strategy)));
+  const ColumnExchanges exchanges = expert_exchanges(timeline);
+  EXPECT_EQ(exchanges.tasks, 4);
+  EXPECT_EQ(exchanges.taken, Nanos(4 * (100 + kDispatched.value)));
+  EXPECT_GE(exchanges.exposed, Nanos(2 * (100 + kDispatched.value)));
+  EXPECT_EQ(column_exchanges(timeline).tasks, 0);
+  EXPECT_NE(why(timeline, {}, {}).find("Tokens are on their way to experts and back"),
+            std::string::npos);
 }
 
 }  // namespace
