@@ -258,6 +258,30 @@ TEST_F(Equivalence, InMicroBatches) {
               count, processes, worst.parameters);
 }
 
+// Rows that share the batch, columns that compute each op together, experts divided over rows.
+TEST_F(Equivalence, OnMeshes) {
+  Random random(16);
+  const int count = (strategy_count() + 1) / 2;
+  std::size_t net = 0;
+  for (int i = 0; i < count; ++i) {
+    const auto optimizer = static_cast<Optimizer>(i % 3);
+    const auto type = optimizer == Optimizer::Adam ? DataType::F64 : DataType::F32;
+    const auto nets = small_nets(kBatchOfMany, optimizer, type);
+    const auto mixture = std::ranges::find(nets, "mixture", &SmallNet::name);
+    const SmallNet& of = i % 2 == 0 ? *mixture : nets[net++ % nets.size()];
+    SCOPED_TRACE(of.name + ", strategy " + std::to_string(i));
+    run_and_compare(Reference(of.graph), random, [&](const RandomProblem& problem, Random& any) {
+      Strategy strategy = on_meshes(problem, any);
+      if (i % 3 == 1) strategy = with_sharded_updates(problem, strategy, any);
+      const bool several = i % 3 > 0 && !has_batch_norm(*of.graph);
+      return several ? in_micro_batches(problem, strategy, any) : strategy;
+    });
+    if (testing::Test::HasFailure()) return;
+  }
+  std::printf("%d strategies with meshes on %d processes: parameters differ by %.2g at most\n",
+              count, processes, worst.parameters);
+}
+
 // ---- a run that was interrupted goes on from its checkpoint as if nothing had been
 
 int newest_checkpoint(const std::filesystem::path& folder, std::int64_t steps) {

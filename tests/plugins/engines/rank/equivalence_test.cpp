@@ -150,12 +150,6 @@ Strategy in_micro_batches_if(bool wanted, const RandomProblem& problem, Strategy
   return in_micro_batches(problem, strategy, random);
 }
 
-Strategy on_meshes(const RandomProblem& problem, Random& random) {
-  Strategy strategy = with_meshes(problem, random_strategy(problem, random), random);
-  duplicate_batch_norm(*problem.graph, strategy);
-  return strategy;
-}
-
 class InMicroBatches : public testing::TestWithParam<int> {};
 
 // Stages of any strategy, and pipelines: the groups one behind the other.

@@ -68,6 +68,12 @@ Strategy any_strategy(const RandomProblem& problem, Random& random) {
   return strategy;
 }
 
+Strategy on_meshes(const RandomProblem& problem, Random& random) {
+  Strategy strategy = with_meshes(problem, random_strategy(problem, random), random);
+  duplicate_batch_norm(*problem.graph, strategy);
+  return strategy;
+}
+
 bool has_batch_norm(const Graph& graph) {
   return std::ranges::any_of(
       graph.ops(), [](const Op& op) { return op.type.starts_with("BatchNormalization"); });

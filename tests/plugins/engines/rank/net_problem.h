@@ -45,6 +45,8 @@ Strategy any_synchronisation(const RandomProblem& problem, Random& random,
 // The same in two or more micro-batches, of which a schedule makes an order. Ops other than updates
 // are not split then. The model has none whose result depends on what samples are at hand.
 Strategy in_micro_batches(const RandomProblem& problem, Strategy strategy, Random& random);
+// Most groups on one mesh of rows and columns, some with experts divided over rows.
+Strategy on_meshes(const RandomProblem& problem, Random& random);
 bool has_batch_norm(const Graph& graph);
 // Each task after its dependencies.
 std::vector<TaskId> random_order(const Program& program, Random& random);
