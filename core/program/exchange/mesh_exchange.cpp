@@ -55,7 +55,9 @@ bool MeshExchange::bring_in_row(OpId reader, TensorId tensor, const Part& wanted
   if (contains(own, wanted)) return true;
   if (swaps_.in_row(row, tensor, pieces, wanted, shard)) return true;
   if (own.cuts().size() != 1 || own.without(own.cuts()[0].axis) != wanted) return false;
-  gather_slices(row, tensor, pieces, wanted, with_axis(wanted, tensor, own.cuts()[0].axis));
+  const int axis = own.cuts()[0].axis;
+  if (made.sliced(wanted, shard, axis, tables_.graph->tensor(tensor)) != own) return false;
+  gather_slices(row, tensor, pieces, wanted, with_axis(wanted, tensor, axis));
   return true;
 }
 

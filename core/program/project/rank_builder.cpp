@@ -38,7 +38,7 @@ void RankBuilder::add(TaskId task) {
   placed_of_[task].first = static_cast<std::int32_t>(placed_.size());
   using Add = void (RankBuilder::*)(const ProgramTask&);
   using Self = RankBuilder;
-  // By TaskKind: its last three are Reduce and Broadcast, which no rank can do, and Update.
+  // By TaskKind: among its last three are Reduce and Broadcast, which no rank can do, and Update.
   static constexpr std::array<Add, 12> kAdd = {
       &Self::compute,    &Self::split,      &Self::concat,     &Self::sum,
       &Self::transfer,   &Self::all_reduce, &Self::all_gather, &Self::reduce_scatter,
