@@ -28,6 +28,7 @@ Decision adapted(const Decision& decision, const ConstraintRule& rule) {
   if (result.mode != decision.mode && !splits_batch(result.mode))
     for (DeviceShare& share : result.devices) share.weight = 1;
   result.tensor = static_cast<std::int32_t>(columns_of(result));
+  if (!rule.roles[static_cast<std::size_t>(Role::Tensor)]) result.tensor = 1;
   return result;
 }
 
@@ -149,6 +150,16 @@ class ConstraintRepair {
 
 }  // namespace
 
+// Those that decisions do not have. Pipelines last: they hang on all that is decided.
+void BoundConstraints::take_roles(Strategy& strategy) const {
+  const Problem own = problem_for(problem_, strategy);
+  for (const Role role : {Role::Tensor, Role::Recompute, Role::Sharding, Role::Pipeline})
+    for (const BoundConstraint& item : items_)
+      if (!item.roles[static_cast<std::size_t>(role)])
+        take_role(role, strategy, *own.graph, *own.grouping, item.ops,
+                  groups_holding(item.ops, *own.grouping));
+}
+
 Strategy BoundConstraints::repaired(const Strategy& strategy) const {
   const Strategy whole = complete(strategy, *problem_.cluster);
   if (violated(whole).empty()) return whole;
@@ -156,9 +167,11 @@ Strategy BoundConstraints::repaired(const Strategy& strategy) const {
   const auto grouping = own ? divided(whole.grouping) : problem_.grouping;
   ConstraintRules rules = own ? rules_for(*grouping) : rules_;
   std::vector<DeviceLimit> limits = limits_of(rules);
-  return ConstraintRepair(whole, problem_, grouping, std::move(rules), std::move(limits),
-                          limit_devices_)
-      .run();
+  Strategy kept = ConstraintRepair(whole, problem_, grouping, std::move(rules), std::move(limits),
+                                   limit_devices_)
+                      .run();
+  take_roles(kept);
+  return kept;
 }
 
 }  // namespace strato

@@ -64,6 +64,7 @@ class ConstraintBinder {
         for (const DeviceId device : devices) item.allowed[device] = 0;
       }
       for (const Mode mode : forbid.modes) item.modes[static_cast<std::size_t>(mode)] = false;
+      for (const Role role : forbid.roles) item.roles[static_cast<std::size_t>(role)] = false;
     }
     for (const Constraints::Together& together : constraints.together)
       add(Kind::Together, together.of);
@@ -99,6 +100,7 @@ class ConstraintBinder {
     item.groups = groups_holding(item.ops, *problem_.grouping);
     item.allowed.assign(problem_.cluster->device_count(), 1);
     item.modes.fill(true);
+    item.roles.fill(true);
     return item;
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -34,6 +35,9 @@ std::string describe(const Constraints::Forbid& forbid) {
   std::vector<std::string_view> modes;
   for (const Mode mode : forbid.modes) modes.push_back(label_of(mode));
   if (!modes.empty()) words.push_back(fmt::format("is not {}", fmt::join(modes, " or ")));
+  std::vector<std::string_view> roles;
+  for (const Role role : forbid.roles) roles.push_back(label_of(role));
+  if (!roles.empty()) words.push_back(fmt::format("is without {}", fmt::join(roles, " and ")));
   return fmt::format("{} {}", quoted(forbid.of), fmt::join(words, " and "));
 }
 
@@ -87,6 +91,33 @@ std::optional<Sides> divided(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view label_of(Role role) {
+  switch (role) {
+    case Role::Pipeline:
+      return "pipelining";
+    case Role::Tensor:
+      return "tensor parallelism";
+    case Role::Recompute:
+      return "recomputation";
+    case Role::Sharding:
+      return "sharding";
+  }
+  return "";
+}
+
+std::optional<Role> role_from(std::string_view name) {
+  const auto found = std::ranges::find(kRoles, name);
+  if (found == kRoles.end()) return std::nullopt;
+  return static_cast<Role>(found - kRoles.begin());
+}
+
+bool forbids_everywhere(const Constraints& constraints, Role role) {
+  return std::ranges::any_of(constraints.forbidden, [&](const Constraints::Forbid& forbid) {
+    return forbid.of == ConstrainedOps{"*", {}} &&
+           std::ranges::find(forbid.roles, role) != forbid.roles.end();
+  });
+}
 
 void Constraints::append(const Constraints& more) {
   pins.insert(pins.end(), more.pins.begin(), more.pins.end());
@@ -146,15 +177,17 @@ Constraints::Pin parse_pin(std::string_view text) {
 }
 
 Constraints::Forbid parse_forbid(std::string_view text) {
-  const char* remedy = "write GROUP=DEVICES (or modes), or devices alone for every group";
+  const char* remedy = "write GROUP=DEVICES (or modes, or roles), or these alone for every group";
   const auto sides = divided(text);
   Constraints::Forbid forbid;
   forbid.of.name = sides ? std::string(sides->left) : "*";
   if (forbid.of.name.empty()) refuse("--forbid", text, "names no group", remedy);
   for (std::string& word : parts_of(sides ? sides->right : trimmed(text))) {
-    if (word.empty()) refuse("--forbid", text, "names no device and no mode", remedy);
+    if (word.empty()) refuse("--forbid", text, "names no device, mode or role", remedy);
     if (const auto mode = mode_of(word)) {
       forbid.modes.push_back(*mode);
+    } else if (const auto role = role_from(word)) {
+      forbid.roles.push_back(*role);
     } else {
       forbid.devices.push_back(std::move(word));
     }

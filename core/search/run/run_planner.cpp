@@ -81,11 +81,14 @@ class ChangingObserver final : public Observer {
   const Change change_;
 };
 
-// What the options have of every strategy that does not say so itself.
+// What the options have of every strategy that does not say so itself, as far as the constraints
+// (null: none) allow it.
 class WantedOfAll {
  public:
-  WantedOfAll(const PlannerOptions& options, std::shared_ptr<const Graph> graph)
+  WantedOfAll(const PlannerOptions& options, std::shared_ptr<const Graph> graph,
+              const BoundConstraints* constraints)
       : graph_(std::move(graph)),
+        constraints_(constraints),
         micro_batches_(options.micro_batches),
         tensor_(options.tensor),
         recomputed_(recomputed_ops(*graph_, options.recompute, options.micro_batches.count)) {}
@@ -95,6 +98,8 @@ class WantedOfAll {
   }
   // Micro-batches not where each device has a slice of some op.
   Strategy operator()(Strategy strategy) const {
+    if (is_nothing()) return strategy;
+    const bool was_allowed = constraints_ != nullptr && constraints_->violated(strategy).empty();
     const auto updates = [&](const OpSplit& split) {
       return graph_->op(split.op).phase == Phase::Update;
     };
@@ -103,11 +108,12 @@ class WantedOfAll {
     if (strategy.recomputed.empty()) strategy.recomputed = recomputed_;
     for (std::optional<Decision>& decision : strategy.groups)
       if (decision && decision->tensor == 1) decision = on_rows(std::move(*decision), tensor_);
-    return strategy;
+    return was_allowed ? constraints_->repaired(strategy) : strategy;
   }
 
  private:
   std::shared_ptr<const Graph> graph_;
+  const BoundConstraints* constraints_;
   MicroBatches micro_batches_;
   std::int32_t tensor_;
   std::vector<OpId> recomputed_;
@@ -253,7 +259,7 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
       make_simulating_evaluator(problem, options.threads, planner.wants_feedback());
   CountingEvaluator counting(*simulating);
   const auto caching = make_caching_evaluator(counting);
-  const WantedOfAll wanted(options, problem.graph);
+  const WantedOfAll wanted(options, problem.graph, constraints.get());
   ChangingEvaluator changing(*caching, [&](const CompleteStrategy& strategy) {
     return CompleteStrategy(wanted(*strategy), *problem.cluster);
   });

@@ -11,6 +11,7 @@
 
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
+#include "core/search/constraints/constraints.h"
 #include "core/search/evaluate/baselines.h"
 #include "plugins/planners/baselines/sharding.h"
 
@@ -186,6 +187,31 @@ Settings shaped(const PlanRequest& request, Settings settings) {
   return settings;
 }
 
+// Refuses what is asked for and forbidden; what is not said is tried without what is forbidden.
+Settings allowed(const Constraints& constraints, Settings settings) {
+  const auto keep_out = [&](Role role, const char* option, auto& setting, auto without,
+                            const std::string& text, bool asked) {
+    if (!forbids_everywhere(constraints, role)) return;
+    if (asked)
+      refuse_option(option, text, fmt::format("is {}, which a constraint forbids", label_of(role)),
+                    "leave it out, or take the constraint back");
+    setting = without;
+  };
+  keep_out(Role::Pipeline, "stages", settings.stages, 1, std::to_string(settings.stages),
+           settings.stages > 1);
+  keep_out(Role::Tensor, "tensor", settings.tensor, 1, std::to_string(settings.tensor),
+           settings.tensor > 1);
+  keep_out(
+      Role::Sharding, "shard", settings.shard, StageSharding::Nothing,
+      kShardings[static_cast<std::size_t>(settings.shard)],
+      settings.shard == StageSharding::Updates || settings.shard == StageSharding::Parameters);
+  keep_out(
+      Role::Recompute, "recompute", settings.recompute, Recomputing::None,
+      std::string(kRecomputing[static_cast<std::size_t>(settings.recompute)]),
+      settings.recompute == Recomputing::Cheap || settings.recompute == Recomputing::Blocks);
+  return settings;
+}
+
 }  // namespace
 
 OptionTable Settings::option_table() {
@@ -271,7 +297,9 @@ std::vector<Variant> variants(const PlanRequest& request, const Settings& settin
 
 // One after the other: large models take seconds each.
 PlanResult plan(const PlanRequest& request, const Settings& given) {
-  const Settings settings = shaped(request, given);
+  Settings settings = shaped(request, given);
+  if (const Constraints* constraints = request.options.constraints.get())
+    settings = allowed(*constraints, settings);
   PlanResult best;
   std::optional<Variant> found;  // none: nothing was evaluated
   Reporter reporter(request.observer);
