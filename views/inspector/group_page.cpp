@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 #include <set>
 
+#include "views/inspector/columns_field.h"
 #include "views/inspector/facts.h"
 #include "views/inspector/variables_view.h"
 #include "views/models/constraint_edits.h"
@@ -65,6 +66,7 @@ GroupPage::GroupPage(Session& session, QWidget* parent)
       boxes_(new QWidget(this)),
       modes_(new QButtonGroup(this)),
       preview_(new EditPreview(session, this)),
+      columns_(new ColumnsField(session, *preview_, this)),
       foretold_(make_note(this)),
       constraints_(make_note(this)),
       variables_heading_(make_heading(tr("Variables"), this)),
@@ -102,6 +104,7 @@ void GroupPage::build_editor(QVBoxLayout* layout) {
     grid->addWidget(button, mode / 2, mode % 2);
   }
   layout->addLayout(grid);
+  layout->addWidget(columns_);
   connect(modes_, &QButtonGroup::idClicked, this, &GroupPage::set_mode);
   share_buttons_ = new QWidget(this);
   auto* shares = new QHBoxLayout(share_buttons_);
@@ -282,6 +285,7 @@ void GroupPage::show_decision() {
     button->setChecked(modes.size() == 1 && modes_->id(button) == static_cast<int>(*modes.begin()));
   }
   modes_->setExclusive(modes.size() == 1);
+  columns_->refresh();
   share_buttons_->setEnabled(modes.size() == 1 && splits_batch(*modes.begin()));
   subtitle_->setText(descriptions.size() == 1 ? *descriptions.begin()
                                               : tr("placed in %1 ways").arg(descriptions.size()));

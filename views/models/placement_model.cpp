@@ -139,7 +139,7 @@ QVariant PlacementModel::group_data(int row, int column, int role) const {
     case ModeOfGroup:
       if (!decision) return {};
       if (role == Qt::EditRole) return static_cast<int>(decision->mode);
-      return text(std::string(label_of(decision->mode)));
+      return mode_words(*decision);
     default:
       return {};
   }

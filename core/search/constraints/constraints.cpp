@@ -138,14 +138,18 @@ std::vector<std::string> describe(const Constraints& constraints) {
   return lines;
 }
 
-// "tensor:4", or "tensor:4:DEVICES"; nothing: it is another decision.
-static std::optional<std::pair<std::int32_t, std::string_view>> rows_of(std::string_view decision) {
+// "tensor:4", or "tensor:4:DEVICES"; nothing: it is another decision. `pin`: all of the text.
+static std::optional<std::pair<std::int32_t, std::string_view>> rows_of(std::string_view decision,
+                                                                        std::string_view pin) {
   constexpr std::string_view kTensor = "tensor:";
   if (!decision.starts_with(kTensor)) return std::nullopt;
   decision.remove_prefix(kTensor.size());
   const std::size_t colon = decision.find(':');
   const auto columns = number_from(decision.substr(0, colon), 1, 1'000'000);
-  if (!columns) return std::nullopt;
+  if (!columns)
+    refuse("--pin", pin,
+           fmt::format("\"{}\" is no number of columns", decision.substr(0, colon).substr(0, 64)),
+           "write tensor:4, or tensor:4:DEVICES, with a whole number from 1");
   return std::pair(*columns, colon == decision.npos ? "all" : decision.substr(colon + 1));
 }
 
@@ -157,7 +161,7 @@ Constraints::Pin parse_pin(std::string_view text) {
   if (!sides || sides->left.empty()) refuse("--pin", text, "names no group and decision", remedy);
   Constraints::Pin pin{{std::string(sides->left), {}}, Mode::ReplicateAllReduce, {}};
   std::string_view devices;
-  if (const auto rows = rows_of(sides->right)) {
+  if (const auto rows = rows_of(sides->right, text)) {
     std::tie(pin.tensor, devices) = *rows;
   } else {
     const std::size_t colon = sides->right.find(':');

@@ -218,6 +218,25 @@ void apply_floor(PlanResult& result, const Planner& planner, const Floor& floor)
   result.score = floor.score;
 }
 
+void check_tensor(std::int32_t tensor, const Cluster& cluster) {
+  if (tensor > 0 && static_cast<std::size_t>(tensor) <= cluster.device_count()) return;
+  throw InputError("", fmt::format("tensor {}", tensor),
+                   fmt::format("{} has {} devices to compute an op together", cluster.name(),
+                               cluster.device_count()),
+                   "give a number from 1 to that");
+}
+
+// A width that was asked for and that divides nothing is said.
+void tell_of_tensor(PlanResult& result, std::int32_t tensor) {
+  if (tensor == 1 || std::ranges::any_of(result.strategy.groups, [](const auto& decision) {
+        return decision && columns_of(*decision) > 1;
+      }))
+    return;
+  result.facts.push_back(
+      {"tensor", fmt::format("no op group has rows of {}: it divides none's devices, or is forbidden",
+                             tensor)});
+}
+
 }  // namespace
 
 void refuse_unknown_options(const Planner& planner, const PlannerOptions& options) {
@@ -253,6 +272,7 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
   if (problem.grouping->size() == 0)
     throw InputError("", problem.graph->name(), "the graph has no op to plan",
                      "give a model with at least one op");
+  check_tensor(options.tensor, *problem.cluster);
   if (resume) check_belongs(*resume, problem);
   const auto constraints = bind_constraints(options.constraints.get(), problem);
   const auto simulating =
@@ -285,6 +305,7 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
     result.evaluations_to_beat_data_parallel = race.won;
   }
   result.strategy = wanted(std::move(result.strategy));
+  tell_of_tensor(result, options.tensor);
   result.evaluations = counting.count();
   if (left_out > 0)
     result.facts.push_back(
