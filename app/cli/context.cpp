@@ -233,7 +233,7 @@ static MicroBatches schedule_from(const std::string& given, std::int32_t count) 
         fmt::format("give a CSV file, or one of {}", fmt::join(kPipelineSchedules, ", ")));
   constexpr std::uintmax_t kMostOfATable = std::uintmax_t{64} << 20;
   MicroBatches made = by_hand(parse_schedule_csv(read_file(given, kMostOfATable), given), count);
-  check_table(made.table, made.count);
+  naming_file(given, [&] { check_table(made.table, made.count); });
   return made;
 }
 

@@ -64,13 +64,12 @@ void MicroBatchField::refresh() {
   const QSignalBlocker first(count_), second(schedule_);
   counts_ = possible_micro_batches(snapshot.problem->graph->batch(), now.count);
   count_->clear();
-  for (const std::int32_t count : counts_)
-    count_->addItem(count == 1 ? tr("one: the whole batch") : tr("%1 micro-batches").arg(count));
+  for (const std::int32_t count : counts_) count_->addItem(QString::number(count));
   count_->setCurrentIndex(
       static_cast<int>(std::ranges::find(counts_, now.count) - counts_.begin()));
   schedule_->clear();
   for (const std::string_view name : kPipelineSchedules)
-    schedule_->addItem(text(std::string(name)));
+    schedule_->addItem(tr("by %1").arg(text(std::string(name))));
   const bool by_hand = now.schedule == PipelineSchedule::ByHand;
   if (by_hand) schedule_->addItem(tr("by hand"));
   schedule_->setCurrentIndex(static_cast<int>(now.schedule));

@@ -86,11 +86,15 @@ DeviceGroupShare share_on(const Decision& decision, const Cluster& cluster, Devi
   return result;
 }
 
-QString mode_words(const Decision& decision) {
+static QString mode_text(const Decision& decision) {
   const std::string_view mode = label_of(decision.mode);
-  const QString words = QString::fromUtf8(mode.data(), static_cast<qsizetype>(mode.size()));
+  return QString::fromUtf8(mode.data(), static_cast<qsizetype>(mode.size()));
+}
+
+QString short_mode_words(const Decision& decision) {
   const std::size_t columns = columns_of(decision);
-  return columns == 1 ? words : StrategyWords::tr("%1, tensor %2").arg(words).arg(columns);
+  return columns == 1 ? mode_text(decision)
+                      : QStringLiteral("%1 ×%2").arg(mode_text(decision)).arg(columns);
 }
 
 QString describe_shares(const Decision& decision, const Cluster& cluster) {
@@ -108,7 +112,10 @@ QString describe_shares(const Decision& decision, const Cluster& cluster) {
       name += QStringLiteral(" (%1/%2)").arg(share.devices).arg(share.of);
     parts << name + QStringLiteral(" %1 %").arg(qRound(100 * share.share));
   }
-  return StrategyWords::tr("%1 on %2").arg(mode_words(decision), parts.join(QStringLiteral(", ")));
+  const std::size_t columns = columns_of(decision);
+  const QString rows = columns == 1 ? QString() : StrategyWords::tr(", tensor %1,").arg(columns);
+  return StrategyWords::tr("%1 on %2")
+      .arg(mode_text(decision) + rows, parts.join(QStringLiteral(", ")));
 }
 
 std::vector<DeviceGroupId> device_groups_of(const Decision& decision, const Cluster& cluster) {

@@ -20,9 +20,8 @@ struct UndividedGroup {
 // take longer, are not among them. The strategy is complete. Thread-safe.
 std::vector<UndividedGroup> undivided_groups(const Problem& problem, const Strategy& strategy);
 
-// 'op group "fc": none of its 3 ops can be divided between 3 columns; "MatMul_7" has axes of 84,
-// 120 beside the batch'; of several the first one, and how many more there are. Empty: there are
-// none.
+// 'op group "fc": none of its 6 ops can be divided between 16 columns ("MatMul_7" could be along an
+// axis of 84)'; of several groups the first one, and how many more there are. Empty: there are none.
 std::string describe_undivided(const Problem& problem, const Strategy& strategy);
 
 }  // namespace strato

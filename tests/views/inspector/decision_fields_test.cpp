@@ -119,17 +119,16 @@ TEST_F(DecisionFields, MicroBatchesAreOneUndoableEdit) {
   select({});
   MicroBatchField& field = micro_batches();
   EXPECT_EQ(items(field.count()),
-            (QStringList{"one: the whole batch", "2 micro-batches", "4 micro-batches",
-                         "8 micro-batches", "16 micro-batches"}));
+            (QStringList{"1", "2", "4", "8", "16"}));
   EXPECT_FALSE(field.schedule().isEnabled()) << "of one micro-batch it means nothing";
-  choose(field.count(), "4 micro-batches");
+  choose(field.count(), "4");
   EXPECT_EQ(field.count().currentIndex(), 0) << "it shows what there is";
   session_.settle();
   EXPECT_EQ(session_.snapshot().strategy.micro_batches,
             (MicroBatches{4, PipelineSchedule::OneFOneB}));
   QCoreApplication::processEvents();
   EXPECT_EQ(field.count().currentIndex(), 2);
-  choose(field.schedule(), "gpipe");
+  choose(field.schedule(), "by gpipe");
   session_.settle();
   EXPECT_EQ(session_.snapshot().strategy.micro_batches, (MicroBatches{4, PipelineSchedule::Gpipe}));
   EXPECT_EQ(session_.undo_stack().count(), 2);
@@ -152,15 +151,15 @@ TEST_F(DecisionFields, MicroBatchesThatCannotBeAreRefused) {
   ASSERT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
   EXPECT_EQ(micro_batches().schedule().currentText(), "by hand");
   messages_.clear();
-  choose(micro_batches().count(), "4 micro-batches");
+  choose(micro_batches().count(), "4");
   session_.settle();
   EXPECT_EQ(session_.snapshot().strategy, strategy);
   EXPECT_EQ(session_.undo_stack().count(), 1);
   ASSERT_EQ(messages_.size(), 1);
   EXPECT_TRUE(messages_[0].contains(QStringLiteral("schedule, row 1: has no cell 0F2")))
       << messages_[0].toStdString();
-  EXPECT_EQ(micro_batches().count().currentText(), "2 micro-batches");
-  choose(micro_batches().schedule(), "1f1b");
+  EXPECT_EQ(micro_batches().count().currentText(), "2");
+  choose(micro_batches().schedule(), "by 1f1b");
   session_.settle();
   EXPECT_EQ(session_.undo_stack().count(), 2);
   EXPECT_TRUE(session_.snapshot().strategy.micro_batches.table.empty());

@@ -159,7 +159,11 @@ TEST_F(PlacementByHand, RolesAreForbiddenAndAllowedAgain) {
   session_.settle();
   EXPECT_TRUE(in_model(0, 0).data(PlacementModel::ViolatedRole).toBool());
   EXPECT_EQ(in_model(0, PlacementModel::ModeOfGroup).data().toString(),
-            QStringLiteral("AllReduce, tensor 2"));
+            QStringLiteral("AllReduce ×2"));
+  EXPECT_TRUE(in_model(0, PlacementModel::ModeOfGroup)
+                  .data(Qt::ToolTipRole)
+                  .toString()
+                  .startsWith(QStringLiteral("AllReduce, tensor 2, on")));
   // Of all groups it is of every op, and so of the pipeline as a whole.
   std::vector<GroupId> all;
   for (std::size_t g = 0; g < problem().grouping->size(); ++g) all.emplace_back(g);
