@@ -41,8 +41,8 @@ int simulate(const SimulateCommand& options, const Command& command) {
   const auto constraints = options.constraints.read();
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
-  const Strategy strategy = naming_file(
-      options.source.plan, [&] { return ordered(plan, options.simulation.order); });
+  const Strategy strategy =
+      naming_file(options.source.plan, [&] { return ordered(plan, options.simulation.order); });
   if (const auto bound = bind_constraints(constraints.get(), plan.problem)) {
     remark_on_names(*constraints, *plan.problem.cluster);
     naming_file(options.source.plan, [&] { bound->check(strategy); });

@@ -38,7 +38,8 @@ Constraints random_constraints(const Problem& problem, Random& random) {
         {random_ops(problem, random), static_cast<Mode>(random.below(4)), {{device.name, 1}}});
   }
   for (std::uint64_t i = random.below(4); i > 0; --i) {
-    Constraints::Forbid forbid{random_ops(problem, random), {random_device(problem, random)}, {}, {}};
+    Constraints::Forbid forbid{
+        random_ops(problem, random), {random_device(problem, random)}, {}, {}};
     if (random.below(2) == 0) forbid.modes.push_back(static_cast<Mode>(random.below(4)));
     if (random.below(2) == 0) forbid.roles.push_back(static_cast<Role>(random.below(4)));
     constraints.forbidden.push_back(forbid);

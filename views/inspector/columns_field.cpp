@@ -68,9 +68,9 @@ Strategy ColumnsField::chosen(int index) const {
 void ColumnsField::choose(int index) {
   preview_.forget();
   session_.edit(chosen(index),
-                QStringLiteral("%1: %2").arg(names_of(session_.selection().groups(),
-                                                      *session_.snapshot().problem->grouping),
-                                             choice_->itemText(index)));
+                QStringLiteral("%1: %2").arg(
+                    names_of(session_.selection().groups(), *session_.snapshot().problem->grouping),
+                    choice_->itemText(index)));
 }
 
 }  // namespace strato

@@ -180,9 +180,9 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(2 * style::kGrid);
   for (QWidget* widget : std::initializer_list<QWidget*>{
-           title_, trouble_, advice_, facts_, make_heading(tr("Micro-batches"), this), micro_batches_,
-           path_heading_, path_, why_, what_if_heading_,
-           what_if_note_, table_, memory_heading_, memory_}) {
+           title_, trouble_, advice_, facts_, make_heading(tr("Micro-batches"), this),
+           micro_batches_, path_heading_, path_, why_, what_if_heading_, what_if_note_, table_,
+           memory_heading_, memory_}) {
     layout->addWidget(widget);
   }
   layout->addStretch();

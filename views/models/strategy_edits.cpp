@@ -172,8 +172,7 @@ Strategy with_mode(const Strategy& strategy, std::span<const GroupId> groups, Mo
 
 Strategy with_tensor(const Strategy& strategy, std::span<const GroupId> groups,
                      std::int32_t columns) {
-  return changed(strategy, groups,
-                 [&](GroupId, Decision& decision) { decision.tensor = columns; });
+  return changed(strategy, groups, [&](GroupId, Decision& decision) { decision.tensor = columns; });
 }
 
 std::vector<std::int32_t> possible_columns(const Strategy& strategy,
@@ -185,11 +184,11 @@ std::vector<std::int32_t> possible_columns(const Strategy& strategy,
   std::vector<std::int32_t> widths = {1};
   for (std::int32_t width = 2; width <= common; ++width) {
     const bool fits = common % width == 0 && std::ranges::all_of(groups, [&](GroupId group) {
-      if (!strategy.groups[group]) return true;
-      Decision wanted = *strategy.groups[group];
-      wanted.tensor = width;
-      return columns_of(wanted) > 1;
-    });
+                        if (!strategy.groups[group]) return true;
+                        Decision wanted = *strategy.groups[group];
+                        wanted.tensor = width;
+                        return columns_of(wanted) > 1;
+                      });
     if (fits) widths.push_back(width);
   }
   return widths;

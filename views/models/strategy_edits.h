@@ -39,8 +39,8 @@ Strategy with_only_devices(const Strategy& strategy, std::span<const GroupId> gr
 Strategy with_device(const Strategy& strategy, std::span<const GroupId> groups, DeviceId device,
                      bool used);
 Strategy with_mode(const Strategy& strategy, std::span<const GroupId> groups, Mode mode);
-// Rows of so many columns (Decision::tensor): of groups whose devices they do not divide, or that do
-// not all-reduce, none.
+// Rows of so many columns (Decision::tensor): of groups whose devices they do not divide, or that
+// do not all-reduce, none.
 Strategy with_tensor(const Strategy& strategy, std::span<const GroupId> groups,
                      std::int32_t columns);
 // The widths that all of these groups can have, ascending: 1 and, where all of them all-reduce,

@@ -205,8 +205,7 @@ std::string BoundConstraints::reason(std::size_t number, const Strategy& given) 
     const Decision& decision = *strategy.groups[group];
     const bool other = item.kind == BoundConstraint::Kind::Pin && reduced(decision) != item.pinned;
     if (other || !item.allows(decision))
-      return fmt::format("op group \"{}\" is {}", name(group),
-                         describe(decision, *own.cluster));
+      return fmt::format("op group \"{}\" is {}", name(group), describe(decision, *own.cluster));
   }
   return "the strategy does not keep to it";
 }

@@ -110,15 +110,16 @@ std::vector<std::string> describe(const Constraints& constraints);
 // "fc6=ps:v100x2,1080ti-0:1"; "layers.*=tensor:4:v100" has rows of four devices that all-reduce
 // gradients, "layers.*=tensor:4" on all devices.
 Constraints::Pin parse_pin(std::string_view text);
-// "conv1=p100,duplicate"; "layers.*=tensor"; "p100" and "pipeline" alone: of all. The name of a mode
-// or role is that, also where a device has the same name: the file's "devices" has such devices.
+// "conv1=p100,duplicate"; "layers.*=tensor"; "p100" and "pipeline" alone: of all. The name of a
+// mode or role is that, also where a device has the same name: the file's "devices" has such
+// devices.
 Constraints::Forbid parse_forbid(std::string_view text);
 Constraints::Together parse_together(std::string_view text);  // "fc6,fc7"
 Constraints::Limit parse_limit(std::string_view text);        // "8"; "encoder.*=4"
 
 // Constraints as a file. The readers throw InputError with the exact place: another format, an
-// unknown key, mode or role, a weight below 1, no group, no device, fewer than two groups together, a
-// limit below 1.
+// unknown key, mode or role, a weight below 1, no group, no device, fewer than two groups together,
+// a limit below 1.
 std::string constraints_json(const Constraints& constraints);
 Constraints parse_constraints(std::string_view json, const std::string& file);
 Constraints read_constraints(const std::filesystem::path& file);

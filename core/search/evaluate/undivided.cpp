@@ -48,13 +48,13 @@ std::string describe_undivided(const Problem& problem, const Strategy& strategy)
   const UndividedGroup& first = groups.front();
   const OpGroup& group = own.grouping->group(first.group);
   const std::string how =
-      first.extents.empty() ? "has no axis but the batch"
-                            : fmt::format("could be along {} of {}",
-                                          first.extents.size() == 1 ? "an axis" : "axes",
-                                          fmt::join(first.extents, ", "));
+      first.extents.empty()
+          ? "has no axis but the batch"
+          : fmt::format("could be along {} of {}", first.extents.size() == 1 ? "an axis" : "axes",
+                        fmt::join(first.extents, ", "));
   std::string text = fmt::format(
-      "op group \"{}\": none of its {} ops can be divided between {} columns (\"{}\" {})", group.name,
-      group.ops.size(), first.columns, own.graph->op(first.op).name, how);
+      "op group \"{}\": none of its {} ops can be divided between {} columns (\"{}\" {})",
+      group.name, group.ops.size(), first.columns, own.graph->op(first.op).name, how);
   if (groups.size() > 1) text += fmt::format("; {} more op groups are alike", groups.size() - 1);
   return text;
 }

@@ -21,7 +21,8 @@ struct UndividedGroup {
 std::vector<UndividedGroup> undivided_groups(const Problem& problem, const Strategy& strategy);
 
 // 'op group "fc": none of its 6 ops can be divided between 16 columns ("MatMul_7" could be along an
-// axis of 84)'; of several groups the first one, and how many more there are. Empty: there are none.
+// axis of 84)'; of several groups the first one, and how many more there are. Empty: there are
+// none.
 std::string describe_undivided(const Problem& problem, const Strategy& strategy);
 
 }  // namespace strato

@@ -233,8 +233,9 @@ void tell_of_tensor(PlanResult& result, std::int32_t tensor) {
       }))
     return;
   result.facts.push_back(
-      {"tensor", fmt::format("no op group has rows of {}: it divides none's devices, or is forbidden",
-                             tensor)});
+      {"tensor",
+       fmt::format("no op group has rows of {}: it divides none's devices, or is forbidden",
+                   tensor)});
 }
 
 }  // namespace

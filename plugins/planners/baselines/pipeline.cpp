@@ -149,6 +149,10 @@ std::vector<std::size_t> chunk_counts(const Problem& problem, std::size_t stages
 std::vector<std::int32_t> micro_batch_counts(std::int64_t batch, std::size_t stages,
                                              std::int32_t wanted) {
   constexpr std::int64_t kMostForEach = 4;
+  if (wanted > 0 && batch % wanted != 0)
+    refuse_option("micro_batches", std::to_string(wanted),
+                  fmt::format("does not divide the batch of {}", batch),
+                  "give a number that divides it");
   if (wanted > 0) return {wanted};
   std::vector<std::int32_t> counts;
   const auto least = static_cast<std::int64_t>(stages);
@@ -201,14 +205,12 @@ Settings allowed(const Constraints& constraints, Settings settings) {
            settings.stages > 1);
   keep_out(Role::Tensor, "tensor", settings.tensor, 1, std::to_string(settings.tensor),
            settings.tensor > 1);
-  keep_out(
-      Role::Sharding, "shard", settings.shard, StageSharding::Nothing,
-      kShardings[static_cast<std::size_t>(settings.shard)],
-      settings.shard == StageSharding::Updates || settings.shard == StageSharding::Parameters);
-  keep_out(
-      Role::Recompute, "recompute", settings.recompute, Recomputing::None,
-      std::string(kRecomputing[static_cast<std::size_t>(settings.recompute)]),
-      settings.recompute == Recomputing::Cheap || settings.recompute == Recomputing::Blocks);
+  keep_out(Role::Sharding, "shard", settings.shard, StageSharding::Nothing,
+           kShardings[static_cast<std::size_t>(settings.shard)],
+           settings.shard == StageSharding::Updates || settings.shard == StageSharding::Parameters);
+  keep_out(Role::Recompute, "recompute", settings.recompute, Recomputing::None,
+           std::string(kRecomputing[static_cast<std::size_t>(settings.recompute)]),
+           settings.recompute == Recomputing::Cheap || settings.recompute == Recomputing::Blocks);
   return settings;
 }
 

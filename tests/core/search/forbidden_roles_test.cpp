@@ -163,8 +163,7 @@ TEST(ForbiddenRoles, SplitOpsHaveTheRoleOfTheirPhase) {
   strategy.splits = {{product, 1, {{DeviceId(0), 1}, {DeviceId(1), 1}}}};
   EXPECT_TRUE(has(problem, strategy, Role::Tensor));
   EXPECT_FALSE(has(problem, strategy, Role::Sharding));
-  EXPECT_TRUE(
-      BoundConstraints(without("tensor"), problem).repaired(strategy).splits.empty());
+  EXPECT_TRUE(BoundConstraints(without("tensor"), problem).repaired(strategy).splits.empty());
   EXPECT_EQ(BoundConstraints(without("sharding"), problem).repaired(strategy), strategy);
 }
 
@@ -243,7 +242,8 @@ TEST(ForbiddenRoles, AreKeptOutOfByPlanners) {
       Observer quiet;
       const PlanResult result = run_planner(planner, problem, options, quiet, {});
       EXPECT_TRUE(bound.violated(result.strategy).empty());
-      EXPECT_EQ(result.score.step_time, simulate_strategy(problem, result.strategy).score.step_time);
+      EXPECT_EQ(result.score.step_time,
+                simulate_strategy(problem, result.strategy).score.step_time);
     }
   }
 }

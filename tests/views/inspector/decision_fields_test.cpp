@@ -118,8 +118,7 @@ TEST_F(DecisionFields, WidthsDivideTheDevicesOfAllGroups) {
 TEST_F(DecisionFields, MicroBatchesAreOneUndoableEdit) {
   select({});
   MicroBatchField& field = micro_batches();
-  EXPECT_EQ(items(field.count()),
-            (QStringList{"1", "2", "4", "8", "16"}));
+  EXPECT_EQ(items(field.count()), (QStringList{"1", "2", "4", "8", "16"}));
   EXPECT_FALSE(field.schedule().isEnabled()) << "of one micro-batch it means nothing";
   choose(field.count(), "4");
   EXPECT_EQ(field.count().currentIndex(), 0) << "it shows what there is";
