@@ -1,6 +1,7 @@
 #include "views/inspector/columns_field.h"
 
 #include <QComboBox>
+#include <QEnterEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <algorithm>
@@ -71,6 +72,16 @@ void ColumnsField::choose(int index) {
                 QStringLiteral("%1: %2").arg(
                     names_of(session_.selection().groups(), *session_.snapshot().problem->grouping),
                     choice_->itemText(index)));
+}
+
+void ColumnsField::enterEvent(QEnterEvent* event) {
+  preview_.forget();
+  QWidget::enterEvent(event);
+}
+
+void ColumnsField::leaveEvent(QEvent* event) {
+  preview_.forget();
+  QWidget::leaveEvent(event);
 }
 
 }  // namespace strato

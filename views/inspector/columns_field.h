@@ -21,6 +21,10 @@ class ColumnsField : public QWidget {
   void refresh();  // the selection or the strategy has changed
   QComboBox& choice() { return *choice_; }
 
+ protected:
+  void enterEvent(QEnterEvent* event) override;  // a list over it is closed
+  void leaveEvent(QEvent* event) override;
+
  private:
   void choose(int index);
   Strategy chosen(int index) const;

@@ -1,6 +1,7 @@
 // Columns of groups and micro-batches of the step, by hand.
 #include <QComboBox>
 #include <QTest>
+#include <QWheelEvent>
 
 #include "tests/views/models/fixture.h"
 #include "views/inspector/columns_field.h"
@@ -162,6 +163,19 @@ TEST_F(DecisionFields, MicroBatchesThatCannotBeAreRefused) {
   session_.settle();
   EXPECT_EQ(session_.undo_stack().count(), 2);
   EXPECT_TRUE(session_.snapshot().strategy.micro_batches.table.empty());
+}
+
+// Scrolling the inspector with the cursor on a choice changes nothing.
+TEST_F(DecisionFields, TheWheelIsThePages) {
+  select({});
+  QComboBox& box = micro_batches().count();
+  box.clearFocus();
+  QWheelEvent turn(QPointF(5, 5), box.mapToGlobal(QPointF(5, 5)), {}, {0, -120}, Qt::NoButton,
+                   Qt::NoModifier, Qt::NoScrollPhase, false);
+  QCoreApplication::sendEvent(&box, &turn);
+  session_.settle();
+  EXPECT_EQ(session_.snapshot().strategy.micro_batches, MicroBatches());
+  EXPECT_EQ(session_.undo_stack().count(), 0);
 }
 
 TEST_F(DecisionFields, CountsDivideTheBatch) {
