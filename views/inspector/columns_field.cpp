@@ -28,6 +28,7 @@ ColumnsField::ColumnsField(Session& session, EditPreview& preview, QWidget* pare
       preview_(preview),
       choice_(make_choice({}, tr("differs"), this)) {
   choice_->setAccessibleName(tr("Devices that compute each op together"));
+  open_below(*choice_);
   auto* label = new QLabel(tr("Compute ops"), this);
   label->setBuddy(choice_);
   auto* row = new QHBoxLayout(this);

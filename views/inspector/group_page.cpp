@@ -90,6 +90,7 @@ void GroupPage::build_editor(QVBoxLayout* layout) {
   new QGridLayout(boxes_);
   boxes_->layout()->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(boxes_);
+  layout->addWidget(columns_);  // not next to what is foretold, which its list would hide
   layout->addWidget(make_heading(tr("Mode"), this));
   auto* grid = new QGridLayout;
   grid->setSpacing(style::kGrid);
@@ -104,7 +105,6 @@ void GroupPage::build_editor(QVBoxLayout* layout) {
     grid->addWidget(button, mode / 2, mode % 2);
   }
   layout->addLayout(grid);
-  layout->addWidget(columns_);
   connect(modes_, &QButtonGroup::idClicked, this, &GroupPage::set_mode);
   share_buttons_ = new QWidget(this);
   auto* shares = new QHBoxLayout(share_buttons_);
@@ -198,7 +198,9 @@ void GroupPage::refresh() {
   const Snapshot& snapshot = session_.snapshot();
   if (!snapshot.problem || groups.empty()) return;
   const Grouping& grouping = *snapshot.problem->grouping;
-  title_->setText(names_of(groups, grouping));
+  title_->setText(
+      names_of(groups, grouping)
+          .replace(QStringLiteral(".."), QStringLiteral("..\u200b")));  // may break here
   ops_->show(groups.size() == 1 ? groups[0] : GroupId());
   op_table_->setVisible(groups.size() == 1);
   ops_heading_->setVisible(groups.size() == 1);

@@ -37,6 +37,7 @@ MicroBatchField::MicroBatchField(Session& session, QWidget* parent)
          "stages of a pipeline then. Those that divide the batch"));
   schedule_->setAccessibleName(tr("Schedule of the micro-batches"));
   schedule_->setToolTip(tr("What a stage does next of its micro-batches"));
+  for (QComboBox* box : {count_, schedule_}) open_below(*box);
   auto* row = new QHBoxLayout;
   row->setSpacing(2 * style::kGrid);
   row->addWidget(count_, 1);
@@ -44,17 +45,22 @@ MicroBatchField::MicroBatchField(Session& session, QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(style::kGrid);
+  column->addWidget(foretold_);  // above: the lists open below
   column->addLayout(row);
-  column->addWidget(foretold_);
-  foretold_->hide();
+  show_foretold();
   connect(count_, &QComboBox::activated, this, [this](int i) { choose(with_count(i)); });
   connect(schedule_, &QComboBox::activated, this, [this](int i) { choose(with_schedule(i)); });
   connect(count_, &QComboBox::highlighted, this, [this](int i) { foretell(with_count(i)); });
   connect(schedule_, &QComboBox::highlighted, this, [this](int i) { foretell(with_schedule(i)); });
-  connect(preview_, &EditPreview::changed, this, [this] {
-    foretold_->setText(preview_->text());
-    foretold_->setVisible(!preview_->text().isEmpty());
-  });
+  connect(preview_, &EditPreview::changed, this, &MicroBatchField::show_foretold);
+}
+
+void MicroBatchField::show_foretold() {
+  const QString told = preview_->text();
+  foretold_->setText(
+      told.isEmpty()
+          ? tr("Equal parts of the batch, one after another: a pipeline where devices differ")
+          : told);
 }
 
 void MicroBatchField::refresh() {

@@ -32,6 +32,10 @@ QComboBox* make_choice(const QStringList& items, const QString& differs, QWidget
   return box;
 }
 
+void open_below(QComboBox& box) {
+  box.setStyleSheet(QStringLiteral("QComboBox { combobox-popup: 0; }"));
+}
+
 QSpinBox* make_number(int least, int most, const QString& lowest, QWidget* parent) {
   auto* box = new QSpinBox(parent);
   box->setRange(least, most);
