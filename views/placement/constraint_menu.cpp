@@ -54,23 +54,36 @@ void add_ban(QMenu& menu, Session& session, const std::vector<GroupId>& groups,
                  });
 }
 
+QString words_of(Role role) {
+  switch (role) {
+    case Role::Pipeline:
+      return DemandWords::tr("Pipelining");
+    case Role::Tensor:
+      return DemandWords::tr("Tensor Parallelism");
+    case Role::Recompute:
+      return DemandWords::tr("Recomputation");
+    case Role::Sharding:
+      return DemandWords::tr("Sharding");
+  }
+  return {};
+}
+
 // Each is ticked while it is forbidden to any of the groups.
 void add_roles(QMenu& menu, Session& session, const std::vector<GroupId>& groups,
                const QString& names) {
   QMenu* roles = menu.addMenu(DemandWords::tr("Do Without"));
   const std::vector<std::size_t> numbers = concerning(groups, session);
   for (const Role role : {Role::Pipeline, Role::Tensor, Role::Recompute, Role::Sharding}) {
-    const QString name = text(std::string(label_of(role)));
+    const QString name = words_of(role);
     const bool forbidden = !forbidding(constraints_now(session), numbers, role).empty();
-    QAction* action = roles->addAction(
-        name.at(0).toUpper() + name.mid(1), &session,
-        [&session, groups, numbers, role, forbidden, name, names] {
+    QAction* action =
+        roles->addAction(name, &session, [&session, groups, numbers, role, forbidden, name, names] {
           const Constraints now = constraints_now(session);
           session.constrain(
               forbidden ? with_role_allowed(now, numbers, role)
                         : with_role_forbidden(now, groups, role, *session.snapshot().problem),
               (forbidden ? DemandWords::tr("%1: allow %2") : DemandWords::tr("%1: without %2"))
-                  .arg(names, name));
+                  .arg(names, name.toLower()));
         });
     action->setCheckable(true);
     action->setChecked(forbidden);

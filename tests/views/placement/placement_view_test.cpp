@@ -149,7 +149,7 @@ TEST_F(PlacementByHand, RolesAreForbiddenAndAllowedAgain) {
     }
     FAIL() << words;
   };
-  role("Tensor parallelism", {group_in(0), group_in(1)}, false);
+  role("Tensor Parallelism", {group_in(0), group_in(1)}, false);
   ASSERT_NE(session_.constraints(), nullptr);
   EXPECT_EQ(session_.constraints()->forbidden.at(0).roles, std::vector{Role::Tensor});
   EXPECT_EQ(session_.constraints()->forbidden.at(0).of.name, "2 groups");
@@ -171,7 +171,7 @@ TEST_F(PlacementByHand, RolesAreForbiddenAndAllowedAgain) {
   EXPECT_TRUE(forbids_everywhere(*session_.constraints(), Role::Pipeline));
   role("Pipelining", {group_in(3)}, true);
   EXPECT_EQ(session_.constraints()->size(), 1u);
-  role("Tensor parallelism", {group_in(1)}, true);
+  role("Tensor Parallelism", {group_in(1)}, true);
   EXPECT_TRUE(!session_.constraints() || session_.constraints()->empty());
   while (session_.undo_stack().canUndo()) session_.undo_stack().undo();
   EXPECT_TRUE(!session_.constraints() || session_.constraints()->empty());

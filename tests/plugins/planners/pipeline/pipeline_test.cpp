@@ -278,7 +278,8 @@ TEST(PipelinePlanner, RefusesWhatCannotBe) {
     return message_of([&] { planned("pipeline", problem, {{name, value}}); });
   };
   EXPECT_NE(refusal("stages", "3").find("does not divide the 4 devices"), std::string::npos);
-  EXPECT_NE(refusal("micro_batches", "5").find("does not divide the batch of 16"), std::string::npos);
+  EXPECT_NE(refusal("micro_batches", "5").find("does not divide the batch of 16"),
+            std::string::npos);
   EXPECT_NE(refusal("schedule", "fast").find("gpipe"), std::string::npos);
 }
 
