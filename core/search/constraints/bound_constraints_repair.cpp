@@ -20,8 +20,11 @@ Decision adapted(const Decision& decision, const ConstraintRule& rule) {
     for (const DeviceShare& share : decision.devices)
       result.devices.push_back({allowed[share.device.index() % allowed.size()], share.weight});
     std::ranges::stable_sort(result.devices, {}, &DeviceShare::device);
-    const auto same = std::ranges::unique(result.devices, {}, &DeviceShare::device);
-    result.devices.erase(same.begin(), same.end());
+    const auto same = [](const DeviceShare& a, const DeviceShare& b) {
+      return a.device == b.device;
+    };
+    result.devices.erase(std::unique(result.devices.begin(), result.devices.end(), same),
+                         result.devices.end());
   }
   if (!rule.modes[static_cast<std::size_t>(decision.mode)])  // the first mode is the next best
     result.mode = static_cast<Mode>(std::ranges::find(rule.modes, true) - rule.modes.begin());
@@ -161,7 +164,7 @@ void BoundConstraints::take_roles(Strategy& strategy) const {
 }
 
 Strategy BoundConstraints::repaired(const Strategy& strategy) const {
-  const Strategy whole = complete(strategy, *problem_.cluster);
+  Strategy whole = complete(strategy, *problem_.cluster);
   if (violated(whole).empty()) return whole;
   const bool own = has_own_groups(whole);
   const auto grouping = own ? divided(whole.grouping) : problem_.grouping;

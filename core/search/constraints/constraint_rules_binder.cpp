@@ -96,7 +96,7 @@ class ConstraintBinder {
         add_listed(ops);
     }
     std::ranges::sort(item.ops);
-    item.ops.erase(std::ranges::unique(item.ops).begin(), item.ops.end());
+    item.ops.erase(std::unique(item.ops.begin(), item.ops.end()), item.ops.end());
     item.groups = groups_holding(item.ops, *problem_.grouping);
     item.allowed.assign(problem_.cluster->device_count(), 1);
     item.modes.fill(true);
