@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/search/constraints/constraints.h"
@@ -17,10 +18,14 @@ struct ConstraintOptions {
   std::string file;
   std::vector<std::string> pins, forbidden, together, limits;
 
-  void declare(CLI::App& command);
+  // `who`: keeps to them, for the help.
+  void declare(CLI::App& command, std::string_view who = "kept by every planner");
   // All of them; null without any. Throws InputError for what does not parse: names are looked up
   // when the problem is known.
   std::shared_ptr<const Constraints> read() const;
 };
+
+// Remarks on roles that are forbidden where the cluster has a device or device group of their name.
+void remark_on_names(const Constraints& constraints, const Cluster& cluster);
 
 }  // namespace strato::cli

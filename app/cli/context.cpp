@@ -233,7 +233,7 @@ static MicroBatches schedule_from(const std::string& given, std::int32_t count) 
         fmt::format("give a CSV file, or one of {}", fmt::join(kPipelineSchedules, ", ")));
   constexpr std::uintmax_t kMostOfATable = std::uintmax_t{64} << 20;
   MicroBatches made = by_hand(parse_schedule_csv(read_file(given, kMostOfATable), given), count);
-  check_table(made.table, made.count);
+  naming_file(given, [&] { check_table(made.table, made.count); });
   return made;
 }
 
@@ -315,7 +315,8 @@ LoadedPlan load_plan(const PlanSource& source) {
   const Problem whole = problem_of(*model, std::move(cluster), options);
   check_same_model(file, source.plan, *whole.graph);
   const auto times = mean_op_times(*whole.graph, *whole.cluster, *whole.cost);
-  BoundPlan bound = bind_plan(file, *whole.graph, *whole.cluster, times);
+  BoundPlan bound = naming_file(
+      source.plan, [&] { return bind_plan(file, *whole.graph, *whole.cluster, times); });
   loaded.problem = with_grouping(whole, std::move(bound.grouping));
   loaded.strategy = std::move(bound.strategy);
   loaded.unmatched = std::move(bound.unmatched);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/cli/constraint_options.h"
+#include "core/base/error.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/io/json.h"
 #include "core/plugin/api/plugin.h"
@@ -102,6 +103,17 @@ struct PlanSource {
   void declare(CLI::App& command);
   std::vector<std::filesystem::path> files() const;  // what is read
 };
+// Returns what `body` returns; names this file in what it refuses without naming any.
+template <class Body>
+auto naming_file(const std::string& file, Body body) {
+  try {
+    return body();
+  } catch (const InputError& error) {
+    if (!error.file().empty()) throw;
+    throw InputError(file, error.place(), error.problem(), error.remedy());
+  }
+}
+
 LoadedPlan load_plan(const PlanSource& source);
 
 // Rows of the workspace; the same as the window writes, so that values are kept once.

@@ -9,6 +9,7 @@
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/lower_bound.h"
 #include "core/search/evaluate/outcome.h"
+#include "core/search/evaluate/undivided.h"
 #include "core/search/run/run_record.h"
 
 namespace strato::cli {
@@ -143,6 +144,7 @@ Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome b
   verdict.problem = std::make_shared<const Problem>(problem_for(problem, strategy));
   verdict.micro_batches = strategy.micro_batches;
   verdict.recomputed = strategy.recomputed.size();
+  verdict.undivided = describe_undivided(problem, complete(strategy, *problem.cluster));
   verdict.outcome = simulate_strategy(problem, strategy, true, options);
   verdict.baseline = std::move(baseline);
   verdict.lower_bound = lower_bound(problem);
@@ -200,6 +202,7 @@ Json result_json(const Verdict& verdict) {
   }
   if (verdict.micro_batches.count > 1) json["micro_batches"] = describe(verdict.micro_batches);
   if (verdict.recomputed > 0) json["recomputed_ops"] = verdict.recomputed;
+  if (!verdict.undivided.empty()) json["undivided"] = verdict.undivided;
   for (const auto& [name, value] : verdict.facts) json["facts"][name] = value;
   return json;
 }
@@ -238,6 +241,7 @@ std::string verdict_text(const Verdict& verdict, double wall_seconds) {
   if (verdict.micro_batches.count > 1)
     text += fmt::format("  micro-batches  {}\n", describe(verdict.micro_batches));
   if (verdict.recomputed > 0) text += fmt::format("  recomputed     {} ops\n", verdict.recomputed);
+  if (!verdict.undivided.empty()) text += fmt::format("  not divided    {}\n", verdict.undivided);
   text += fmt::format("  tasks          {}\n", verdict.outcome.program->tasks.size());
   text += fmt::format("  evaluations    {}{}\n", verdict.evaluations, beaten_text(verdict));
   text += fmt::format("  took           {}\n", time_text(nanos_from_seconds(wall_seconds)));

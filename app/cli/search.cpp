@@ -1,5 +1,6 @@
 #include "app/cli/search.h"
 
+#include "app/cli/constraint_options.h"
 #include "app/cli/recorder.h"
 #include "core/base/error.h"
 #include "core/plugin/use/import_note.h"
@@ -37,6 +38,7 @@ SearchOutcome search(const SearchJob& job) {
   const auto planner = plugins().planner(job.planner);
   const Problem& problem = *job.problem;
   bind_constraints(job.options.constraints.get(), problem);  // before anything is stored
+  if (job.options.constraints) remark_on_names(*job.options.constraints, *problem.cluster);
   SearchOutcome outcome;
   outcome.constraints = job.options.constraints;
   Outcome baseline = simulate_strategy(problem, data_parallel(problem));

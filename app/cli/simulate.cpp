@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/cli/command.h"
+#include "app/cli/constraint_options.h"
 #include "app/cli/context.h"
 #include "app/cli/explain.h"
 #include "app/cli/output.h"
@@ -8,6 +9,7 @@
 #include "app/cli/simulation_options.h"
 #include "core/io/file.h"
 #include "core/program/rank/upward_ranks.h"
+#include "core/search/constraints/bound_constraints.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/sim/explain/dump.h"
 
@@ -18,6 +20,7 @@ struct SimulateCommand {
   PlanSource source;
   std::string trace, tasks;
   SimulationOptions simulation;
+  ConstraintOptions constraints;
   bool explain = false;
 };
 
@@ -35,10 +38,18 @@ int simulate(const SimulateCommand& options, const Command& command) {
   check_writable(options.trace, others);
   others.emplace_back(options.trace);
   check_writable(options.tasks, others);
+  const auto constraints = options.constraints.read();
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
-  const Strategy strategy = ordered(plan, options.simulation.order);
-  Verdict verdict = make_verdict(plan.problem, strategy, options.simulation.options());
+  const Strategy strategy =
+      naming_file(options.source.plan, [&] { return ordered(plan, options.simulation.order); });
+  if (const auto bound = bind_constraints(constraints.get(), plan.problem)) {
+    remark_on_names(*constraints, *plan.problem.cluster);
+    naming_file(options.source.plan, [&] { bound->check(strategy); });
+  }
+  Verdict verdict = naming_file(options.source.plan, [&] {
+    return make_verdict(plan.problem, strategy, options.simulation.options());
+  });
   verdict.planner = plan.planner;
   verdict.seed = plan.seed;
   verdict.evaluations = 1;
@@ -76,6 +87,7 @@ void add_simulate(CLI::App& app, Command& command) {
   options->simulation.declare(*sub,
                               "fifo; priority: the plan's own; rank: longest way to the end first",
                               {"fifo", "priority", "rank"});
+  options->constraints.declare(*sub, "a plan that does not keep to them is refused");
   sub->callback([options, &command] {
     command.action = [=, &command] { return simulate(*options, command); };
   });

@@ -38,8 +38,10 @@ Constraints random_constraints(const Problem& problem, Random& random) {
         {random_ops(problem, random), static_cast<Mode>(random.below(4)), {{device.name, 1}}});
   }
   for (std::uint64_t i = random.below(4); i > 0; --i) {
-    Constraints::Forbid forbid{random_ops(problem, random), {random_device(problem, random)}, {}};
+    Constraints::Forbid forbid{
+        random_ops(problem, random), {random_device(problem, random)}, {}, {}};
     if (random.below(2) == 0) forbid.modes.push_back(static_cast<Mode>(random.below(4)));
+    if (random.below(2) == 0) forbid.roles.push_back(static_cast<Role>(random.below(4)));
     constraints.forbidden.push_back(forbid);
   }
   for (std::uint64_t i = random.below(3); i > 0; --i)
@@ -68,6 +70,18 @@ void add_variables(const Problem& problem, Strategy& strategy, std::uint64_t see
           strategy);
 }
 
+// Rows of columns, micro-batches and recomputation, of some groups and ops.
+void add_roles(const Problem& problem, Strategy& strategy, Random& random) {
+  for (auto& decision : strategy.groups) {
+    if (!decision || random.below(2) == 0) continue;
+    decision->tensor = 2;
+    decision->tensor = static_cast<std::int32_t>(columns_of(*decision));
+  }
+  if (random.below(2) == 0) strategy.micro_batches.count = 2;
+  for (const OpId op : problem.graph->ops().ids())
+    if (random.below(4) == 0) strategy.recomputed.push_back(op);
+}
+
 TEST(ConstraintProperty, RepairedStrategiesKeepToThem) {
   int possible = 0, changed = 0, own = 0;
   for (std::uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
@@ -86,6 +100,10 @@ TEST(ConstraintProperty, RepairedStrategiesKeepToThem) {
     for (int i = 0; i < 4; ++i) {
       Strategy strategy = i == 3 ? scattered(problem, random) : random_strategy(made, random);
       if (i == 2) add_variables(problem, strategy, seed);
+      if (i == 1) {
+        strategy.recomputed.clear();
+        add_roles(problem, strategy, random);
+      }
       const Strategy after = bound->repaired(strategy);
       const Problem shown = problem_for(problem, after);
       ASSERT_NO_THROW(validate(after, *shown.grouping, *shown.cluster));

@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 #include <set>
 
+#include "views/inspector/columns_field.h"
 #include "views/inspector/facts.h"
 #include "views/inspector/variables_view.h"
 #include "views/models/constraint_edits.h"
@@ -65,6 +66,7 @@ GroupPage::GroupPage(Session& session, QWidget* parent)
       boxes_(new QWidget(this)),
       modes_(new QButtonGroup(this)),
       preview_(new EditPreview(session, this)),
+      columns_(new ColumnsField(session, *preview_, this)),
       foretold_(make_note(this)),
       constraints_(make_note(this)),
       variables_heading_(make_heading(tr("Variables"), this)),
@@ -88,6 +90,7 @@ void GroupPage::build_editor(QVBoxLayout* layout) {
   new QGridLayout(boxes_);
   boxes_->layout()->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(boxes_);
+  layout->addWidget(columns_);  // not next to what is foretold, which its list would hide
   layout->addWidget(make_heading(tr("Mode"), this));
   auto* grid = new QGridLayout;
   grid->setSpacing(style::kGrid);
@@ -195,7 +198,9 @@ void GroupPage::refresh() {
   const Snapshot& snapshot = session_.snapshot();
   if (!snapshot.problem || groups.empty()) return;
   const Grouping& grouping = *snapshot.problem->grouping;
-  title_->setText(names_of(groups, grouping));
+  title_->setText(
+      names_of(groups, grouping)
+          .replace(QStringLiteral(".."), QStringLiteral("..\u200b")));  // may break here
   ops_->show(groups.size() == 1 ? groups[0] : GroupId());
   op_table_->setVisible(groups.size() == 1);
   ops_heading_->setVisible(groups.size() == 1);
@@ -282,6 +287,7 @@ void GroupPage::show_decision() {
     button->setChecked(modes.size() == 1 && modes_->id(button) == static_cast<int>(*modes.begin()));
   }
   modes_->setExclusive(modes.size() == 1);
+  columns_->refresh();
   share_buttons_->setEnabled(modes.size() == 1 && splits_batch(*modes.begin()));
   subtitle_->setText(descriptions.size() == 1 ? *descriptions.begin()
                                               : tr("placed in %1 ways").arg(descriptions.size()));

@@ -18,6 +18,7 @@ class QVBoxLayout;
 
 namespace strato {
 
+class ColumnsField;
 class EditPreview;
 class Facts;
 class VariablesView;
@@ -28,6 +29,7 @@ class GroupPage : public QWidget {
   explicit GroupPage(Session& session, QWidget* parent = nullptr);
   void refresh();
   EditPreview& preview() { return *preview_; }
+  ColumnsField& columns() { return *columns_; }
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -56,6 +58,7 @@ class GroupPage : public QWidget {
   QButtonGroup* modes_;
   QWidget* share_buttons_;
   EditPreview* preview_;  // of the choice under the cursor
+  ColumnsField* columns_;
   QLabel *foretold_, *constraints_;
   std::unordered_map<const QObject*, std::function<Strategy()>> edits_;  // by choice
   QLabel* variables_heading_;

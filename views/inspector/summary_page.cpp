@@ -12,6 +12,7 @@
 #include "core/sim/explain/path_pieces.h"
 #include "views/inspector/bar_list.h"
 #include "views/inspector/facts.h"
+#include "views/inspector/micro_batch_field.h"
 #include "views/models/explanation.h"
 #include "views/models/vital_signs.h"
 #include "views/models/what_if_model.h"
@@ -163,6 +164,7 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
       what_if_note_(make_note(this)),
       memory_heading_(make_heading(tr("Memory at its peak"), this)),
       facts_(new Facts(this)),
+      micro_batches_(new MicroBatchField(session, this)),
       path_(new BarList(this)),
       memory_(new BarList(this)),
       what_if_(new WhatIfModel(session, this)),
@@ -178,8 +180,9 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(2 * style::kGrid);
   for (QWidget* widget : std::initializer_list<QWidget*>{
-           title_, trouble_, advice_, facts_, path_heading_, path_, why_, what_if_heading_,
-           what_if_note_, table_, memory_heading_, memory_}) {
+           title_, trouble_, advice_, facts_, make_heading(tr("Micro-batches"), this),
+           micro_batches_, path_heading_, path_, why_, what_if_heading_, what_if_note_, table_,
+           memory_heading_, memory_}) {
     layout->addWidget(widget);
   }
   layout->addStretch();
@@ -211,6 +214,7 @@ void SummaryPage::refresh() {
   trouble_->setVisible(!signs->feasible);
   advice_->setVisible(!signs->feasible && !advice_->text().isEmpty());
   show_facts();
+  micro_batches_->refresh();
   show_why();
   show_what_ifs();
   show_memory(timeline);

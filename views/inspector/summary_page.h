@@ -13,6 +13,7 @@ namespace strato {
 
 class BarList;
 class Facts;
+class MicroBatchField;
 class WhatIfModel;
 
 class SummaryPage : public QWidget {
@@ -20,6 +21,7 @@ class SummaryPage : public QWidget {
  public:
   explicit SummaryPage(Session& session, QWidget* parent = nullptr);
   void refresh();
+  MicroBatchField& micro_batches() { return *micro_batches_; }
 
  private:
   void show_facts();
@@ -32,6 +34,7 @@ class SummaryPage : public QWidget {
   QLabel *title_, *trouble_, *advice_, *path_heading_, *why_, *what_if_heading_, *what_if_note_,
       *memory_heading_;
   Facts* facts_;
+  MicroBatchField* micro_batches_;
   BarList *path_, *memory_;
   WhatIfModel* what_if_;
   QSortFilterProxyModel* sorted_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "views/models/strategy_edits.h"
+
 namespace strato {
 namespace {
 
@@ -34,6 +36,7 @@ void take_in(GroupConstraints& group, std::size_t number, const Constraints& all
   if (number < all.forbidden.size()) {
     const Constraints::Forbid& forbid = all.forbidden[number];
     group.forbids_mode |= !forbid.modes.empty();
+    group.forbids_role |= !forbid.roles.empty();
     for (std::size_t g = 0; g < cluster.groups().size(); ++g)
       group.forbidden[g] |= are_all_of(forbid, cluster.groups()[DeviceGroupId(g)], cluster);
     return;
@@ -75,14 +78,52 @@ Constraints with_forbidden(const Constraints& constraints, std::span<const Group
   for (const GroupId group : groups) {
     const ConstrainedOps of = constrained_ops(group, problem);
     const auto known = std::ranges::find_if(result.forbidden, [&](const auto& forbid) {
-      return forbid.of == of && forbid.modes.empty();
+      return forbid.of == of && forbid.modes.empty() && forbid.roles.empty();
     });
     if (known == result.forbidden.end()) {
-      result.forbidden.push_back({of, {name}, {}});
+      result.forbidden.push_back({of, {name}, {}, {}});
     } else if (std::ranges::find(known->devices, name) == known->devices.end()) {
       known->devices.push_back(name);
     }
   }
+  return result;
+}
+
+Constraints with_role_forbidden(const Constraints& constraints, std::span<const GroupId> groups,
+                                Role role, const Problem& problem) {
+  Constraints::Forbid forbid{{"*", {}}, {}, {}, {role}};
+  if (groups.size() < problem.grouping->size()) {
+    forbid.of.name = names_of(groups, *problem.grouping).toStdString();
+    for (const GroupId group : groups)
+      for (const OpId op : problem.grouping->group(group).ops)
+        forbid.of.ops.push_back(problem.graph->op(op).name);
+  }
+  Constraints result = constraints;
+  if (std::ranges::find(result.forbidden, forbid) == result.forbidden.end())
+    result.forbidden.push_back(std::move(forbid));
+  return result;
+}
+
+std::vector<std::size_t> forbidding(const Constraints& constraints,
+                                    std::span<const std::size_t> numbers, Role role) {
+  std::vector<std::size_t> found;
+  for (const std::size_t number : numbers) {
+    const std::size_t place = number - constraints.pins.size();
+    if (number < constraints.pins.size() || place >= constraints.forbidden.size()) continue;
+    const std::vector<Role>& roles = constraints.forbidden[place].roles;
+    if (std::ranges::find(roles, role) != roles.end()) found.push_back(number);
+  }
+  return found;
+}
+
+Constraints with_role_allowed(const Constraints& constraints, std::span<const std::size_t> numbers,
+                              Role role) {
+  Constraints result = constraints;
+  for (const std::size_t number : forbidding(constraints, numbers, role))
+    std::erase(result.forbidden[number - constraints.pins.size()].roles, role);
+  std::erase_if(result.forbidden, [](const Constraints::Forbid& forbid) {
+    return forbid.devices.empty() && forbid.modes.empty() && forbid.roles.empty();
+  });
   return result;
 }
 

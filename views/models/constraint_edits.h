@@ -21,6 +21,16 @@ Constraints with_pins(const Constraints& constraints, std::span<const GroupId> g
 // None of the device group's devices are for the groups.
 Constraints with_forbidden(const Constraints& constraints, std::span<const GroupId> groups,
                            DeviceGroupId device_group, const Problem& problem);
+// The role is not for the groups, all of them together: so a pipeline has them in one stage. All
+// groups that there are: every op.
+Constraints with_role_forbidden(const Constraints& constraints, std::span<const GroupId> groups,
+                                Role role, const Problem& problem);
+// Those with these numbers (in describe()) do not forbid the role any more.
+Constraints with_role_allowed(const Constraints& constraints, std::span<const std::size_t> numbers,
+                              Role role);
+// Those of these numbers that forbid the role.
+std::vector<std::size_t> forbidding(const Constraints& constraints,
+                                    std::span<const std::size_t> numbers, Role role);
 Constraints with_together(const Constraints& constraints, std::span<const GroupId> groups,
                           const Problem& problem);
 Constraints with_limit(const Constraints& constraints, std::int64_t devices);
@@ -32,7 +42,7 @@ struct GroupConstraints {
   std::vector<std::size_t> numbers;  // in describe()
   bool pinned = false, together = false, limited = false;
   std::vector<char> forbidden;  // by device group: all of its devices are
-  bool forbids_mode = false;
+  bool forbids_mode = false, forbids_role = false;
   bool violated = false;  // by the strategy shown
   QStringList lines;      // in words; those that are not kept say so
 };

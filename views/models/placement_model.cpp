@@ -122,6 +122,8 @@ QVariant PlacementModel::group_data(int row, int column, int role) const {
     return with_constraints(
         is_pinned(row) ? facts + tr("\nPinned: searches keep to its decision") : facts, row);
   }
+  if (role == Qt::ToolTipRole && column == ModeOfGroup && decision)
+    return describe_shares(*decision, *problem()->cluster);
   const bool sort = role == SortRole;
   if (!sort && role != Qt::DisplayRole && role != Qt::EditRole) return {};
   switch (column) {
@@ -139,7 +141,7 @@ QVariant PlacementModel::group_data(int row, int column, int role) const {
     case ModeOfGroup:
       if (!decision) return {};
       if (role == Qt::EditRole) return static_cast<int>(decision->mode);
-      return text(std::string(label_of(decision->mode)));
+      return short_mode_words(*decision);
     default:
       return {};
   }

@@ -183,8 +183,8 @@ class Session : public QObject {
   // Replaces decisions; one undoable step. Re-lowers and re-simulates in the background at once.
   void edit(const Strategy& strategy, const QString& label);
   // The same of what `change` makes of the strategy shown, on a thread of its own: other groups
-  // take a while on large graphs. `message` says why where there is nothing to do, and where
-  // something else is shown by then: nothing is done.
+  // take a while on large graphs, and so does finding out what cannot be. `message` says why where
+  // there is nothing to do, and where something else is shown by then: nothing is done.
   void edit_later(StrategyChange change, const QString& label);
   void decide(const std::vector<GroupId>& groups, const Decision& decision, const QString& label);
   void show_found(const Strategy& strategy,

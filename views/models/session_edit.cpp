@@ -112,7 +112,7 @@ void Session::edit(const Strategy& wanted, const QString& label) {
 void Session::edit_later(StrategyChange change, const QString& label) {
   if (!snapshot_.problem) return;
   end_following();  // what the search finds meanwhile does not take the edit's place
-  begin_busy(tr("Regrouping"));
+  begin_busy(tr("Changing the strategy"));
   state_->edit.post([this, label, change = std::move(change), problem = snapshot_.problem,
                      opened = snapshot_.opened, strategy = snapshot_.strategy] {
     QString refusal;

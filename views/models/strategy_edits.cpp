@@ -4,6 +4,7 @@
 #include <QStringList>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "views/models/ascending.h"
 
@@ -85,6 +86,17 @@ DeviceGroupShare share_on(const Decision& decision, const Cluster& cluster, Devi
   return result;
 }
 
+static QString mode_text(const Decision& decision) {
+  const std::string_view mode = label_of(decision.mode);
+  return QString::fromUtf8(mode.data(), static_cast<qsizetype>(mode.size()));
+}
+
+QString short_mode_words(const Decision& decision) {
+  const std::size_t columns = columns_of(decision);
+  return columns == 1 ? mode_text(decision)
+                      : QStringLiteral("%1 ×%2").arg(mode_text(decision)).arg(columns);
+}
+
 QString describe_shares(const Decision& decision, const Cluster& cluster) {
   const bool equal = std::all_of(
       decision.devices.begin(), decision.devices.end(),
@@ -100,10 +112,10 @@ QString describe_shares(const Decision& decision, const Cluster& cluster) {
       name += QStringLiteral(" (%1/%2)").arg(share.devices).arg(share.of);
     parts << name + QStringLiteral(" %1 %").arg(qRound(100 * share.share));
   }
-  const std::string_view mode = label_of(decision.mode);
+  const std::size_t columns = columns_of(decision);
+  const QString rows = columns == 1 ? QString() : StrategyWords::tr(", tensor %1,").arg(columns);
   return StrategyWords::tr("%1 on %2")
-      .arg(QString::fromUtf8(mode.data(), static_cast<qsizetype>(mode.size())),
-           parts.join(QStringLiteral(", ")));
+      .arg(mode_text(decision) + rows, parts.join(QStringLiteral(", ")));
 }
 
 std::vector<DeviceGroupId> device_groups_of(const Decision& decision, const Cluster& cluster) {
@@ -156,6 +168,30 @@ Strategy with_device(const Strategy& strategy, std::span<const GroupId> groups, 
 
 Strategy with_mode(const Strategy& strategy, std::span<const GroupId> groups, Mode mode) {
   return changed(strategy, groups, [&](GroupId, Decision& decision) { decision.mode = mode; });
+}
+
+Strategy with_tensor(const Strategy& strategy, std::span<const GroupId> groups,
+                     std::int32_t columns) {
+  return changed(strategy, groups, [&](GroupId, Decision& decision) { decision.tensor = columns; });
+}
+
+std::vector<std::int32_t> possible_columns(const Strategy& strategy,
+                                           std::span<const GroupId> groups) {
+  std::int32_t common = 0;  // what divides the devices of all
+  for (const GroupId group : groups)
+    if (const auto& decision = strategy.groups[group])
+      common = std::gcd(common, static_cast<std::int32_t>(decision->devices.size()));
+  std::vector<std::int32_t> widths = {1};
+  for (std::int32_t width = 2; width <= common; ++width) {
+    const bool fits = common % width == 0 && std::ranges::all_of(groups, [&](GroupId group) {
+                        if (!strategy.groups[group]) return true;
+                        Decision wanted = *strategy.groups[group];
+                        wanted.tensor = width;
+                        return columns_of(wanted) > 1;
+                      });
+    if (fits) widths.push_back(width);
+  }
+  return widths;
 }
 
 Strategy with_weight(const Strategy& strategy, std::span<const GroupId> groups,

@@ -19,6 +19,7 @@ struct DeviceGroupShare {
   double share =
       0;  // of the batch (replicated), of the ops (model parallel: even), or 1 (duplicated)
 };
+QString short_mode_words(const Decision& decision);  // "PS"; "AllReduce ×4" with rows of 4 columns
 // As describe() has it, but unequal shares as parts of the batch: "AllReduce on v100 70 %, p100 30
 // %".
 QString describe_shares(const Decision& decision, const Cluster& cluster);
@@ -38,6 +39,14 @@ Strategy with_only_devices(const Strategy& strategy, std::span<const GroupId> gr
 Strategy with_device(const Strategy& strategy, std::span<const GroupId> groups, DeviceId device,
                      bool used);
 Strategy with_mode(const Strategy& strategy, std::span<const GroupId> groups, Mode mode);
+// Rows of so many columns (Decision::tensor): of groups whose devices they do not divide, or that
+// do not all-reduce, none.
+Strategy with_tensor(const Strategy& strategy, std::span<const GroupId> groups,
+                     std::int32_t columns);
+// The widths that all of these groups can have, ascending: 1 and, where all of them all-reduce,
+// those that divide the devices of each into rows of equal weights.
+std::vector<std::int32_t> possible_columns(const Strategy& strategy,
+                                           std::span<const GroupId> groups);
 // The same weight for every device of the device group.
 Strategy with_weight(const Strategy& strategy, std::span<const GroupId> groups,
                      const Cluster& cluster, DeviceGroupId device_group, std::int32_t weight);

@@ -54,6 +54,42 @@ void add_ban(QMenu& menu, Session& session, const std::vector<GroupId>& groups,
                  });
 }
 
+QString words_of(Role role) {
+  switch (role) {
+    case Role::Pipeline:
+      return DemandWords::tr("Pipelining");
+    case Role::Tensor:
+      return DemandWords::tr("Tensor Parallelism");
+    case Role::Recompute:
+      return DemandWords::tr("Recomputation");
+    case Role::Sharding:
+      return DemandWords::tr("Sharding");
+  }
+  return {};
+}
+
+// Each is ticked while it is forbidden to any of the groups.
+void add_roles(QMenu& menu, Session& session, const std::vector<GroupId>& groups,
+               const QString& names) {
+  QMenu* roles = menu.addMenu(DemandWords::tr("Do Without"));
+  const std::vector<std::size_t> numbers = concerning(groups, session);
+  for (const Role role : {Role::Pipeline, Role::Tensor, Role::Recompute, Role::Sharding}) {
+    const QString name = words_of(role);
+    const bool forbidden = !forbidding(constraints_now(session), numbers, role).empty();
+    QAction* action =
+        roles->addAction(name, &session, [&session, groups, numbers, role, forbidden, name, names] {
+          const Constraints now = constraints_now(session);
+          session.constrain(
+              forbidden ? with_role_allowed(now, numbers, role)
+                        : with_role_forbidden(now, groups, role, *session.snapshot().problem),
+              (forbidden ? DemandWords::tr("%1: allow %2") : DemandWords::tr("%1: without %2"))
+                  .arg(names, name.toLower()));
+        });
+    action->setCheckable(true);
+    action->setChecked(forbidden);
+  }
+}
+
 }  // namespace
 
 void add_constraint_actions(QMenu& menu, Session& session, const std::vector<GroupId>& groups,
@@ -67,6 +103,7 @@ void add_constraint_actions(QMenu& menu, Session& session, const std::vector<Gro
                       DemandWords::tr("%1: keep the decision").arg(names));
   });
   if (device_group.valid()) add_ban(menu, session, groups, device_group, names);
+  add_roles(menu, session, groups, names);
   QAction* together =
       menu.addAction(DemandWords::tr("Decide Together"), &session, [&session, groups, names] {
         session.constrain(

@@ -59,6 +59,7 @@ std::vector<std::size_t> BoundConstraints::concerning(GroupId group,
 void BoundConstraints::combine(ConstraintRule& rule) const {
   rule.allowed.assign(problem_.cluster->device_count(), 1);
   rule.modes.fill(true);
+  rule.roles.fill(true);
   const BoundConstraint* pin = nullptr;
   std::vector<const BoundConstraint*> forbids;
   for (const std::int32_t number : rule.items) {
@@ -72,6 +73,7 @@ void BoundConstraints::combine(ConstraintRule& rule) const {
     forbids.push_back(&item);
     keep_only(rule.allowed, item.allowed);
     std::ranges::transform(rule.modes, item.modes, rule.modes.begin(), std::logical_and());
+    std::ranges::transform(rule.roles, item.roles, rule.roles.begin(), std::logical_and());
   }
   if (std::ranges::count(rule.allowed, 1) == 0 || std::ranges::count(rule.modes, true) == 0) {
     std::vector<std::string> lines;
@@ -183,10 +185,39 @@ std::vector<std::size_t> BoundConstraints::violated(const Strategy& given) const
   const Grouping& grouping = own ? *strategy.grouping : *problem_.grouping;
   std::vector<std::size_t> items;
   for (std::size_t i = 0; i < items_.size(); ++i)
-    if (!items_[i].is_kept_by(strategy,
+    if (!items_[i].is_kept_by(strategy, *problem_.graph, grouping,
                               own ? groups_holding(items_[i].ops, grouping) : items_[i].groups))
       items.push_back(i);
   return items;
+}
+
+std::string BoundConstraints::reason(std::size_t number, const Strategy& given) const {
+  const Strategy strategy = complete(given, *problem_.cluster);
+  const Problem own = problem_for(problem_, strategy);
+  const BoundConstraint& item = items_[number];
+  const std::vector<GroupId> groups = groups_holding(item.ops, *own.grouping);
+  const auto name = [&](GroupId group) { return own.grouping->group(group).name; };
+  if (const auto taken = item.role_taken(strategy, *own.graph, *own.grouping, groups))
+    return fmt::format("op group \"{}\" has {}", name(taken->second),
+                       taken->first == Role::Pipeline ? "a stage of its own in a pipeline"
+                                                      : label_of(taken->first));
+  for (const GroupId group : groups) {
+    const Decision& decision = *strategy.groups[group];
+    const bool other = item.kind == BoundConstraint::Kind::Pin && reduced(decision) != item.pinned;
+    if (other || !item.allows(decision))
+      return fmt::format("op group \"{}\" is {}", name(group), describe(decision, *own.cluster));
+  }
+  return "the strategy does not keep to it";
+}
+
+void BoundConstraints::check(const Strategy& strategy) const {
+  const std::vector<std::size_t> broken = violated(strategy);
+  if (broken.empty()) return;
+  const std::size_t others = broken.size() - 1;
+  throw InputError("", "constraint " + items_[broken.front()].line,
+                   reason(broken.front(), strategy) +
+                       (others == 0 ? "" : fmt::format("; {} more are not kept", others)),
+                   "change the strategy, or take the constraint back");
 }
 
 std::unique_ptr<const BoundConstraints> bind_constraints(const Constraints* constraints,

@@ -2,11 +2,13 @@
 //
 // Immutable; safe from several threads. Strategies with groups of their own are held to the same
 // ops: where a group has ops that are constrained otherwise than the rest of it, it is divided. In
-// the problem's groups a constraint on some ops of a group is one on the whole group.
+// the problem's groups a constraint on some ops of a group is one on the decision of the whole
+// group; what single ops have (split, computed again) only those lose that it is about.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/search/api/problem.h"
@@ -25,10 +27,13 @@ class BoundConstraints {
   // them already is returned as it is. Groups lose the devices that are not for them, and move when
   // none is left; of too many devices the most used stay; groups that belong together are decided
   // as the one of them with most compute time; single variables, split ops, that contradict are
-  // left to what their group says.
+  // left to what their group says; where a pipeline is not allowed, there is one micro-batch.
   Strategy repaired(const Strategy& strategy) const;
   // Returns those that it does not keep, as indices in describe(constraints), ascending.
   std::vector<std::size_t> violated(const Strategy& strategy) const;
+  // Throws InputError with the first constraint that it does not keep, and the op group and what it
+  // does.
+  void check(const Strategy& strategy) const;
 
   // The decisions of the problem's own groups that are pinned; empty when none is.
   const IdVector<GroupId, std::optional<Decision>>& pins() const { return pins_; }
@@ -37,6 +42,8 @@ class BoundConstraints {
   std::vector<std::size_t> concerning(GroupId group, const Grouping& grouping) const;
 
  private:
+  std::string reason(std::size_t number, const Strategy& strategy) const;
+  void take_roles(Strategy& strategy) const;
   void find_kinds();
   void combine(ConstraintRule& rule) const;
   ConstraintRules rules_for(const Grouping& grouping) const;

@@ -20,13 +20,17 @@ Decision adapted(const Decision& decision, const ConstraintRule& rule) {
     for (const DeviceShare& share : decision.devices)
       result.devices.push_back({allowed[share.device.index() % allowed.size()], share.weight});
     std::ranges::stable_sort(result.devices, {}, &DeviceShare::device);
-    const auto same = std::ranges::unique(result.devices, {}, &DeviceShare::device);
-    result.devices.erase(same.begin(), same.end());
+    const auto same = [](const DeviceShare& a, const DeviceShare& b) {
+      return a.device == b.device;
+    };
+    result.devices.erase(std::unique(result.devices.begin(), result.devices.end(), same),
+                         result.devices.end());
   }
   if (!rule.modes[static_cast<std::size_t>(decision.mode)])  // the first mode is the next best
     result.mode = static_cast<Mode>(std::ranges::find(rule.modes, true) - rule.modes.begin());
   if (result.mode != decision.mode && !splits_batch(result.mode))
     for (DeviceShare& share : result.devices) share.weight = 1;
+  if (!rule.roles[static_cast<std::size_t>(Role::Tensor)]) result.tensor = 1;
   drop_meaningless_roles(result);
   return result;
 }
@@ -149,16 +153,28 @@ class ConstraintRepair {
 
 }  // namespace
 
+// Those that decisions do not have. Pipelines last: they hang on all that is decided.
+void BoundConstraints::take_roles(Strategy& strategy) const {
+  const Problem own = problem_for(problem_, strategy);
+  for (const Role role : {Role::Tensor, Role::Recompute, Role::Sharding, Role::Pipeline})
+    for (const BoundConstraint& item : items_)
+      if (!item.roles[static_cast<std::size_t>(role)])
+        take_role(role, strategy, *own.graph, *own.grouping, item.ops,
+                  groups_holding(item.ops, *own.grouping));
+}
+
 Strategy BoundConstraints::repaired(const Strategy& strategy) const {
-  const Strategy whole = complete(strategy, *problem_.cluster);
+  Strategy whole = complete(strategy, *problem_.cluster);
   if (violated(whole).empty()) return whole;
   const bool own = has_own_groups(whole);
   const auto grouping = own ? divided(whole.grouping) : problem_.grouping;
   ConstraintRules rules = own ? rules_for(*grouping) : rules_;
   std::vector<DeviceLimit> limits = limits_of(rules);
-  return ConstraintRepair(whole, problem_, grouping, std::move(rules), std::move(limits),
-                          limit_devices_)
-      .run();
+  Strategy kept = ConstraintRepair(whole, problem_, grouping, std::move(rules), std::move(limits),
+                                   limit_devices_)
+                      .run();
+  take_roles(kept);
+  return kept;
 }
 
 }  // namespace strato

@@ -45,11 +45,26 @@ void keep_only(DeviceMask& devices, const DeviceMask& mask) {
 }
 
 bool BoundConstraint::allows(const Decision& decision) const {
+  if (!roles[static_cast<std::size_t>(Role::Tensor)] && columns_of(decision) > 1) return false;
   return modes[static_cast<std::size_t>(decision.mode)] && stays_within(decision.devices, allowed);
 }
 
-bool BoundConstraint::is_kept_by(const Strategy& strategy,
+std::optional<std::pair<Role, GroupId>> BoundConstraint::role_taken(
+    const Strategy& strategy, const Graph& graph, const Grouping& grouping,
+    std::span<const GroupId> groups_with_ops) const {
+  for (std::size_t r = 0; r < roles.size(); ++r) {
+    if (roles[r]) continue;
+    const Role role{static_cast<std::uint8_t>(r)};
+    const GroupId group = group_with(role, strategy, graph, grouping, ops, groups_with_ops);
+    if (group.valid()) return std::pair(role, group);
+  }
+  return std::nullopt;
+}
+
+bool BoundConstraint::is_kept_by(const Strategy& strategy, const Graph& graph,
+                                 const Grouping& grouping,
                                  std::span<const GroupId> groups_with_ops) const {
+  if (role_taken(strategy, graph, grouping, groups_with_ops)) return false;
   DeviceMask used(allowed.size(), 0);
   for (const GroupId group : groups_with_ops) {
     const Decision& decision = *strategy.groups[group];

@@ -8,15 +8,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/at.h"
 #include "core/search/api/problem.h"
+#include "core/search/constraints/forbidden_roles.h"
 #include "core/strategy/value/strategy.h"
 
 namespace strato {
-
-struct Constraints;  // core/search/constraints/constraints.h
 
 inline constexpr std::size_t kModeCount = 4;
 using DeviceMask = IdVector<DeviceId, char>;
@@ -30,13 +30,19 @@ struct BoundConstraint {
   Decision pinned;              // of a Pin
   DeviceMask allowed;
   ModeMask modes;        // that are allowed
+  RoleMask roles;        // that are allowed
   std::size_t most = 0;  // devices of a Limit
 
   bool has(OpId op) const { return std::ranges::binary_search(ops, op); }
-  bool allows(const Decision& decision) const;  // its devices and its mode
+  bool allows(const Decision& decision) const;  // its devices, its mode and its columns
   // True when a complete strategy keeps to it; `groups_with_ops`: those of the strategy's grouping
   // that hold its ops, ascending.
-  bool is_kept_by(const Strategy& strategy, std::span<const GroupId> groups_with_ops) const;
+  bool is_kept_by(const Strategy& strategy, const Graph& graph, const Grouping& grouping,
+                  std::span<const GroupId> groups_with_ops) const;
+  // The forbidden role that one of its ops has, and that op's group.
+  std::optional<std::pair<Role, GroupId>> role_taken(
+      const Strategy& strategy, const Graph& graph, const Grouping& grouping,
+      std::span<const GroupId> groups_with_ops) const;
 };
 
 // The constraints one by one, in the order of describe(). Throws InputError, which quotes the
@@ -49,6 +55,7 @@ struct ConstraintRule {
   std::optional<Decision> pinned;
   DeviceMask allowed;
   ModeMask modes;
+  RoleMask roles;
   bool together = false;  // with others
 
   bool is_free() const { return items.empty(); }

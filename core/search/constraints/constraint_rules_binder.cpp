@@ -65,6 +65,7 @@ class ConstraintBinder {
         for (const DeviceId device : devices) item.allowed[device] = 0;
       }
       for (const Mode mode : forbid.modes) item.modes[static_cast<std::size_t>(mode)] = false;
+      for (const Role role : forbid.roles) item.roles[static_cast<std::size_t>(role)] = false;
     }
     for (const Constraints::Together& together : constraints.together)
       add(Kind::Together, together.of);
@@ -96,10 +97,11 @@ class ConstraintBinder {
         add_listed(ops);
     }
     std::ranges::sort(item.ops);
-    item.ops.erase(std::ranges::unique(item.ops).begin(), item.ops.end());
+    item.ops.erase(std::unique(item.ops.begin(), item.ops.end()), item.ops.end());
     item.groups = groups_holding(item.ops, *problem_.grouping);
     item.allowed.assign(problem_.cluster->device_count(), 1);
     item.modes.fill(true);
+    item.roles.fill(true);
     return item;
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -35,6 +36,9 @@ std::string describe(const Constraints::Forbid& forbid) {
   std::vector<std::string_view> modes;
   for (const Mode mode : forbid.modes) modes.push_back(label_of(mode));
   if (!modes.empty()) words.push_back(fmt::format("is not {}", fmt::join(modes, " or ")));
+  std::vector<std::string_view> roles;
+  for (const Role role : forbid.roles) roles.push_back(label_of(role));
+  if (!roles.empty()) words.push_back(fmt::format("is without {}", fmt::join(roles, " and ")));
   return fmt::format("{} {}", quoted(forbid.of), fmt::join(words, " and "));
 }
 
@@ -89,6 +93,33 @@ std::optional<Sides> divided(std::string_view text) {
 
 }  // namespace
 
+std::string_view label_of(Role role) {
+  switch (role) {
+    case Role::Pipeline:
+      return "pipelining";
+    case Role::Tensor:
+      return "tensor parallelism";
+    case Role::Recompute:
+      return "recomputation";
+    case Role::Sharding:
+      return "sharding";
+  }
+  return "";
+}
+
+std::optional<Role> role_from(std::string_view name) {
+  const auto found = std::ranges::find(kRoles, name);
+  if (found == kRoles.end()) return std::nullopt;
+  return static_cast<Role>(found - kRoles.begin());
+}
+
+bool forbids_everywhere(const Constraints& constraints, Role role) {
+  return std::ranges::any_of(constraints.forbidden, [&](const Constraints::Forbid& forbid) {
+    return forbid.of == ConstrainedOps{"*", {}} &&
+           std::ranges::find(forbid.roles, role) != forbid.roles.end();
+  });
+}
+
 void Constraints::append(const Constraints& more) {
   pins.insert(pins.end(), more.pins.begin(), more.pins.end());
   forbidden.insert(forbidden.end(), more.forbidden.begin(), more.forbidden.end());
@@ -108,20 +139,27 @@ std::vector<std::string> describe(const Constraints& constraints) {
   return lines;
 }
 
-// Takes "WORD:4" from the front, and the colon behind it.
-static std::optional<std::int32_t> take_role(std::string_view word, std::string_view& decision) {
-  if (!decision.starts_with(word)) return std::nullopt;
-  const std::string_view rest = decision.substr(word.size());
+// Takes "WORD:4" from the front, and the colon behind it. `pin`: all of the text.
+static std::optional<std::int32_t> take_role(const std::string& word, std::string_view& decision,
+                                             std::string_view pin) {
+  if (!decision.starts_with(word + ":")) return std::nullopt;
+  const std::string_view rest = decision.substr(word.size() + 1);
   const std::size_t colon = rest.find(':');
   const auto number = number_from(rest.substr(0, colon), 1, 1'000'000);
-  if (number) decision = colon == rest.npos ? "all" : rest.substr(colon + 1);
+  if (!number)
+    refuse("--pin", pin,
+           fmt::format("\"{}\" is no number of {}", rest.substr(0, colon).substr(0, 64),
+                       word == "tensor" ? "columns" : "rows"),
+           fmt::format("write {0}:4, or {0}:4:DEVICES, with a whole number from 1", word));
+  decision = colon == rest.npos ? "all" : rest.substr(colon + 1);
   return number;
 }
 
 // "tensor:4", "expert:8" or both, and perhaps ":DEVICES" behind them. Is it one of these?
-static bool read_roles(std::string_view decision, Constraints::Pin& pin,
+static bool read_roles(std::string_view decision, std::string_view text, Constraints::Pin& pin,
                        std::string_view& devices) {
-  const auto tensor = take_role("tensor:", decision), expert = take_role("expert:", decision);
+  const auto tensor = take_role("tensor", decision, text),
+             expert = take_role("expert", decision, text);
   pin.tensor = tensor.value_or(1);
   pin.expert = expert.value_or(1);
   devices = decision;
@@ -136,7 +174,7 @@ Constraints::Pin parse_pin(std::string_view text) {
   if (!sides || sides->left.empty()) refuse("--pin", text, "names no group and decision", remedy);
   Constraints::Pin pin{{std::string(sides->left), {}}, Mode::ReplicateAllReduce, {}};
   std::string_view devices;
-  if (!read_roles(sides->right, pin, devices)) {
+  if (!read_roles(sides->right, text, pin, devices)) {
     const std::size_t colon = sides->right.find(':');
     const std::string_view word = sides->right.substr(0, colon);
     const auto mode = mode_of(word);
@@ -154,15 +192,17 @@ Constraints::Pin parse_pin(std::string_view text) {
 }
 
 Constraints::Forbid parse_forbid(std::string_view text) {
-  const char* remedy = "write GROUP=DEVICES (or modes), or devices alone for every group";
+  const char* remedy = "write GROUP=DEVICES (or modes, or roles), or these alone for every group";
   const auto sides = divided(text);
   Constraints::Forbid forbid;
   forbid.of.name = sides ? std::string(sides->left) : "*";
   if (forbid.of.name.empty()) refuse("--forbid", text, "names no group", remedy);
   for (std::string& word : parts_of(sides ? sides->right : trimmed(text))) {
-    if (word.empty()) refuse("--forbid", text, "names no device and no mode", remedy);
+    if (word.empty()) refuse("--forbid", text, "names no device, mode or role", remedy);
     if (const auto mode = mode_of(word)) {
       forbid.modes.push_back(*mode);
+    } else if (const auto role = role_from(word)) {
+      forbid.roles.push_back(*role);
     } else {
       forbid.devices.push_back(std::move(word));
     }

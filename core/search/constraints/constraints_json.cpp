@@ -1,5 +1,6 @@
 // Constraints as text: the format is in constraints.h.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/io/file.h"
 #include "core/io/json.h"
@@ -37,6 +38,7 @@ Json forbid_json(const Constraints::Forbid& forbid) {
   Json json = {{"group", named_json(forbid.of)}};
   if (!forbid.devices.empty()) json["devices"] = forbid.devices;
   for (const Mode mode : forbid.modes) json["modes"].push_back(name_of(mode));
+  for (const Role role : forbid.roles) json["roles"].push_back(name_of(role));
   return json;
 }
 
@@ -76,6 +78,13 @@ Mode read_mode(const JsonView& view) {
             "modes: replicate-allreduce, replicate-ps, duplicate, model-parallel");
 }
 
+Role read_role(const JsonView& view) {
+  const std::string name = view.string();
+  if (const auto role = role_from(name)) return *role;
+  view.fail(fmt::format("\"{}\" is not a role", name.substr(0, 64)),
+            fmt::format("roles: {}", fmt::join(kRoles, ", ")));
+}
+
 Constraints::Pin read_pin(const JsonView& view) {
   view.allow_only({"group", "mode", "devices", "tensor", "expert", "note"});
   Constraints::Pin pin{read_ops(view.at("group")), read_mode(view.at("mode")), {}};
@@ -92,13 +101,15 @@ Constraints::Pin read_pin(const JsonView& view) {
 }
 
 Constraints::Forbid read_forbid(const JsonView& view) {
-  view.allow_only({"group", "devices", "modes", "note"});
-  Constraints::Forbid forbid{read_ops(view.at("group")), {}, {}};
+  view.allow_only({"group", "devices", "modes", "roles", "note"});
+  Constraints::Forbid forbid{read_ops(view.at("group")), {}, {}, {}};
   if (const auto devices = view.find("devices")) forbid.devices = read_names(*devices, "a device");
   if (const auto modes = view.find("modes"))
     for (const JsonView& mode : modes->items()) forbid.modes.push_back(read_mode(mode));
-  if (forbid.devices.empty() && forbid.modes.empty())
-    view.fail("forbids nothing", "give \"devices\" or \"modes\"");
+  if (const auto roles = view.find("roles"))
+    for (const JsonView& role : roles->items()) forbid.roles.push_back(read_role(role));
+  if (forbid.devices.empty() && forbid.modes.empty() && forbid.roles.empty())
+    view.fail("forbids nothing", "give \"devices\", \"modes\" or \"roles\"");
   return forbid;
 }
 

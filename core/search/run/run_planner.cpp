@@ -81,11 +81,14 @@ class ChangingObserver final : public Observer {
   const Change change_;
 };
 
-// What the options have of every strategy that does not say so itself.
+// What the options have of every strategy that does not say so itself, as far as the constraints
+// (null: none) allow it.
 class WantedOfAll {
  public:
-  WantedOfAll(const PlannerOptions& options, std::shared_ptr<const Graph> graph)
+  WantedOfAll(const PlannerOptions& options, std::shared_ptr<const Graph> graph,
+              const BoundConstraints* constraints)
       : graph_(std::move(graph)),
+        constraints_(constraints),
         micro_batches_(options.micro_batches),
         tensor_(options.tensor),
         recomputed_(recomputed_ops(*graph_, options.recompute, options.micro_batches.count)) {}
@@ -95,6 +98,8 @@ class WantedOfAll {
   }
   // Micro-batches not where each device has a slice of some op.
   Strategy operator()(Strategy strategy) const {
+    if (is_nothing()) return strategy;
+    const bool was_allowed = constraints_ != nullptr && constraints_->violated(strategy).empty();
     const auto updates = [&](const OpSplit& split) {
       return graph_->op(split.op).phase == Phase::Update;
     };
@@ -103,11 +108,12 @@ class WantedOfAll {
     if (strategy.recomputed.empty()) strategy.recomputed = recomputed_;
     for (std::optional<Decision>& decision : strategy.groups)
       if (decision && decision->tensor == 1) decision = on_rows(std::move(*decision), tensor_);
-    return strategy;
+    return was_allowed ? constraints_->repaired(strategy) : strategy;
   }
 
  private:
   std::shared_ptr<const Graph> graph_;
+  const BoundConstraints* constraints_;
   MicroBatches micro_batches_;
   std::int32_t tensor_;
   std::vector<OpId> recomputed_;
@@ -212,6 +218,26 @@ void apply_floor(PlanResult& result, const Planner& planner, const Floor& floor)
   result.score = floor.score;
 }
 
+void check_tensor(std::int32_t tensor, const Cluster& cluster) {
+  if (tensor > 0 && static_cast<std::size_t>(tensor) <= cluster.device_count()) return;
+  throw InputError("", fmt::format("tensor {}", tensor),
+                   fmt::format("{} has {} devices to compute an op together", cluster.name(),
+                               cluster.device_count()),
+                   "give a number from 1 to that");
+}
+
+// A width that was asked for and that divides nothing is said.
+void tell_of_tensor(PlanResult& result, std::int32_t tensor) {
+  if (tensor == 1 || std::ranges::any_of(result.strategy.groups, [](const auto& decision) {
+        return decision && columns_of(*decision) > 1;
+      }))
+    return;
+  result.facts.push_back(
+      {"tensor",
+       fmt::format("no op group has rows of {}: it divides none's devices, or is forbidden",
+                   tensor)});
+}
+
 }  // namespace
 
 void refuse_unknown_options(const Planner& planner, const PlannerOptions& options) {
@@ -247,13 +273,14 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
   if (problem.grouping->size() == 0)
     throw InputError("", problem.graph->name(), "the graph has no op to plan",
                      "give a model with at least one op");
+  check_tensor(options.tensor, *problem.cluster);
   if (resume) check_belongs(*resume, problem);
   const auto constraints = bind_constraints(options.constraints.get(), problem);
   const auto simulating =
       make_simulating_evaluator(problem, options.threads, planner.wants_feedback());
   CountingEvaluator counting(*simulating);
   const auto caching = make_caching_evaluator(counting);
-  const WantedOfAll wanted(options, problem.graph);
+  const WantedOfAll wanted(options, problem.graph, constraints.get());
   ChangingEvaluator changing(*caching, [&](const CompleteStrategy& strategy) {
     return CompleteStrategy(wanted(*strategy), *problem.cluster);
   });
@@ -279,6 +306,7 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
     result.evaluations_to_beat_data_parallel = race.won;
   }
   result.strategy = wanted(std::move(result.strategy));
+  tell_of_tensor(result, options.tensor);
   result.evaluations = counting.count();
   if (left_out > 0)
     result.facts.push_back(

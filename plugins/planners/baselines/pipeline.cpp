@@ -12,6 +12,7 @@
 #include "core/graph/axes/expert_letters.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
+#include "core/search/constraints/constraints.h"
 #include "core/search/evaluate/baselines.h"
 #include "plugins/planners/baselines/sharding.h"
 
@@ -175,6 +176,10 @@ std::vector<std::size_t> chunk_counts(const Problem& problem, std::size_t stages
 std::vector<std::int32_t> micro_batch_counts(std::int64_t batch, std::size_t stages,
                                              std::int32_t wanted) {
   constexpr std::int64_t kMostForEach = 4;
+  if (wanted > 0 && batch % wanted != 0)
+    refuse_option("micro_batches", std::to_string(wanted),
+                  fmt::format("does not divide the batch of {}", batch),
+                  "give a number that divides it");
   if (wanted > 0) return {wanted};
   std::vector<std::int32_t> counts;
   const auto least = static_cast<std::int64_t>(stages);
@@ -210,6 +215,29 @@ Settings shaped(const PlanRequest& request, Settings settings) {
   if (settings.stages == 0) settings.stages = rows;
   if (settings.chunks == 0 && all == 2 * rows - 1) settings.schedule = PipelineSchedule::ZbV;
   if (settings.chunks == 0 && all % rows == 0) settings.chunks = all / rows;
+  return settings;
+}
+
+// Refuses what is asked for and forbidden; what is not said is tried without what is forbidden.
+Settings allowed(const Constraints& constraints, Settings settings) {
+  const auto keep_out = [&](Role role, const char* option, auto& setting, auto without,
+                            const std::string& text, bool asked) {
+    if (!forbids_everywhere(constraints, role)) return;
+    if (asked)
+      refuse_option(option, text, fmt::format("is {}, which a constraint forbids", label_of(role)),
+                    "leave it out, or take the constraint back");
+    setting = without;
+  };
+  keep_out(Role::Pipeline, "stages", settings.stages, 1, std::to_string(settings.stages),
+           settings.stages > 1);
+  keep_out(Role::Tensor, "tensor", settings.tensor, 1, std::to_string(settings.tensor),
+           settings.tensor > 1);
+  keep_out(Role::Sharding, "shard", settings.shard, StageSharding::Nothing,
+           kShardings[static_cast<std::size_t>(settings.shard)],
+           settings.shard == StageSharding::Updates || settings.shard == StageSharding::Parameters);
+  keep_out(Role::Recompute, "recompute", settings.recompute, Recomputing::None,
+           std::string(kRecomputing[static_cast<std::size_t>(settings.recompute)]),
+           settings.recompute == Recomputing::Cheap || settings.recompute == Recomputing::Blocks);
   return settings;
 }
 
@@ -308,7 +336,9 @@ std::vector<Variant> variants(const PlanRequest& request, const Settings& settin
 
 // One after the other: large models take seconds each.
 PlanResult plan(const PlanRequest& request, const Settings& given) {
-  const Settings settings = shaped(request, given);
+  Settings settings = shaped(request, given);
+  if (const Constraints* constraints = request.options.constraints.get())
+    settings = allowed(*constraints, settings);
   PlanResult best;
   std::optional<Variant> found;  // none: nothing was evaluated
   Reporter reporter(request.observer);

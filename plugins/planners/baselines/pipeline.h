@@ -36,10 +36,11 @@ struct Settings {
   OptionTable option_table();
 };
 
-// Throws InputError where the model cannot be computed in micro-batches, for a number of stages
-// that does not divide the devices, for more chunks than there are layers or others than the
-// schedule has, for rows that do not divide the devices of a stage, and where experts cannot be
-// divided over rows.
+// Roles that constraints forbid to every op are not tried. Throws InputError for a setting that
+// asks for one, where the model cannot be computed in micro-batches, for a number of stages that
+// does not divide the devices, for more chunks than there are layers or others than the schedule
+// has, for rows that do not divide the devices of a stage, and where experts cannot be divided over
+// rows.
 PlanResult plan(const PlanRequest& request, const Settings& settings);
 
 }  // namespace strato::pipeline

@@ -11,6 +11,7 @@
 #include "core/search/constraints/bound_constraints.h"
 #include "tests/views/models/fixture.h"
 #include "views/models/drop_place.h"
+#include "views/models/strategy_edits.h"
 #include "views/placement/constraint_menu.h"
 #include "views/placement/placement_preview.h"
 
@@ -134,6 +135,46 @@ TEST_F(PlacementByHand, WithoutAProblemThereIsNothingToTell) {
   add_constraint_actions(menu, session_, {GroupId(0)}, DeviceGroupId(0));
   EXPECT_TRUE(menu.actions().isEmpty());
   EXPECT_FALSE(session_.constrain({}, QString()));
+}
+
+TEST_F(PlacementByHand, RolesAreForbiddenAndAllowedAgain) {
+  open_lenet();
+  const auto role = [&](const char* words, const std::vector<GroupId>& groups, bool ticked) {
+    QMenu menu;
+    add_constraint_actions(menu, session_, groups, {});
+    for (QAction* action : menu.findChild<QMenu*>()->actions()) {
+      if (action->text() != QString::fromUtf8(words)) continue;
+      EXPECT_EQ(action->isChecked(), ticked) << words;
+      return action->trigger();
+    }
+    FAIL() << words;
+  };
+  role("Tensor Parallelism", {group_in(0), group_in(1)}, false);
+  ASSERT_NE(session_.constraints(), nullptr);
+  EXPECT_EQ(session_.constraints()->forbidden.at(0).roles, std::vector{Role::Tensor});
+  EXPECT_EQ(session_.constraints()->forbidden.at(0).of.name, "2 groups");
+  EXPECT_FALSE(in_model(0, 0).data(PlacementModel::ViolatedRole).toBool());
+  session_.edit(with_tensor(session_.snapshot().strategy, std::vector{group_in(0)}, 2),
+                QStringLiteral("two together"));
+  session_.settle();
+  EXPECT_TRUE(in_model(0, 0).data(PlacementModel::ViolatedRole).toBool());
+  EXPECT_EQ(in_model(0, PlacementModel::ModeOfGroup).data().toString(),
+            QStringLiteral("AllReduce ×2"));
+  EXPECT_TRUE(in_model(0, PlacementModel::ModeOfGroup)
+                  .data(Qt::ToolTipRole)
+                  .toString()
+                  .startsWith(QStringLiteral("AllReduce, tensor 2, on")));
+  // Of all groups it is of every op, and so of the pipeline as a whole.
+  std::vector<GroupId> all;
+  for (std::size_t g = 0; g < problem().grouping->size(); ++g) all.emplace_back(g);
+  role("Pipelining", all, false);
+  EXPECT_TRUE(forbids_everywhere(*session_.constraints(), Role::Pipeline));
+  role("Pipelining", {group_in(3)}, true);
+  EXPECT_EQ(session_.constraints()->size(), 1u);
+  role("Tensor Parallelism", {group_in(1)}, true);
+  EXPECT_TRUE(!session_.constraints() || session_.constraints()->empty());
+  while (session_.undo_stack().canUndo()) session_.undo_stack().undo();
+  EXPECT_TRUE(!session_.constraints() || session_.constraints()->empty());
 }
 
 TEST_F(PlacementByHand, DemandsAreMarkedAndUndone) {

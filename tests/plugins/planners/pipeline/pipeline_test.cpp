@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/program/value/collective.h"
 #include "core/schedule/dag/layers.h"
+#include "core/search/constraints/bound_constraints.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
@@ -85,6 +86,56 @@ TEST(PipelinePlanner, WidthsAndShardingsAreTriedWhereNothingIsSaid) {
   EXPECT_EQ(fact("tensor"), found.first);
   EXPECT_EQ(fact("kept in parts"), found.second);
   EXPECT_GT(found.first, "1") << "columns help nowhere";
+}
+
+// What constraints forbid everywhere is not tried, and refused where it is asked for.
+TEST(PipelinePlanner, KeepsOutOfForbiddenRoles) {
+  const Problem problem = sample("bert_3l", 16, "tag-testbed");
+  PlannerOptions options;
+  Constraints constraints;
+  constraints.forbidden = {parse_forbid("pipeline,tensor,sharding,recompute")};
+  options.constraints = std::make_shared<const Constraints>(constraints);
+  options.set = {{"tensor", "0"}, {"shard", "any"}};
+  Observer quiet;
+  const auto run = [&] {
+    return run_planner(*registry().planner("pipeline"), problem, options, quiet, {});
+  };
+  const PlanResult result = run();
+  const auto fact = [&](const char* name) {
+    const auto at = std::ranges::find(result.facts, name, &PlanResult::Fact::name);
+    return at == result.facts.end() ? std::string() : at->value;
+  };
+  EXPECT_EQ(fact("stages"), "1");
+  EXPECT_EQ(fact("constraints"), "kept by the planner's own result");
+  EXPECT_TRUE(result.strategy.splits.empty());
+  for (const auto& decision : result.strategy.groups) EXPECT_EQ(columns_of(*decision), 1u);
+  EXPECT_LE(result.evaluations, 4) << "one to four micro-batches of one stage";
+  for (const auto& [key, value] : std::map<std::string, std::string>{
+           {"stages", "2"}, {"tensor", "2"}, {"shard", "updates"}, {"recompute", "blocks"}}) {
+    options.set = {{key, value}};
+    const std::string message = message_of(run);
+    EXPECT_NE(message.find("--set " + key + "=" + value), std::string::npos) << message;
+    EXPECT_NE(message.find("which a constraint forbids"), std::string::npos) << message;
+  }
+  options.set = {{"stages", "1"}, {"tensor", "1"}, {"recompute", "none"}};
+  EXPECT_NO_THROW(run());
+}
+
+// A group's constraint is kept by what is found, whatever is tried.
+TEST(PipelinePlanner, KeepsSomeGroupsOutOfRoles) {
+  const Problem problem = sample("bert_3l", 16, "tag-testbed");
+  PlannerOptions options;
+  Constraints constraints;
+  constraints.forbidden = {parse_forbid("*attention*=tensor")};
+  options.constraints = std::make_shared<const Constraints>(constraints);
+  options.set = {{"stages", "2"}, {"micro_batches", "4"}, {"tensor", "2"}};
+  Observer quiet;
+  const PlanResult result =
+      run_planner(*registry().planner("pipeline"), problem, options, quiet, {});
+  EXPECT_TRUE(BoundConstraints(constraints, problem).violated(result.strategy).empty());
+  const auto has_columns = [](const auto& decision) { return columns_of(*decision) == 2; };
+  EXPECT_TRUE(std::ranges::any_of(result.strategy.groups, has_columns));
+  EXPECT_EQ(result.strategy.micro_batches.count, 4);
 }
 
 // A stage of one device has no columns, and machines of unequal size have rows in each.
@@ -227,7 +278,8 @@ TEST(PipelinePlanner, RefusesWhatCannotBe) {
     return message_of([&] { planned("pipeline", problem, {{name, value}}); });
   };
   EXPECT_NE(refusal("stages", "3").find("does not divide the 4 devices"), std::string::npos);
-  EXPECT_NE(refusal("micro_batches", "5").find("do not divide the batch of 16"), std::string::npos);
+  EXPECT_NE(refusal("micro_batches", "5").find("does not divide the batch of 16"),
+            std::string::npos);
   EXPECT_NE(refusal("schedule", "fast").find("gpipe"), std::string::npos);
 }
 
