@@ -31,6 +31,7 @@ Decision adapted(const Decision& decision, const ConstraintRule& rule) {
   if (result.mode != decision.mode && !splits_batch(result.mode))
     for (DeviceShare& share : result.devices) share.weight = 1;
   if (!rule.roles[static_cast<std::size_t>(Role::Tensor)]) result.tensor = 1;
+  if (!rule.roles[static_cast<std::size_t>(Role::Expert)]) result.expert = 1;
   drop_meaningless_roles(result);
   return result;
 }

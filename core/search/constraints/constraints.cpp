@@ -103,6 +103,8 @@ std::string_view label_of(Role role) {
       return "recomputation";
     case Role::Sharding:
       return "sharding";
+    case Role::Expert:
+      return "expert parallelism";
   }
   return "";
 }

@@ -41,9 +41,10 @@ enum class Role : std::uint8_t {
   Recompute,  // the backward pass computes them again (Strategy::recomputed)
   Sharding,   // their updates are split, so that each device keeps a part of a parameter and of its
               // optimizer state (Strategy::splits)
+  Expert,     // rows have experts among them (Decision::expert)
 };
-inline constexpr std::array<std::string_view, 4> kRoles = {"pipeline", "tensor", "recompute",
-                                                           "sharding"};
+inline constexpr std::array<std::string_view, 5> kRoles = {"pipeline", "tensor", "recompute",
+                                                           "sharding", "expert"};
 constexpr std::string_view name_of(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
 std::string_view label_of(Role role);  // "pipelining", "tensor parallelism", ...
 std::optional<Role> role_from(std::string_view name);

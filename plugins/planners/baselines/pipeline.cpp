@@ -232,6 +232,8 @@ Settings allowed(const Constraints& constraints, Settings settings) {
            settings.stages > 1);
   keep_out(Role::Tensor, "tensor", settings.tensor, 1, std::to_string(settings.tensor),
            settings.tensor > 1);
+  keep_out(Role::Expert, "expert", settings.expert, 1, std::to_string(settings.expert),
+           settings.expert > 1);
   keep_out(Role::Sharding, "shard", settings.shard, StageSharding::Nothing,
            kShardings[static_cast<std::size_t>(settings.shard)],
            settings.shard == StageSharding::Updates || settings.shard == StageSharding::Parameters);

@@ -155,6 +155,19 @@ TEST(ForbiddenRoles, AreOfSomeGroups) {
   EXPECT_EQ(after.micro_batches, before.micro_batches);
 }
 
+TEST(ForbiddenRoles, RowsDoWithoutExperts) {
+  const Problem problem = two_and_two();
+  Strategy strategy = data_parallel(problem);
+  for (auto& decision : strategy.groups) decision->expert = 2;
+  const BoundConstraints bound(without("expert"), problem);
+  EXPECT_EQ(bound.violated(strategy).size(), 1u);
+  EXPECT_NE(message_of([&] { bound.check(strategy); }).find("has expert parallelism"),
+            std::string::npos);
+  const Strategy after = bound.repaired(strategy);
+  EXPECT_TRUE(bound.violated(after).empty());
+  EXPECT_EQ(after, data_parallel(problem));
+}
+
 // Split ops of the forward pass are tensor parallelism, split updates are sharding.
 TEST(ForbiddenRoles, SplitOpsHaveTheRoleOfTheirPhase) {
   const Problem problem = two_and_two();
