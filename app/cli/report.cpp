@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
@@ -45,6 +46,13 @@ Json memory_json(const MemoryUse& use) {
 
 Json devices_json(const Timeline& timeline, bool with_breakdown) {
   Json list = Json::array();
+  std::map<DeviceId, Json> breakdowns;  // of devices that others are like
+  const auto breakdown = [&](DeviceId device) {
+    if (timeline.is_outline()) device = timeline.like[device];
+    const auto [known, fresh] = breakdowns.try_emplace(device);
+    if (fresh) known->second = memory_json(memory_at_peak(timeline, device));
+    return known->second;
+  };
   for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
     const DeviceUse& use = timeline.devices[DeviceId(i)];
     Json device = {{"name", timeline.program->cluster->device(DeviceId(i)).name},
@@ -52,19 +60,35 @@ Json devices_json(const Timeline& timeline, bool with_breakdown) {
                    {"communication_busy_s", to_seconds(use.communication_busy)},
                    {"peak_memory_bytes", use.peak.value},
                    {"memory_bytes", use.capacity.value}};
-    if (with_breakdown) device.update(memory_json(memory_at_peak(timeline, DeviceId(i))));
+    if (with_breakdown) device.update(breakdown(DeviceId(i)));
     list.push_back(std::move(device));
   }
   return list;
 }
 
+// Every device; of an outline one of those that do the same.
+std::vector<DeviceId> shown_devices(const Timeline& timeline) {
+  std::vector<DeviceId> shown;
+  for (const DeviceId device : timeline.devices.ids())
+    if (!timeline.is_outline() || timeline.like[device] == device) shown.push_back(device);
+  return shown;
+}
+
+// "v100:0", or "v100:0 and 7 others".
+std::string device_text(const Timeline& timeline, DeviceId device) {
+  const std::string& name = timeline.program->cluster->device(device).name;
+  if (!timeline.is_outline()) return name;
+  const auto others = std::ranges::count(timeline.like, device) - 1;
+  return others == 0 ? name : fmt::format("{} and {} like it", name, others);
+}
+
 std::string devices_text(const Timeline& timeline) {
   Table table({"device", "GPU", "busy", "of step", "peak memory", "of", "used"});
-  for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
-    const DeviceUse& use = timeline.devices[DeviceId(i)];
+  for (const DeviceId device : shown_devices(timeline)) {
+    const DeviceUse& use = timeline.devices[device];
     const Cluster& cluster = *timeline.program->cluster;
     const double share = timeline.step_time > Nanos(0) ? use.compute_busy / timeline.step_time : 0;
-    table.add({cluster.device(DeviceId(i)).name, cluster.gpu(DeviceId(i)).name,
+    table.add({device_text(timeline, device), cluster.gpu(device).name,
                time_text(use.compute_busy), percent_text(share), bytes_text(use.peak),
                bytes_text(use.capacity), percent_text(use.peak / use.capacity)});
   }
@@ -74,10 +98,10 @@ std::string devices_text(const Timeline& timeline) {
 std::string breakdown_text(const Timeline& timeline) {
   Table table(
       {"device", "peak", "of", "parameters", "optimizer", "gradients", "activations", "other", ""});
-  for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
-    const DeviceUse& use = timeline.devices[DeviceId(i)];
-    const MemoryUse memory = memory_at_peak(timeline, DeviceId(i));
-    table.add({timeline.program->cluster->device(DeviceId(i)).name, bytes_text(use.peak),
+  for (const DeviceId device : shown_devices(timeline)) {
+    const DeviceUse& use = timeline.devices[device];
+    const MemoryUse memory = memory_at_peak(timeline, device);
+    table.add({device_text(timeline, device), bytes_text(use.peak),
                bytes_text(use.capacity), bytes_text(memory.parameters),
                bytes_text(memory.optimizer_state), bytes_text(memory.gradients),
                bytes_text(memory.activations), bytes_text(memory.other),
@@ -134,7 +158,7 @@ double Verdict::speedup() const {
 Verdict make_verdict(const Problem& problem, const Strategy& strategy,
                      const SimulateOptions& options) {
   return make_verdict(problem, strategy,
-                      simulate_strategy(problem, data_parallel(problem), true, options), options);
+                      simulate_outline(problem, data_parallel(problem), true, options), options);
 }
 
 Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome baseline,
@@ -143,7 +167,7 @@ Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome b
   verdict.problem = std::make_shared<const Problem>(problem_for(problem, strategy));
   verdict.micro_batches = strategy.micro_batches;
   verdict.recomputed = strategy.recomputed.size();
-  verdict.outcome = simulate_strategy(problem, strategy, true, options);
+  verdict.outcome = simulate_outline(problem, strategy, true, options);
   verdict.baseline = std::move(baseline);
   verdict.lower_bound = lower_bound(problem);
   verdict.batch_bound = lower_bound(problem, BoundOf::WholeOps);
@@ -162,14 +186,13 @@ MemoryUse memory_at_peak(const Timeline& timeline, DeviceId device) {
 std::vector<std::string> infeasible_reasons(const Timeline& timeline) {
   constexpr std::size_t named = 3;
   std::vector<std::string> reasons;
-  for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
-    const DeviceUse& use = timeline.devices[DeviceId(i)];
+  for (const DeviceId device : shown_devices(timeline)) {
+    const DeviceUse& use = timeline.devices[device];
     if (use.fits()) continue;
-    std::string line =
-        fmt::format("{} needs {} at {} and has {}: largest",
-                    timeline.program->cluster->device(DeviceId(i)).name, bytes_text(use.peak),
-                    time_text(use.peak_at), bytes_text(use.capacity));
-    const auto alive = timeline.alive_at(DeviceId(i), use.peak_at);
+    std::string line = fmt::format("{} needs {} at {} and has {}: largest",
+                                   device_text(timeline, device), bytes_text(use.peak),
+                                   time_text(use.peak_at), bytes_text(use.capacity));
+    const auto alive = timeline.alive_at(device, use.peak_at);
     for (std::size_t k = 0; k < std::min(named, alive.size()); ++k) {
       line += fmt::format("{} {} ({})", k == 0 ? "" : ",",
                           timeline.program->graph->tensor(alive[k].tensor).name,

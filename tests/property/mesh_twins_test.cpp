@@ -164,5 +164,29 @@ TEST(MeshTwins, AreSimulatedOnce) {
   EXPECT_LT(tasks_folded * 2, tasks_full);
 }
 
+// Nothing that lowering keeps grows with the square of the devices, or with all of them for each
+// tensor and micro-batch: of 16,384 devices few are left.
+TEST(MeshTwins, OfThousandsOfDevicesAreLoweredOnce) {
+  for (const SmallNet& net : small_nets(2048, Optimizer::Adam, DataType::F32)) {
+    SCOPED_TRACE(net.name);
+    const auto cluster = machines(2048, 8, true);
+    const auto cost = make_analytic_cost_model(net.graph, cluster);
+    const std::vector<Nanos> times(net.graph->op_count(), Nanos(1000));
+    const auto grouping = std::make_shared<const Grouping>(
+        *net.graph, std::vector<std::int32_t>(net.graph->op_count(), 0), times);
+    Strategy strategy;
+    strategy.groups.push_back(mesh_from(0, 2048, 8));
+    Fold fold;
+    LowerOptions options;
+    options.fold = &fold;
+    options.mesh_twins = true;
+    Lowering lowering(net.graph, grouping, cluster, cost);
+    const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
+    EXPECT_EQ(fold.left_out, 16'383u);
+    EXPECT_LT(program->tasks.size(), 10 * net.graph->op_count());
+    EXPECT_GT(Simulator().simulate(program).step_time, Nanos(0));
+  }
+}
+
 }  // namespace
 }  // namespace strato

@@ -8,7 +8,7 @@ namespace strato {
 Instance MeshExchange::bring(OpId reader, TensorId tensor, Part wanted, DeviceId device) {
   const auto here = [&]() -> std::optional<Instance> {
     const bool at_home = tables_.tensors[tensor].source == Source::Parameter;
-    const std::int32_t shard = at_home ? owners(tensor).position[device.index()] : -1;
+    const std::int32_t shard = at_home ? owners(tensor).position(device) : -1;
     if (shard >= 0) {  // where it is updated, and not a copy of it
       const Instance kept = owned(tensor, static_cast<std::size_t>(shard));
       if (contains(part_of(kept), wanted)) return kept;
@@ -28,7 +28,7 @@ Instance MeshExchange::bring(OpId reader, TensorId tensor, Part wanted, DeviceId
 bool MeshExchange::gather_row(OpId reader, TensorId tensor, const Part& wanted, DeviceId device) {
   const Layout& made = owners(tensor);
   if (!is_same_mesh(reader, tensor) || wanted.is_partial_sum()) return false;
-  const auto shard = static_cast<std::size_t>(made.position[device.index()]);
+  const auto shard = static_cast<std::size_t>(made.position(device));
   if (!concerns(tensor, shard, wanted)) return false;
   const Part own = part_of(settled(tensor, shard, wanted));
   if (own.cuts().size() != 1 || own.without(own.cuts()[0].axis) != wanted) return false;
@@ -50,7 +50,7 @@ bool MeshExchange::gather_column(OpId reader, TensorId parameter, const Part& wa
       !is_same_mesh(reader, parameter))
     return false;
   const int axis = letters_.of(facts.op).shared_axis;
-  const auto shard = static_cast<std::size_t>(homes.position[device.index()]);
+  const auto shard = static_cast<std::size_t>(homes.position(device));
   if (part_of(owned(parameter, shard)).without(axis) != wanted) return false;
   const std::size_t column = homes.column(shard);
   std::vector<Instance> shares;

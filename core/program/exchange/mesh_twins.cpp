@@ -108,7 +108,7 @@ void MeshTwins::check_transfer(LayoutId made_id, LayoutId read_id, Holders holde
     const std::size_t holder = holder_for(made, read, i, holders);
     if (std::exchange(used[holder], true)) throw TwinsDiffer();
     const DeviceId to = read.shards[i].device, from = made.shards[holder].device;
-    const std::size_t kept = at(read.position[representative[to].index()]);
+    const std::size_t kept = at(read.position(representative[to]));
     const DeviceId sender = made.shards[holder_for(made, read, kept, holders)].device;
     if (!fold()->keeps(sender) || representative[from] != sender) throw TwinsDiffer();
     if (to == ends.to && from != ends.from) throw TwinsDiffer();

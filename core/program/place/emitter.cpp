@@ -7,7 +7,7 @@
 
 namespace strato {
 Emitter::Emitter(const Tables& tables)
-    : tables_(tables), links_(tables.cluster->device_count() * tables.cluster->device_count()) {}
+    : tables_(tables), first_reader_(tables.cluster->device_count()) {}
 
 void Emitter::start(Program& program) {
   program_ = &program;
@@ -17,11 +17,11 @@ void Emitter::start(Program& program) {
   parameters_.clear();
   marks_ = {};
   readers_.clear();
-  reader_of_cell_.assign(tables_.slots.size() * tables_.cluster->device_count(), -1);
+  for (std::vector<std::int32_t>& of_device : first_reader_) of_device.clear();
 }
 
 void Emitter::overwrite(std::int32_t slot, DeviceId device) {
-  for (std::int32_t i = reader_of_cell_[cell(slot, device)]; i >= 0;
+  for (std::int32_t i = first_reader(slot, device); i >= 0;
        i = readers_[static_cast<std::size_t>(i)].next) {
     const std::int32_t row = readers_[static_cast<std::size_t>(i)].row;
     const TaskId task = store_ ? store_->task_of_row[static_cast<std::size_t>(row)]
@@ -37,11 +37,17 @@ BufferId Emitter::write_again() {
 }
 
 void Emitter::list_readers(TaskId row) {
-  for (const std::size_t cell : parameters_) {
-    readers_.push_back({row.value(), reader_of_cell_[cell]});
-    reader_of_cell_[cell] = static_cast<std::int32_t>(readers_.size() - 1);
+  for (const auto& [slot, device] : parameters_) {
+    add_reader({row, slot, device});
+    if (record_) record_->push_back({row, slot, device});
   }
   parameters_.clear();
+}
+
+void Emitter::add_reader(const ParameterRead& read) {
+  std::int32_t& first = first_reader(read.slot, read.device);
+  readers_.push_back({read.task.value(), first});
+  first = static_cast<std::int32_t>(readers_.size() - 1);
 }
 
 TaskId Emitter::keep_store(TaskId row) {
@@ -53,13 +59,11 @@ TaskId Emitter::keep_store(TaskId row) {
 }
 
 std::span<const ResourceId> Emitter::links(DeviceId from, DeviceId to) {
-  std::vector<ResourceId>& known =
-      links_[from.index() * tables_.cluster->device_count() + to.index()];
-  if (!known.empty()) return known;
-  for (LinkId link : tables_.cluster->path(from, to).links) known.push_back(program_->link(link));
-  CHECK(!known.empty(), "a transfer without a path");
-  std::sort(known.begin(), known.end());
-  return known;
+  links_.clear();
+  for (LinkId link : tables_.cluster->path(from, to).links) links_.push_back(program_->link(link));
+  CHECK(!links_.empty(), "a transfer without a path");
+  sort(links_);
+  return links_;
 }
 
 TaskId Emitter::commit_collective(const Task& task, std::span<const Shard> members,

@@ -7,6 +7,7 @@
 #include <array>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/program/place/placement.h"
@@ -118,7 +119,7 @@ class Emitter {
   }
   // A parameter's resident bytes.
   void read_parameter(std::int32_t slot, DeviceId device) {
-    parameters_.push_back(cell(slot, device));
+    parameters_.push_back({slot, device});
   }
   void depend(TaskId task) {
     if (task.valid()) dependencies_.push_back(task);
@@ -134,6 +135,16 @@ class Emitter {
     program_->writes.push(id);
     return id;
   }
+  // A parameter's resident bytes are read on a device by a task.
+  struct ParameterRead {
+    TaskId task;
+    std::int32_t slot;
+    DeviceId device;
+  };
+  // From here on tasks that are committed are listed here, too; null: no more.
+  void record_parameters(std::vector<ParameterRead>* record) { record_ = record; }
+  // Of a task that is in the program already.
+  void add_reader(const ParameterRead& read);
   // What the next task waits for, as far as it is known.
   std::span<const TaskId> dependencies() const { return dependencies_; }
   TaskMarks& marks() { return marks_; }
@@ -195,8 +206,11 @@ class Emitter {
       values[at] = value;
     }
   }
-  std::size_t cell(std::int32_t slot, DeviceId device) const {
-    return static_cast<std::size_t>(slot) * tables_.cluster->device_count() + device.index();
+  // The list of those that read a parameter on a device: where it begins in readers_, or -1.
+  std::int32_t& first_reader(std::int32_t slot, DeviceId device) {
+    std::vector<std::int32_t>& of = first_reader_[device];
+    if (of.empty()) of.assign(tables_.slots.size(), -1);
+    return of[static_cast<std::size_t>(slot)];
   }
 
   const Tables& tables_;
@@ -204,10 +218,12 @@ class Emitter {
   PartIndex parts_;
   std::vector<TaskId> dependencies_;
   std::vector<BufferId> reads_;
-  std::vector<std::size_t> parameters_;       // cells of the parameters that the task reads
-  std::vector<std::int32_t> reader_of_cell_;  // heads of lists in readers_
+  std::vector<std::pair<std::int32_t, DeviceId>> parameters_;  // that the task reads, by slot
+  // By device and slot; empty: nothing is read on the device.
+  IdVector<DeviceId, std::vector<std::int32_t>> first_reader_;
   std::vector<Reader> readers_;
-  std::vector<std::vector<ResourceId>> links_;  // from device x to device; empty: not asked yet
+  std::vector<ParameterRead>* record_ = nullptr;
+  std::vector<ResourceId> links_;  // of the last path that was asked for
   TaskMarks marks_;
   Store* store_ = nullptr;
   TaskId replaced_;

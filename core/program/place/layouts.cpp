@@ -33,6 +33,16 @@ bool have_same_ranges(const Shard& a, const Shard& b) {
 
 }  // namespace
 
+std::int32_t Layout::position(DeviceId device) const {
+  const Shard& first = shards.front();
+  if (device < first.device || device > shards.back().device) return -1;
+  const std::size_t along = device.index() - first.device.index();  // where no device is left out
+  if (along < shards.size() && shards[along].device == device)
+    return static_cast<std::int32_t>(along);
+  const auto at = std::ranges::lower_bound(shards, device, {}, &Shard::device);
+  return at->device == device ? static_cast<std::int32_t>(at - shards.begin()) : -1;
+}
+
 bool have_same_devices(const Layout& a, const Layout& b) {
   return &a == &b || std::ranges::equal(a.shards, b.shards, {}, &Shard::device, &Shard::device);
 }
@@ -55,16 +65,12 @@ Layouts::Layouts(Tables& tables) : tables_(tables) {
 
 bool Layouts::forget_if_many() {
   constexpr std::size_t kMostLayouts = 2048;
-  const bool many = known_.size() >= kMostLayouts || tables_.is_large();
+  const bool many = known_.size() >= kMostLayouts + tables_.cluster->device_count() || tables_.is_large();
   if (many) forget();
   return many;
 }
 
 LayoutId Layouts::add(Known known) {
-  Layout& layout = known.layout;
-  layout.position.assign(tables_.cluster->device_count(), -1);
-  for (std::size_t i = 0; i < layout.shards.size(); ++i)
-    layout.position[layout.shards[i].device.index()] = static_cast<std::int32_t>(i);
   known_.push_back(std::move(known));
   return static_cast<LayoutId>(known_.size() - 1);
 }
@@ -82,7 +88,7 @@ LayoutId Layouts::find(bool sharded, std::vector<std::int32_t> cuts, LayoutId un
       return at->second;
   }
   const LayoutId made =
-      add({{sharded, scratch_, {}, std::move(cuts), columns, column_parts}, {}, unfolded, {}, {}});
+      add({{sharded, scratch_, std::move(cuts), columns, column_parts}, {}, unfolded, {}, {}});
   return by_hash_.emplace(hash, made)->second;
 }
 
@@ -94,7 +100,7 @@ void Layouts::forget() {
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
     const Device& device = tables_.cluster->device(DeviceId(d));
     const Tables::Column costs = tables_.column(device.type, tables_.micro_batch);
-    add({{false, {{DeviceId(d), 0, tables_.micro_batch, costs}}, {}, {}, 1, 1}, {}, -1, {}, {}});
+    add({{false, {{DeviceId(d), 0, tables_.micro_batch, costs}}, {}, 1, 1}, {}, -1, {}, {}});
   }
 }
 
@@ -185,7 +191,7 @@ LayoutId Layouts::folded(LayoutId id, const Fold& fold) {
     if (fold.keeps(shard.device)) scratch_.push_back(shard);
   if (scratch_.size() == all.shards.size()) return id;
   if (!all.is_mesh()) return find(all.sharded, {}, id);
-  const std::size_t first_row = all.row(at(all.position[scratch_.front().device.index()]));
+  const std::size_t first_row = all.row(at(all.position(scratch_.front().device)));
   const std::size_t columns = at(std::ranges::count_if(
       all.members_of_row(first_row), [&](const Shard& shard) { return fold.keeps(shard.device); }));
   const LayoutId mesh = find(all.sharded, {}, id, columns, all.column_parts);

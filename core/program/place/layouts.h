@@ -25,8 +25,7 @@ using LayoutId = std::int32_t;  // equal exactly when two layouts are equal, wit
 
 struct Layout {
   bool sharded = false;
-  std::vector<Shard> shards;           // ascending by device
-  std::vector<std::int32_t> position;  // by device: its shard, or -1
+  std::vector<Shard> shards;  // ascending by device
   // Of a split op: shard i makes [cuts[i], cuts[i + 1]) along its axis. Else empty.
   std::vector<std::int32_t> cuts;
   // Of a mesh: the shards are rows of this many, whose columns have the same samples and compute
@@ -59,7 +58,8 @@ struct Layout {
     return {static_cast<std::int8_t>(axis), cuts[shard], cuts[shard + 1]};
   }
   AxisRange all_of(int axis) const { return {static_cast<std::int8_t>(axis), 0, cuts.back()}; }
-  bool has(DeviceId device) const { return position[device.index()] >= 0; }
+  std::int32_t position(DeviceId device) const;  // its shard, or -1
+  bool has(DeviceId device) const { return position(device) >= 0; }
   bool has_all(const Layout& other) const {  // of its devices
     for (const Shard& shard : other.shards)
       if (!has(shard.device)) return false;

@@ -40,6 +40,7 @@
 // equal tasks on equal streams and links, each finds its own as free as its twin does.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "core/program/place/readers.h"
@@ -75,7 +76,7 @@ class Symmetry {
   void start_classes();
   void split_classes();
   std::size_t place_in(const Layout& layout, std::size_t shard) const;
-  bool split_by(LayoutId layout);
+  void split_by(LayoutId layout);
   void count_classes();
   void single_out(DeviceId device);
   void single_out_all(LayoutId layout);
@@ -96,7 +97,13 @@ class Symmetry {
   bool has_meshes_ = false;
   std::vector<std::uint32_t> used_;  // by layout: == round_
   std::uint32_t round_ = 0;
+  struct Kinds {
+    IdVector<DeviceId, Class> of;
+    Class count = 0;  // 0: not asked yet
+  };
+  std::array<Kinds, 2> kinds_;          // of GPUs; where there are meshes, of their ports, too
   IdVector<DeviceId, Class> class_of_;  // -1: singled out
+  Class classes_ = 0;                   // that there were, those without a device included
   std::vector<std::int32_t> size_of_;   // by class
   std::size_t large_ = 0;               // classes of two and more
   struct Key {
