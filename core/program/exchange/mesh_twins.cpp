@@ -73,13 +73,18 @@ std::size_t MeshTwins::holder_for(const Layout& made, const Layout& read, std::s
   const DeviceId to = read.shards[reader].device;
   std::vector<std::size_t> nearest;
   int least = 4;
-  for (std::size_t i = 0; i < made.shards.size(); ++i) {
-    if (holders.of_row && made.row(i) != read.row(reader)) continue;
-    if (holders.of_column && made.column(i) != read.column(reader)) continue;
+  const auto consider = [&](std::size_t i) {
     const int far = distance(*tables_.cluster, made.shards[i].device, to);
     if (far < least) nearest.clear();
     least = std::min(least, far);
     if (far == least) nearest.push_back(i);
+  };
+  // Both have the same grid.
+  const std::size_t row = read.row(reader), column = read.column(reader);
+  for (std::size_t r = holders.of_row ? row : 0; r < made.row_count(); ++r) {
+    if (holders.of_row && r != row) break;
+    for (std::size_t c = 0; c < made.columns; ++c)
+      if (!holders.of_column || c == column) consider(r * made.columns + c);
   }
   if (nearest.empty()) throw TwinsDiffer();
   return nearest[to.index() % nearest.size()];
