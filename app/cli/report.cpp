@@ -44,15 +44,25 @@ Json memory_json(const MemoryUse& use) {
           {"other_bytes", use.other.value}};
 }
 
+// At its peak; of devices that do the same it is looked at once.
+class MemoryOfDevices {
+ public:
+  explicit MemoryOfDevices(const Timeline& timeline) : timeline_(timeline) {}
+  const MemoryUse& of(DeviceId device) {
+    if (timeline_.is_outline()) device = timeline_.like[device];
+    const auto [known, fresh] = known_.try_emplace(device);
+    if (fresh) known->second = memory_at_peak(timeline_, device);
+    return known->second;
+  }
+
+ private:
+  const Timeline& timeline_;
+  std::map<DeviceId, MemoryUse> known_;
+};
+
 Json devices_json(const Timeline& timeline, bool with_breakdown) {
   Json list = Json::array();
-  std::map<DeviceId, Json> breakdowns;  // of devices that others are like
-  const auto breakdown = [&](DeviceId device) {
-    if (timeline.is_outline()) device = timeline.like[device];
-    const auto [known, fresh] = breakdowns.try_emplace(device);
-    if (fresh) known->second = memory_json(memory_at_peak(timeline, device));
-    return known->second;
-  };
+  MemoryOfDevices memories(timeline);
   for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
     const DeviceUse& use = timeline.devices[DeviceId(i)];
     Json device = {{"name", timeline.program->cluster->device(DeviceId(i)).name},
@@ -60,53 +70,58 @@ Json devices_json(const Timeline& timeline, bool with_breakdown) {
                    {"communication_busy_s", to_seconds(use.communication_busy)},
                    {"peak_memory_bytes", use.peak.value},
                    {"memory_bytes", use.capacity.value}};
-    if (with_breakdown) device.update(breakdown(DeviceId(i)));
+    if (with_breakdown) device.update(memory_json(memories.of(DeviceId(i))));
     list.push_back(std::move(device));
   }
   return list;
 }
 
-// Every device; of an outline one of those that do the same.
-std::vector<DeviceId> shown_devices(const Timeline& timeline) {
-  std::vector<DeviceId> shown;
-  for (const DeviceId device : timeline.devices.ids())
-    if (!timeline.is_outline() || timeline.like[device] == device) shown.push_back(device);
-  return shown;
-}
-
-// "v100:0", or "v100:0 and 7 others".
-std::string device_text(const Timeline& timeline, DeviceId device) {
-  const std::string& name = timeline.program->cluster->device(device).name;
-  if (!timeline.is_outline()) return name;
-  const auto others = std::ranges::count(timeline.like, device) - 1;
-  return others == 0 ? name : fmt::format("{} and {} like it", name, others);
+// One row a device, without its name. Of many devices those that follow each other and have equal
+// rows are one: "v100-0:0 to v100-9:7".
+template <class Row>
+void add_rows(Table& table, const Timeline& timeline, const Row& row_of) {
+  constexpr std::size_t kMany = 64;
+  const IdVector<DeviceId, Device>& devices = timeline.program->cluster->devices();
+  std::vector<std::string> row;
+  for (std::size_t first = 0, next = 0; first < devices.size(); first = next) {
+    std::vector<std::string> now = next == 0 ? row_of(DeviceId(0)) : std::move(row);
+    for (next = first + 1; next < devices.size(); ++next) {
+      row = row_of(DeviceId(next));
+      if (devices.size() <= kMany || row != now) break;
+    }
+    const std::string& name = devices[DeviceId(first)].name;
+    now.insert(now.begin(), next == first + 1
+                                ? name
+                                : fmt::format("{} to {}", name, devices[DeviceId(next - 1)].name));
+    table.add(std::move(now));
+  }
 }
 
 std::string devices_text(const Timeline& timeline) {
   Table table({"device", "GPU", "busy", "of step", "peak memory", "of", "used"});
-  for (const DeviceId device : shown_devices(timeline)) {
+  const Cluster& cluster = *timeline.program->cluster;
+  add_rows(table, timeline, [&](DeviceId device) -> std::vector<std::string> {
     const DeviceUse& use = timeline.devices[device];
-    const Cluster& cluster = *timeline.program->cluster;
     const double share = timeline.step_time > Nanos(0) ? use.compute_busy / timeline.step_time : 0;
-    table.add({device_text(timeline, device), cluster.gpu(device).name,
-               time_text(use.compute_busy), percent_text(share), bytes_text(use.peak),
-               bytes_text(use.capacity), percent_text(use.peak / use.capacity)});
-  }
+    return {cluster.gpu(device).name, time_text(use.compute_busy),
+            percent_text(share),      bytes_text(use.peak),
+            bytes_text(use.capacity), percent_text(use.peak / use.capacity)};
+  });
   return table.text();
 }
 
 std::string breakdown_text(const Timeline& timeline) {
   Table table(
       {"device", "peak", "of", "parameters", "optimizer", "gradients", "activations", "other", ""});
-  for (const DeviceId device : shown_devices(timeline)) {
+  MemoryOfDevices memories(timeline);
+  add_rows(table, timeline, [&](DeviceId device) -> std::vector<std::string> {
     const DeviceUse& use = timeline.devices[device];
-    const MemoryUse memory = memory_at_peak(timeline, device);
-    table.add({device_text(timeline, device), bytes_text(use.peak),
-               bytes_text(use.capacity), bytes_text(memory.parameters),
-               bytes_text(memory.optimizer_state), bytes_text(memory.gradients),
-               bytes_text(memory.activations), bytes_text(memory.other),
-               use.fits() ? "" : "does not fit"});
-  }
+    const MemoryUse& memory = memories.of(device);
+    return {bytes_text(use.peak),          bytes_text(use.capacity),
+            bytes_text(memory.parameters), bytes_text(memory.optimizer_state),
+            bytes_text(memory.gradients),  bytes_text(memory.activations),
+            bytes_text(memory.other),      use.fits() ? "" : "does not fit"};
+  });
   return table.text();
 }
 
@@ -186,12 +201,12 @@ MemoryUse memory_at_peak(const Timeline& timeline, DeviceId device) {
 std::vector<std::string> infeasible_reasons(const Timeline& timeline) {
   constexpr std::size_t named = 3;
   std::vector<std::string> reasons;
-  for (const DeviceId device : shown_devices(timeline)) {
+  for (const DeviceId device : timeline.devices.ids()) {
     const DeviceUse& use = timeline.devices[device];
-    if (use.fits()) continue;
-    std::string line = fmt::format("{} needs {} at {} and has {}: largest",
-                                   device_text(timeline, device), bytes_text(use.peak),
-                                   time_text(use.peak_at), bytes_text(use.capacity));
+    if (use.fits() || (timeline.is_outline() && timeline.like[device] != device)) continue;
+    std::string line = fmt::format(
+        "{} needs {} at {} and has {}: largest", timeline.program->cluster->device(device).name,
+        bytes_text(use.peak), time_text(use.peak_at), bytes_text(use.capacity));
     const auto alive = timeline.alive_at(device, use.peak_at);
     for (std::size_t k = 0; k < std::min(named, alive.size()); ++k) {
       line += fmt::format("{} {} ({})", k == 0 ? "" : ",",

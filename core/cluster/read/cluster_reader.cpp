@@ -43,7 +43,7 @@ class ClusterReader {
   }
 
   Way add_port(const std::string& from, const std::string& to, const LinkSpec& link,
-                DeviceId device = {}) {
+               DeviceId device = {}) {
     return {add_link({from + ">" + to, link.bandwidth(), link.latency(), device}),
             add_link({to + ">" + from, link.bandwidth(), link.latency(), device})};
   }

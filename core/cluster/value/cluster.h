@@ -142,8 +142,8 @@ class Cluster {
   };
   LinkId direct(MachineId from, MachineId to) const;
   IdVector<DeviceId, Ways> ways_;
-  std::vector<DeviceId> by_name_;  // ascending by name
-  LinkId switch_;                                      // invalid: none that could be busy
+  std::vector<DeviceId> by_name_;                             // ascending by name
+  LinkId switch_;                                             // invalid: none that could be busy
   std::map<std::pair<MachineId, MachineId>, LinkId> direct_;  // between two machines alone
   Digest digest_;
 };

@@ -115,8 +115,9 @@ void MeasuredCosts::add_transfers(const Profile& profile, std::vector<std::strin
     }
   }
   for (const auto& [kind, entries] : by_kind)
-    pair_of_kind_[kind] = add_pair(pooled(entries), fmt::format("{} measured pairs of {}", entries.size(),
-                                                        text_of(cluster_, kind)));
+    pair_of_kind_[kind] =
+        add_pair(pooled(entries),
+                 fmt::format("{} measured pairs of {}", entries.size(), text_of(cluster_, kind)));
   for (const auto& [kind, entries] : named)
     pair_of_kind_[kind] = add_pair(pooled(entries), text_of(cluster_, kind));
 }

@@ -10,7 +10,7 @@ namespace {
 
 template <class Id>
 void push_sorted_unique(std::vector<Id>& ids, Rows<Id>& rows) {
-  std::sort(ids.begin(), ids.end());
+  if (!std::is_sorted(ids.begin(), ids.end())) std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   rows.push_row(ids);
 }
@@ -59,8 +59,8 @@ bool RepeatedCells::refer(Rows<Ref>& rows, std::span<const Id> to, Id but,
                           std::int32_t Begin::*of) const {
   for (const Id id : to) {
     if (id == but) continue;
-    const auto behind = std::ranges::upper_bound(
-        done_, id.value(), {}, [&](const Done& done) { return done.begin.*of; });
+    const auto behind = std::ranges::upper_bound(done_, id.value(), {},
+                                                 [&](const Done& done) { return done.begin.*of; });
     if (behind == done_.begin() || (behind - 1)->micro == 0) {
       rows.push({-1, id.value()});
       continue;
@@ -125,8 +125,7 @@ PartId RepeatedCells::shifted(PartId id) {
   PartId found = id;
   if (samples && part.period() == 0 && samples->begin >= size && samples->end <= 2 * size) {
     const std::int32_t by = (micro_ - 1) * size;
-    found = emitter_.parts().find(
-        part.cut({kBatchAxis, samples->begin + by, samples->end + by}));
+    found = emitter_.parts().find(part.cut({kBatchAxis, samples->begin + by, samples->end + by}));
   }
   return shifted_[id] = found;
 }

@@ -63,9 +63,9 @@ class RepeatedCells {
   };
   struct Cell {  // of the second micro-batch
     std::size_t tasks = 0, buffers = 0;
-    Rows<Ref> waits, reads;        // by task; without what is said when it is repeated
-    std::vector<TaskId> firsts;    // tasks that wait for the cell before, ascending
-    std::vector<Sum> sums;         // ascending by task
+    Rows<Ref> waits, reads;      // by task; without what is said when it is repeated
+    std::vector<TaskId> firsts;  // tasks that wait for the cell before, ascending
+    std::vector<Sum> sums;       // ascending by task
     std::vector<Emitter::ParameterRead> parameters;  // ascending by task
     std::vector<std::pair<DeviceId, std::vector<TaskId>>> ends;
   };
@@ -102,7 +102,7 @@ class RepeatedCells {
   std::vector<Done> done_;     // ascending: the last one is under way
   std::vector<Sum> sums_;      // of this cell, as the parameters that are read
   std::vector<Emitter::ParameterRead> parameters_;
-  std::size_t parts_before_ = 0;  // that residents had, of tensors in several
+  std::size_t parts_before_ = 0;      // that residents had, of tensors in several
   IdVector<PartId, PartId> shifted_;  // of the second micro-batch: of this one; invalid: not yet
   std::int32_t micro_ = 0;            // this one
   std::size_t next_first_ = 0, next_sum_ = 0, next_parameter_ = 0;  // of the cell

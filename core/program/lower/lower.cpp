@@ -120,8 +120,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   const auto try_compute = [&](bool repeat) {
     ops.start(into, strategy.priorities, strategy.gather);
     Recomputation all(ops, strategy.recomputed);
-    if (several)
-      return MicroBatchLowering(ops, all).lower(strategy.micro_batches, into, repeat);
+    if (several) return MicroBatchLowering(ops, all).lower(strategy.micro_batches, into, repeat);
     for (const OpId op : ops.tables().early) all.lower(op);
     return true;
   };
@@ -143,8 +142,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   pass(
       "place", [&] { ops.placement().place(strategy); }, [&] { ops.placement().check(); });
   const auto is_small = [&] {
-    return options.fold_from > 0 &&
-           tasks_of_ops(ops.tables(), ops.placement()) < options.fold_from;
+    return options.fold_from > 0 && tasks_of_ops(ops.tables(), ops.placement()) < options.fold_from;
   };
   if (options.fold == nullptr || is_small()) {
     if (options.fold != nullptr) *options.fold = Fold();

@@ -23,7 +23,7 @@ struct LowerOptions {
   // When given: devices whose timeline another one's stands for are left out, and listed here.
   // Scores are the same to the last bit (see symmetry.h); the program is not one to run or to show.
   Fold* fold = nullptr;
-  bool mesh_twins = false;    // of devices on meshes, too
+  bool mesh_twins = false;  // of devices on meshes, too
   // Of several micro-batches: what is the same for each is lowered for two of them alone. The
   // program is the same, but for the order of its parts.
   bool repeat_cells = true;

@@ -118,9 +118,7 @@ class Emitter {
     if (instance.slot >= 0) read_parameter(instance.slot, instance.device);
   }
   // A parameter's resident bytes.
-  void read_parameter(std::int32_t slot, DeviceId device) {
-    parameters_.push_back({slot, device});
-  }
+  void read_parameter(std::int32_t slot, DeviceId device) { parameters_.push_back({slot, device}); }
   void depend(TaskId task) {
     if (task.valid()) dependencies_.push_back(task);
   }

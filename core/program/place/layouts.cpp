@@ -65,7 +65,8 @@ Layouts::Layouts(Tables& tables) : tables_(tables) {
 
 bool Layouts::forget_if_many() {
   constexpr std::size_t kMostLayouts = 2048;
-  const bool many = known_.size() >= kMostLayouts + tables_.cluster->device_count() || tables_.is_large();
+  const bool many =
+      known_.size() >= kMostLayouts + tables_.cluster->device_count() || tables_.is_large();
   if (many) forget();
   return many;
 }

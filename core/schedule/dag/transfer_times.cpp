@@ -1,7 +1,5 @@
 #include "core/schedule/dag/transfer_times.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -26,14 +24,6 @@ std::vector<Bytes> probes_of(std::vector<Bytes> sizes) {
 
 PairTimes::PairTimes(const Cluster& cluster, const CostModel& cost, std::span<const Bytes> probes)
     : cost_(&cost), devices_(cluster.device_count()), example_{{}}, pairs_{0} {
-  constexpr std::size_t kMostDevices = 4096;
-  if (devices_ > kMostDevices)
-    throw InputError(cluster.name(), "devices",
-                     fmt::format("are {}, and this way of planning compares every two of them",
-                                 devices_),
-                     fmt::format("choose the pipeline planner, data parallelism, or a cluster of at "
-                                 "most {} devices",
-                                 kMostDevices));
   using Kind = std::tuple<GpuTypeId, GpuTypeId, bool, double, Nanos, std::vector<Nanos>>;
   std::map<Kind, std::uint16_t> class_of_kind;
   class_of_pair_.assign(devices_ * devices_, 0);

@@ -17,7 +17,7 @@ namespace strato {
 
 // A size is asked about once and then has a row of times. Pairs of devices of the same GPU types,
 // bandwidth and latency, both inside one machine or not, share theirs where all of the `probes`
-// take equally long, too. Throws InputError where there are too many devices for that. Refers to the cluster and the cost model until it has its last row. Not
+// take equally long, too. Refers to the cluster and the cost model until it has its last row. Not
 // thread safe.
 class PairTimes {
  public:

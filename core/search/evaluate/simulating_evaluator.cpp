@@ -194,8 +194,7 @@ Outcome simulate(const Problem& given, const Strategy& strategy, bool with_feedb
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   Outcome outcome;
   outcome.program = std::make_shared<const Program>(lowering.lower(strategy, lower));
-  const auto timeline =
-      std::make_shared<Timeline>(Simulator().simulate(outcome.program, options));
+  const auto timeline = std::make_shared<Timeline>(Simulator().simulate(outcome.program, options));
   if (lower.fold != nullptr && lower.fold->left_out > 0) {
     unfold(*timeline, *lower.fold);
     timeline->like = lower.fold->representative;
@@ -218,13 +217,13 @@ Outcome simulate_strategy(const Problem& problem, const Strategy& strategy, bool
 // Twins are none where links are shared fairly: what one of them has depends on all.
 Outcome simulate_outline(const Problem& problem, const Strategy& strategy, bool with_feedback,
                          const SimulateOptions& options) {
-  constexpr std::size_t kMostTasks = 4'000'000;
+  constexpr std::size_t kMostTasks = 4'000'000, kMostDevices = 1024;
   if (options.fair_links) return simulate_strategy(problem, strategy, with_feedback, options);
   Fold fold;
   LowerOptions lower;
   lower.fold = &fold;
   lower.mesh_twins = true;
-  lower.fold_from = kMostTasks;
+  lower.fold_from = problem.cluster->device_count() > kMostDevices ? 0 : kMostTasks;
   return simulate(problem, strategy, with_feedback, options, lower);
 }
 

@@ -32,8 +32,8 @@ class Expected {
     if (m == n) return {a + ">fabric", "fabric>" + b};
     std::vector<std::string> path = {exit(a), m + ">" + n, entry(b)};
     if (!by_name_.contains(m + ">" + n))
-      path = {exit(a), first({a + ">net", m + ">net"}), "network",
-              first({"net>" + b, "net>" + n}), entry(b)};
+      path = {exit(a), first({a + ">net", m + ">net"}), "network", first({"net>" + b, "net>" + n}),
+              entry(b)};
     std::erase_if(path, [&](const std::string& name) { return !by_name_.contains(name); });
     return path;
   }
@@ -127,7 +127,8 @@ TEST(Paths, FollowFromTheDescription) {
     const Cluster cluster = drawn(seed);
     expect_paths(cluster);
     for (const Link& link : cluster.links())
-      rails += link.device.valid() && link.name.starts_with("net>m") && link.name.find(':') != std::string::npos;
+      rails += link.device.valid() && link.name.starts_with("net>m") &&
+               link.name.find(':') != std::string::npos;
     direct += Json::parse(cluster.json()).contains("links");
   }
   EXPECT_GT(rails, 0u);
