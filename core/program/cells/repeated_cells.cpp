@@ -50,7 +50,7 @@ void RepeatedCells::begin(std::size_t pass, std::int32_t micro) {
   sums_.clear();
   parameters_.clear();
   parts_before_ = residents_.part_count();
-  emitter_.record_parameters(micro == 1 ? &parameters_ : nullptr);
+  emitter_.parameter_readers().record(micro == 1 ? &parameters_ : nullptr);
 }
 
 // Where the ids are; `but`: one that is left out.
@@ -95,7 +95,7 @@ bool RepeatedCells::refer_all(Cell& cell, TaskId first) const {
 }
 
 bool RepeatedCells::end() {
-  emitter_.record_parameters(nullptr);
+  emitter_.parameter_readers().record(nullptr);
   const Done& done = done_.back();
   if (done.micro != 1) return true;
   if (residents_.part_count() != parts_before_) return false;
@@ -173,9 +173,9 @@ void RepeatedCells::repeat_task(const Cell& cell, std::size_t task, Begin like, 
   made.part = shifted(made.part);
   into_.tasks.push_back(made);
   for (; next_parameter_ < cell.parameters.size(); ++next_parameter_) {
-    const Emitter::ParameterRead& read = cell.parameters[next_parameter_];
-    if (read.task != from) break;
-    emitter_.add_reader({to, read.slot, read.device});
+    const ParameterReaders::Read& read = cell.parameters[next_parameter_];
+    if (read.row != from) break;
+    emitter_.parameter_readers().add({to, read.slot, read.device});
   }
 }
 

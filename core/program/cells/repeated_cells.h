@@ -29,7 +29,7 @@ class RepeatedCells {
   // in any order.
   RepeatedCells(const Tables& tables, Emitter& emitter, Copies& copies, Residents& residents,
                 CellOrder* order, Program& into, std::size_t passes);
-  ~RepeatedCells() { emitter_.record_parameters(nullptr); }
+  ~RepeatedCells() { emitter_.parameter_readers().record(nullptr); }
   RepeatedCells(const RepeatedCells&) = delete;
 
   // Do the passes come in one order, and are there so many micro-batches that it is worth it?
@@ -66,7 +66,7 @@ class RepeatedCells {
     Rows<Ref> waits, reads;      // by task; without what is said when it is repeated
     std::vector<TaskId> firsts;  // tasks that wait for the cell before, ascending
     std::vector<Sum> sums;       // ascending by task
-    std::vector<Emitter::ParameterRead> parameters;  // ascending by task
+    std::vector<ParameterReaders::Read> parameters;  // ascending by task
     std::vector<std::pair<DeviceId, std::vector<TaskId>>> ends;
   };
   struct Begin {  // of a cell: its first task and buffer
@@ -101,7 +101,7 @@ class RepeatedCells {
   std::vector<Begin> begins_;  // by micro-batch and pass
   std::vector<Done> done_;     // ascending: the last one is under way
   std::vector<Sum> sums_;      // of this cell, as the parameters that are read
-  std::vector<Emitter::ParameterRead> parameters_;
+  std::vector<ParameterReaders::Read> parameters_;
   std::size_t parts_before_ = 0;      // that residents had, of tensors in several
   IdVector<PartId, PartId> shifted_;  // of the second micro-batch: of this one; invalid: not yet
   std::int32_t micro_ = 0;            // this one

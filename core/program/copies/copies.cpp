@@ -42,9 +42,10 @@ Instance Copies::add(TensorId tensor, const Instance& instance) {
   std::int32_t& lists = made(tensor).copies;
   if (lists < 0) {
     lists = static_cast<std::int32_t>(heads_.size());
-    heads_.resize(heads_.size() + placement_.kept_count(), -1);
+    heads_.resize(heads_.size() + kept_devices(tables_, placement_), -1);
   }
-  std::int32_t& last = heads_[static_cast<std::size_t>(lists) + placement_.kept(instance.device)];
+  std::int32_t& last =
+      heads_[static_cast<std::size_t>(lists) + kept_place(placement_, instance.device)];
   const auto before = std::exchange(last, static_cast<std::int32_t>(instances_.size()));
   instances_.push_back(instance);
   instances_.back().next = before;

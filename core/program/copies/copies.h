@@ -7,6 +7,7 @@
 
 #include "core/program/place/emitter.h"
 #include "core/program/place/placement.h"
+#include "core/program/place/symmetry.h"
 
 namespace strato {
 
@@ -97,7 +98,8 @@ class Copies {
   // The device's copy that was made last; the others follow it. -1: none.
   std::int32_t last_copy(TensorId tensor, DeviceId device) const {
     const std::int32_t lists = made(tensor).copies;
-    return lists < 0 ? -1 : heads_[static_cast<std::size_t>(lists) + placement_.kept(device)];
+    return lists < 0 ? -1
+                     : heads_[static_cast<std::size_t>(lists) + kept_place(placement_, device)];
   }
 
   const Tables& tables_;

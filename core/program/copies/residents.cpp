@@ -1,7 +1,5 @@
 #include "core/program/copies/residents.h"
 
-#include "core/program/place/symmetry.h"
-
 namespace strato {
 
 void Residents::start() {
@@ -10,7 +8,7 @@ void Residents::start() {
   part_count_ = 0;
   carried_.clear();
   const auto blocks = static_cast<std::size_t>(tables_.micro_batches);
-  samples_.assign(blocks * tables_.slots.size() * placement_.kept_count(), SampleRange());
+  samples_.assign(blocks * tables_.slots.size() * kept_devices(tables_, placement_), SampleRange());
   for (OpId update : tables_.updates)
     for (TensorId input : tables_.inputs(update))
       if (tables_.updates_here(update, input)) add_homes(input);
@@ -63,12 +61,12 @@ void Residents::add_homes(TensorId parameter) {
 
 void Residents::forget(TensorId tensor) {
   const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
-  for (std::size_t i = 0; i < placement_.kept_count(); ++i)
+  for (std::size_t i = 0; i < kept_devices(tables_, placement_); ++i)
     samples_[i * tables_.slots.size() + slot] = SampleRange();
 }
 
 void Residents::repeat_samples(std::int32_t micro) {
-  const std::size_t block = tables_.slots.size() * placement_.kept_count();
+  const std::size_t block = tables_.slots.size() * kept_devices(tables_, placement_);
   const std::size_t first = static_cast<std::size_t>(micro) * block;
   for (std::int32_t next = micro + 1; next < tables_.micro_batches; ++next)
     for (std::size_t i = 0; i < block; ++i) {
@@ -92,7 +90,7 @@ bool Residents::add_samples(PartIndex& ids, Place place, const SampleRange& has,
 // Of all micro-batches; ranges that follow each other are one. Is it all of the tensor?
 bool Residents::list_samples(PartIndex& ids, Place place, std::size_t cell,
                              std::vector<Resident>& residents) const {
-  const std::size_t block = tables_.slots.size() * placement_.kept_count();
+  const std::size_t block = tables_.slots.size() * kept_devices(tables_, placement_);
   SampleRange has = samples_[cell];
   for (std::size_t at = cell + block; at < samples_.size(); at += block) {
     const SampleRange& next = samples_[at];

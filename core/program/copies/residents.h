@@ -8,6 +8,7 @@
 
 #include "core/program/place/emitter.h"
 #include "core/program/place/mesh_letters.h"
+#include "core/program/place/symmetry.h"
 
 namespace strato {
 
@@ -62,8 +63,8 @@ class Residents {
 
   std::size_t cell(TensorId tensor, DeviceId device, std::int32_t micro = 0) const {
     const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
-    const std::size_t block = static_cast<std::size_t>(micro) * placement_.kept_count();
-    return (block + placement_.kept(device)) * tables_.slots.size() + slot;
+    const std::size_t block = static_cast<std::size_t>(micro) * kept_devices(tables_, placement_);
+    return (block + kept_place(placement_, device)) * tables_.slots.size() + slot;
   }
   Bytes bytes(TensorId tensor, const SampleRange& has) const {
     if (has.end <= has.begin) return Bytes(0);

@@ -88,6 +88,41 @@ struct TaskMarks {         // of the tasks that follow
   Again again;
 };
 
+// Who reads parameters' resident bytes. A task is known by the row that it was written to.
+class ParameterReaders {
+ public:
+  struct Read {
+    TaskId row;
+    std::int32_t slot;
+    DeviceId device;
+  };
+  explicit ParameterReaders(const Tables& tables)
+      : slots_(tables.slots.size()), first_(tables.cluster->device_count()) {}
+  void start();
+  void add(const Read& read);
+  // From here on what is added is listed here, too; null: no more.
+  void record(std::vector<Read>* record) { record_ = record; }
+  // Calls `see` with each row, the last one first.
+  template <class See>
+  void of(std::int32_t slot, DeviceId device, const See& see) const {
+    if (first_[device].empty()) return;
+    for (std::int32_t i = first_[device][static_cast<std::size_t>(slot)]; i >= 0;
+         i = all_[static_cast<std::size_t>(i)].next)
+      see(all_[static_cast<std::size_t>(i)].row);
+  }
+
+ private:
+  struct Linked {
+    TaskId row;
+    std::int32_t next;
+  };
+  std::size_t slots_;
+  // By device and slot, where its list begins; empty: nothing is read on the device.
+  IdVector<DeviceId, std::vector<std::int32_t>> first_;
+  std::vector<Linked> all_;
+  std::vector<Read>* record_ = nullptr;
+};
+
 class Emitter {
  public:
   explicit Emitter(const Tables& tables);
@@ -133,16 +168,7 @@ class Emitter {
     program_->writes.push(id);
     return id;
   }
-  // A parameter's resident bytes are read on a device by a task.
-  struct ParameterRead {
-    TaskId task;
-    std::int32_t slot;
-    DeviceId device;
-  };
-  // From here on tasks that are committed are listed here, too; null: no more.
-  void record_parameters(std::vector<ParameterRead>* record) { record_ = record; }
-  // Of a task that is in the program already.
-  void add_reader(const ParameterRead& read);
+  ParameterReaders& parameter_readers() { return parameter_readers_; }
   // What the next task waits for, as far as it is known.
   std::span<const TaskId> dependencies() const { return dependencies_; }
   TaskMarks& marks() { return marks_; }
@@ -162,10 +188,6 @@ class Emitter {
                            std::span<const LinkId> links, Stream stream = Stream::Communication);
 
  private:
-  struct Reader {
-    std::int32_t row;
-    std::int32_t next;
-  };
   TaskId commit(const Task& task) {
     const TaskId row = program_->tasks.next_id();
     program_->tasks.push_back(task);
@@ -204,12 +226,6 @@ class Emitter {
       values[at] = value;
     }
   }
-  // The list of those that read a parameter on a device: where it begins in readers_, or -1.
-  std::int32_t& first_reader(std::int32_t slot, DeviceId device) {
-    std::vector<std::int32_t>& of = first_reader_[device];
-    if (of.empty()) of.assign(tables_.slots.size(), -1);
-    return of[static_cast<std::size_t>(slot)];
-  }
 
   const Tables& tables_;
   Program* program_ = nullptr;
@@ -217,10 +233,7 @@ class Emitter {
   std::vector<TaskId> dependencies_;
   std::vector<BufferId> reads_;
   std::vector<std::pair<std::int32_t, DeviceId>> parameters_;  // that the task reads, by slot
-  // By device and slot; empty: nothing is read on the device.
-  IdVector<DeviceId, std::vector<std::int32_t>> first_reader_;
-  std::vector<Reader> readers_;
-  std::vector<ParameterRead>* record_ = nullptr;
+  ParameterReaders parameter_readers_;
   std::vector<ResourceId> links_;  // of the last path that was asked for
   TaskMarks marks_;
   Store* store_ = nullptr;

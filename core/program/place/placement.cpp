@@ -6,8 +6,7 @@
 
 namespace strato {
 
-Placement::Placement(Tables& tables)
-    : tables_(tables), layouts_(tables), kept_count_(tables.cluster->device_count()) {
+Placement::Placement(Tables& tables) : tables_(tables), layouts_(tables) {
   layout_of_.resize(tables.graph->op_count());
   homes_.resize(tables.graph->op_count());
   duplicated_.resize(tables.graph->op_count());
@@ -84,10 +83,6 @@ void Placement::place_updates() {
 
 void Placement::fold(const Fold& fold) {
   fold_ = &fold;
-  kept_.assign(tables_.cluster->device_count(), -1);
-  kept_count_ = 0;
-  for (const DeviceId device : kept_.ids())
-    if (fold.keeps(device)) kept_[device] = static_cast<std::int32_t>(kept_count_++);
   unfolded_layout_of_ = layout_of_;
   unfolded_homes_ = homes_;
   folded_now_.assign(layouts_.size(), -1);
@@ -102,8 +97,6 @@ void Placement::fold(const Fold& fold) {
 
 void Placement::unfold() {
   fold_ = nullptr;
-  kept_.clear();
-  kept_count_ = tables_.cluster->device_count();
   if (unfolded_layout_of_.empty()) return;
   layout_of_.swap(unfolded_layout_of_);
   homes_.swap(unfolded_homes_);

@@ -125,11 +125,6 @@ class Placement {
   void fold(const Fold& fold);
   void unfold();
   const Fold* fold() const { return fold_; }  // null: nothing is left out
-  // Of the devices that are not left out: how many there are, and which of them one is.
-  std::size_t kept_count() const { return kept_count_; }
-  std::size_t kept(DeviceId device) const {
-    return kept_.empty() ? device.index() : static_cast<std::size_t>(kept_[device]);
-  }
   void check()
       const;  // every op has a layout, and shards cover the batch exactly; throws InvariantError
 
@@ -155,8 +150,6 @@ class Placement {
   IdVector<OpId, LayoutId> layout_of_, homes_;
   IdVector<OpId, LayoutId> unfolded_layout_of_, unfolded_homes_;  // empty: not folded
   const Fold* fold_ = nullptr;
-  std::size_t kept_count_;
-  IdVector<DeviceId, std::int32_t> kept_;  // -1: left out; empty: none is
   IdVector<OpId, char> duplicated_;
   SyncedVariables variables_;
   std::vector<PlacedSplit> splits_;   // ascending by op

@@ -200,6 +200,8 @@ void Symmetry::choose_representatives(Fold& fold) {
   std::vector<DeviceId> first(size_of_.size());
   fold.left_out = 0;
   fold.stands_for.assign(devices, 0);
+  fold.place_of.assign(devices, -1);
+  std::int32_t kept = 0;
   for (std::size_t d = 0; d < devices; ++d) {
     const Class c = class_of_[DeviceId(d)];
     DeviceId own(d);
@@ -207,7 +209,10 @@ void Symmetry::choose_representatives(Fold& fold) {
     if (!representative.valid()) representative = DeviceId(d);
     fold.representative[DeviceId(d)] = representative;
     ++fold.stands_for[representative];
-    fold.left_out += representative != DeviceId(d);
+    if (representative == DeviceId(d))
+      fold.place_of[representative] = kept++;
+    else
+      ++fold.left_out;
   }
 }
 

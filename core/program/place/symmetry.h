@@ -55,10 +55,21 @@ struct Fold {
   IdVector<DeviceId, std::size_t> stands_for;  // so many devices, itself included; 0: left out
   // The device works on meshes alone: its links are as busy as those of its representative.
   IdVector<DeviceId, char> on_meshes;
-  std::size_t left_out = 0;  // devices; 0: the program is the full one
+  std::size_t left_out = 0;                   // devices; 0: the program is the full one
+  IdVector<DeviceId, std::int32_t> place_of;  // among those that are kept; -1: left out
 
   bool keeps(DeviceId device) const { return representative[device] == device; }
 };
+
+// Of the strategy that is placed: how many devices are kept, and where one is among them.
+inline std::size_t kept_devices(const Tables& tables, const Placement& placement) {
+  const Fold* fold = placement.fold();
+  return tables.cluster->device_count() - (fold ? fold->left_out : 0);
+}
+inline std::size_t kept_place(const Placement& placement, DeviceId device) {
+  const Fold* fold = placement.fold();
+  return fold ? static_cast<std::size_t>(fold->place_of[device]) : device.index();
+}
 
 // Which devices of a mesh may be twins.
 enum class MeshTwinsIn : std::uint8_t { RowsAndColumns, Rows, Columns, None };
