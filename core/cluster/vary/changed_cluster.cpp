@@ -127,9 +127,10 @@ class Changer {
   const MachineKind& kind_named(const std::string& name) const {
     const auto known = std::ranges::find(kinds_, name, &MachineKind::name);
     if (known != kinds_.end()) return *known;
-    const auto names = std::views::transform(kinds_, &MachineKind::name);
+    std::vector<std::string> names;
+    for (const MachineKind& kind : kinds_) names.push_back(kind.name);
     throw InputError(cluster_.name(), "machines", fmt::format("\"{}\" is no kind of them", name),
-                     fmt::format("kinds: {}", fmt::join(names.begin(), names.end(), ", ")));
+                     fmt::format("kinds: {}", fmt::join(names, ", ")));
   }
 
   // The cluster's own first: a catalogue may know another GPU by that name.
