@@ -45,7 +45,7 @@ SimulatedPlan simulated(const std::string& label, const Problem& problem, const 
   plan.label = label;
   plan.strategy = complete(partial, *problem.cluster);
   plan.problem = problem_for(problem, plan.strategy);
-  plan.outcome = simulate_strategy(problem, plan.strategy, false, options);
+  plan.outcome = simulate_outline(problem, plan.strategy, false, options);
   return plan;
 }
 

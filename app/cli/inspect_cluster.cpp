@@ -1,11 +1,19 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/cli/inspection.h"
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
 
 namespace strato::cli {
 namespace {
+
+constexpr std::size_t kMostGroups = 64;  // that are listed for people
+
+std::size_t listed_groups(const Cluster& cluster) {
+  return std::min(cluster.groups().size(), kMostGroups);
+}
 
 // Inside a group of one device there is no pair and hence no bandwidth.
 bool has_bandwidth(const Cluster& cluster, DeviceGroupId a, DeviceGroupId b) {
@@ -14,11 +22,12 @@ bool has_bandwidth(const Cluster& cluster, DeviceGroupId a, DeviceGroupId b) {
 
 std::string bandwidth_matrix(const Cluster& cluster) {
   std::vector<std::string> header = {"between"};
-  for (const DeviceGroup& group : cluster.groups()) header.push_back(group.name);
+  const std::size_t count = listed_groups(cluster);
+  for (std::size_t g = 0; g < count; ++g) header.push_back(cluster.groups()[DeviceGroupId(g)].name);
   Table table(std::move(header));
-  for (std::size_t a = 0; a < cluster.groups().size(); ++a) {
+  for (std::size_t a = 0; a < count; ++a) {
     std::vector<std::string> row = {cluster.groups()[DeviceGroupId(a)].name};
-    for (std::size_t b = 0; b < cluster.groups().size(); ++b) {
+    for (std::size_t b = 0; b < count; ++b) {
       const DeviceGroupId from(a), to(b);
       row.push_back(has_bandwidth(cluster, from, to) ? bandwidth_text(cluster.bandwidth(from, to))
                                                      : "-");
@@ -78,19 +87,22 @@ std::string cluster_text(const Cluster& cluster) {
   Bytes memory;
   Table groups({"device group", "machine", "GPUs", "type", "memory each", "peak fp32/s",
                 "memory bandwidth"});
-  for (const DeviceGroup& group : cluster.groups()) {
+  for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
+    const DeviceGroup& group = cluster.groups()[DeviceGroupId(g)];
     const GpuType& gpu = cluster.gpu_types()[group.type];
     memory += group_memory(cluster, group);
+    if (g >= listed_groups(cluster)) continue;
     groups.add({group.name, cluster.machines()[group.machine].name,
                 std::to_string(group.devices.size()), gpu.name, bytes_text(gpu.memory),
                 flops_text(gpu.peak_flops[static_cast<std::size_t>(Precision::Fp32)]),
                 bandwidth_text(gpu.memory_bandwidth)});
   }
-  return fmt::format("{}: {}, {} in {}, {} of memory\n\n{}\n{}", cluster.name(),
-                     counted(cluster.machines().size(), "machine"),
-                     counted(cluster.device_count(), "GPU"),
-                     counted(cluster.groups().size(), "device group"), bytes_text(memory),
-                     groups.text(), bandwidth_matrix(cluster));
+  const std::size_t more = cluster.groups().size() - listed_groups(cluster);
+  return fmt::format(
+      "{}: {}, {} in {}, {} of memory\n\n{}{}\n{}", cluster.name(),
+      counted(cluster.machines().size(), "machine"), counted(cluster.device_count(), "GPU"),
+      counted(cluster.groups().size(), "device group"), bytes_text(memory), groups.text(),
+      more == 0 ? "" : fmt::format("… and {} more\n", more), bandwidth_matrix(cluster));
 }
 
 }  // namespace strato::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
@@ -44,8 +45,25 @@ Json memory_json(const MemoryUse& use) {
           {"other_bytes", use.other.value}};
 }
 
+// At its peak; of devices that do the same it is looked at once.
+class MemoryOfDevices {
+ public:
+  explicit MemoryOfDevices(const Timeline& timeline) : timeline_(timeline) {}
+  const MemoryUse& of(DeviceId device) {
+    if (timeline_.is_outline()) device = timeline_.like[device];
+    const auto [known, fresh] = known_.try_emplace(device);
+    if (fresh) known->second = memory_at_peak(timeline_, device);
+    return known->second;
+  }
+
+ private:
+  const Timeline& timeline_;
+  std::map<DeviceId, MemoryUse> known_;
+};
+
 Json devices_json(const Timeline& timeline, bool with_breakdown) {
   Json list = Json::array();
+  MemoryOfDevices memories(timeline);
   for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
     const DeviceUse& use = timeline.devices[DeviceId(i)];
     Json device = {{"name", timeline.program->cluster->device(DeviceId(i)).name},
@@ -53,37 +71,58 @@ Json devices_json(const Timeline& timeline, bool with_breakdown) {
                    {"communication_busy_s", to_seconds(use.communication_busy)},
                    {"peak_memory_bytes", use.peak.value},
                    {"memory_bytes", use.capacity.value}};
-    if (with_breakdown) device.update(memory_json(memory_at_peak(timeline, DeviceId(i))));
+    if (with_breakdown) device.update(memory_json(memories.of(DeviceId(i))));
     list.push_back(std::move(device));
   }
   return list;
 }
 
+// One row a device, without its name. Of many devices those that follow each other and have equal
+// rows are one: "v100-0:0 to v100-9:7".
+template <class Row>
+void add_rows(Table& table, const Timeline& timeline, const Row& row_of) {
+  constexpr std::size_t kMany = 64;
+  const IdVector<DeviceId, Device>& devices = timeline.program->cluster->devices();
+  std::vector<std::string> row;
+  for (std::size_t first = 0, next = 0; first < devices.size(); first = next) {
+    std::vector<std::string> now = next == 0 ? row_of(DeviceId(0)) : std::move(row);
+    for (next = first + 1; next < devices.size(); ++next) {
+      row = row_of(DeviceId(next));
+      if (devices.size() <= kMany || row != now) break;
+    }
+    const std::string& name = devices[DeviceId(first)].name;
+    now.insert(now.begin(), next == first + 1
+                                ? name
+                                : fmt::format("{} to {}", name, devices[DeviceId(next - 1)].name));
+    table.add(std::move(now));
+  }
+}
+
 std::string devices_text(const Timeline& timeline) {
   Table table({"device", "GPU", "busy", "of step", "peak memory", "of", "used"});
-  for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
-    const DeviceUse& use = timeline.devices[DeviceId(i)];
-    const Cluster& cluster = *timeline.program->cluster;
+  const Cluster& cluster = *timeline.program->cluster;
+  add_rows(table, timeline, [&](DeviceId device) -> std::vector<std::string> {
+    const DeviceUse& use = timeline.devices[device];
     const double share = timeline.step_time > Nanos(0) ? use.compute_busy / timeline.step_time : 0;
-    table.add({cluster.device(DeviceId(i)).name, cluster.gpu(DeviceId(i)).name,
-               time_text(use.compute_busy), percent_text(share), bytes_text(use.peak),
-               bytes_text(use.capacity), percent_text(use.peak / use.capacity)});
-  }
+    return {cluster.gpu(device).name, time_text(use.compute_busy),
+            percent_text(share),      bytes_text(use.peak),
+            bytes_text(use.capacity), percent_text(use.peak / use.capacity)};
+  });
   return table.text();
 }
 
 std::string breakdown_text(const Timeline& timeline) {
   Table table(
       {"device", "peak", "of", "parameters", "optimizer", "gradients", "activations", "other", ""});
-  for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
-    const DeviceUse& use = timeline.devices[DeviceId(i)];
-    const MemoryUse memory = memory_at_peak(timeline, DeviceId(i));
-    table.add({timeline.program->cluster->device(DeviceId(i)).name, bytes_text(use.peak),
-               bytes_text(use.capacity), bytes_text(memory.parameters),
-               bytes_text(memory.optimizer_state), bytes_text(memory.gradients),
-               bytes_text(memory.activations), bytes_text(memory.other),
-               use.fits() ? "" : "does not fit"});
-  }
+  MemoryOfDevices memories(timeline);
+  add_rows(table, timeline, [&](DeviceId device) -> std::vector<std::string> {
+    const DeviceUse& use = timeline.devices[device];
+    const MemoryUse& memory = memories.of(device);
+    return {bytes_text(use.peak),          bytes_text(use.capacity),
+            bytes_text(memory.parameters), bytes_text(memory.optimizer_state),
+            bytes_text(memory.gradients),  bytes_text(memory.activations),
+            bytes_text(memory.other),      use.fits() ? "" : "does not fit"};
+  });
   return table.text();
 }
 
@@ -135,7 +174,7 @@ double Verdict::speedup() const {
 Verdict make_verdict(const Problem& problem, const Strategy& strategy,
                      const SimulateOptions& options) {
   return make_verdict(problem, strategy,
-                      simulate_strategy(problem, data_parallel(problem), true, options), options);
+                      simulate_outline(problem, data_parallel(problem), true, options), options);
 }
 
 Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome baseline,
@@ -145,7 +184,7 @@ Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome b
   verdict.micro_batches = strategy.micro_batches;
   verdict.recomputed = strategy.recomputed.size();
   verdict.undivided = describe_undivided(problem, complete(strategy, *problem.cluster));
-  verdict.outcome = simulate_strategy(problem, strategy, true, options);
+  verdict.outcome = simulate_outline(problem, strategy, true, options);
   verdict.baseline = std::move(baseline);
   verdict.lower_bound = lower_bound(problem);
   verdict.batch_bound = lower_bound(problem, BoundOf::WholeOps);
@@ -164,14 +203,13 @@ MemoryUse memory_at_peak(const Timeline& timeline, DeviceId device) {
 std::vector<std::string> infeasible_reasons(const Timeline& timeline) {
   constexpr std::size_t named = 3;
   std::vector<std::string> reasons;
-  for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
-    const DeviceUse& use = timeline.devices[DeviceId(i)];
-    if (use.fits()) continue;
-    std::string line =
-        fmt::format("{} needs {} at {} and has {}: largest",
-                    timeline.program->cluster->device(DeviceId(i)).name, bytes_text(use.peak),
-                    time_text(use.peak_at), bytes_text(use.capacity));
-    const auto alive = timeline.alive_at(DeviceId(i), use.peak_at);
+  for (const DeviceId device : timeline.devices.ids()) {
+    const DeviceUse& use = timeline.devices[device];
+    if (use.fits() || (timeline.is_outline() && timeline.like[device] != device)) continue;
+    std::string line = fmt::format(
+        "{} needs {} at {} and has {}: largest", timeline.program->cluster->device(device).name,
+        bytes_text(use.peak), time_text(use.peak_at), bytes_text(use.capacity));
+    const auto alive = timeline.alive_at(device, use.peak_at);
     for (std::size_t k = 0; k < std::min(named, alive.size()); ++k) {
       line += fmt::format("{} {} ({})", k == 0 ? "" : ",",
                           timeline.program->graph->tensor(alive[k].tensor).name,

@@ -41,7 +41,7 @@ SearchOutcome search(const SearchJob& job) {
   if (job.options.constraints) remark_on_names(*job.options.constraints, *problem.cluster);
   SearchOutcome outcome;
   outcome.constraints = job.options.constraints;
-  Outcome baseline = simulate_strategy(problem, data_parallel(problem));
+  Outcome baseline = simulate_outline(problem, data_parallel(problem));
   Recorder recorder(problem, job.planner, job.options);
   if (job.forget_focus) recorder.forget_focus();
   if (job.resume != nullptr) {
@@ -92,7 +92,8 @@ void write_plan_file(const std::filesystem::path& file, const LoadedModel& model
   if (outcome.constraints)
     result["constraints"] = Json::parse(constraints_json(*outcome.constraints));
   plan.result_json = json_text(result);
-  plan.ranks = ranks_of(*outcome.verdict.outcome.timeline);
+  if (!outcome.verdict.outcome.timeline->is_outline())
+    plan.ranks = ranks_of(*outcome.verdict.outcome.timeline);
   write_plan(file, plan);
 }
 

@@ -36,7 +36,7 @@ struct WhatIfCommand {
 
   Simulate simulate() const {
     return [options = simulation.options()](const Problem& problem, const Strategy& strategy) {
-      return simulate_strategy(problem, strategy, false, options);
+      return simulate_outline(problem, strategy, false, options);
     };
   }
 };

@@ -28,18 +28,28 @@ std::shared_ptr<const Cluster> machines_of_eight(int count) {
 
 enum class Lowered { Whole, Once };
 
+// By 1F1B; of several chunks a stage, interleaved.
+struct Pipelined {
+  const char* stages;
+  const char* chunks = "1";
+  std::int64_t batch = 32;
+};
+
 void BM_Llama(benchmark::State& state, const char* model, std::int64_t sequence, int machines,
-              const char* stages, Lowered how) {
+              const Pipelined& pipelined, Lowered how) {
   static const PluginRegistry plugins;
   const std::string file = std::string(kSourceFolder) + "/tests/data/transformers/" + model;
   ImportOptions import;
-  import.batch = 32;
+  import.batch = pipelined.batch;
   import.dimensions["sequence"] = sequence;
   const Graph graph = plugins.importer_for(file)->import(file, import);
   const Problem problem = make_problem(graph, machines_of_eight(machines), {});
   PlannerOptions options;
   options.floor = false;
-  options.set = {{"stages", stages},
+  const bool interleaved = pipelined.chunks != std::string_view("1");
+  options.set = {{"stages", pipelined.stages},
+                 {"chunks", pipelined.chunks},
+                 {"schedule", interleaved ? "interleaved" : "1f1b"},
                  {"tensor", "8"},
                  {"micro_batches", "16"},
                  {"shard", "updates"},
@@ -55,15 +65,21 @@ void BM_Llama(benchmark::State& state, const char* model, std::int64_t sequence,
   }
   state.counters["ops"] = static_cast<double>(problem.graph->op_count());
 }
-BENCHMARK_CAPTURE(BM_Llama, 8B_on_16_whole, "llama_3_8b.json", 4096, 2, "2", Lowered::Whole)
+BENCHMARK_CAPTURE(BM_Llama, 8B_on_16_whole, "llama_3_8b.json", 4096, 2, {"2"}, Lowered::Whole)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Llama, 8B_on_16, "llama_3_8b.json", 4096, 2, "2", Lowered::Once)
+BENCHMARK_CAPTURE(BM_Llama, 8B_on_16, "llama_3_8b.json", 4096, 2, {"2"}, Lowered::Once)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Llama, 70B_on_64_whole, "llama_3_70b.json", 4096, 8, "4", Lowered::Whole)
+BENCHMARK_CAPTURE(BM_Llama, 70B_on_64_whole, "llama_3_70b.json", 4096, 8, {"4"}, Lowered::Whole)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Llama, 70B_on_64, "llama_3_70b.json", 4096, 8, "4", Lowered::Once)
+BENCHMARK_CAPTURE(BM_Llama, 70B_on_64, "llama_3_70b.json", 4096, 8, {"4"}, Lowered::Once)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Llama, 405B_on_128, "llama_3_1_405b.json", 8192, 16, "8", Lowered::Once)
+BENCHMARK_CAPTURE(BM_Llama, 405B_on_128, "llama_3_1_405b.json", 8192, 16, {"8"}, Lowered::Once)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Llama, 405B_on_8192, "llama_3_1_405b.json", 8192, 1024, {"8", "1", 2048},
+                  Lowered::Once)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Llama, 405B_on_8192_interleaved, "llama_3_1_405b.json", 8192, 1024,
+                  {"8", "2", 2048}, Lowered::Once)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

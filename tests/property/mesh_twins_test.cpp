@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/cost/analytic/analytic_cost_model.h"
@@ -11,6 +13,7 @@
 #include "core/search/api/evaluator.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/evaluate/simulating_evaluator.h"
+#include "core/sim/explain/error_bar.h"
 #include "core/sim/timeline/feedback.h"
 #include "tests/plugins/engines/rank/small_nets.h"
 #include "tests/property/random_model.h"
@@ -165,6 +168,66 @@ TEST(MeshTwins, AreSimulatedOnce) {
   EXPECT_GT(with_micro_batches, 50u);
   EXPECT_GT(shared, 25u) << "shared updates are hardly tested";
   EXPECT_LT(tasks_folded * 2, tasks_full);
+}
+
+// One mesh on all devices.
+Problem on_all(const SmallNet& net, const std::shared_ptr<const Cluster>& cluster) {
+  const std::vector<Nanos> times(net.graph->op_count(), Nanos(1000));
+  return {net.graph,
+          std::make_shared<const Grouping>(
+              *net.graph, std::vector<std::int32_t>(net.graph->op_count(), 0), times),
+          cluster, make_analytic_cost_model(net.graph, cluster)};
+}
+
+// Nothing that lowering keeps grows with the square of the devices, or with all of them for each
+// tensor and micro-batch: of 16,384 devices one is left.
+TEST(MeshTwins, OfThousandsOfDevicesAreLoweredOnce) {
+  const std::vector<SmallNet> nets = small_nets(2048, Optimizer::Adam, DataType::F32);
+  for (const SmallNet& net : std::span(nets).first(2)) {
+    SCOPED_TRACE(net.name);
+    const Problem problem = on_all(net, machines(2048, 8, true));
+    Strategy strategy;
+    strategy.groups.push_back(mesh_from(0, 2048, 8));
+    Fold fold;
+    LowerOptions options;
+    options.fold = &fold;
+    options.mesh_twins = true;
+    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
+    EXPECT_EQ(fold.left_out, 16'383u);
+    EXPECT_LT(program->tasks.size(), 10 * net.graph->op_count());
+    EXPECT_GT(Simulator().simulate(program).step_time, Nanos(0));
+  }
+}
+
+// Of more devices than people look at an outline tells the figures of the whole.
+TEST(MeshTwins, OutlinesHaveTheFiguresOfTheWhole) {
+  const std::vector<SmallNet> nets = small_nets(132, Optimizer::Adam, DataType::F32);
+  for (const SmallNet& net : std::span(nets).first(4)) {
+    SCOPED_TRACE(net.name);
+    const Problem problem = on_all(net, machines(132, 8, true));
+    Strategy strategy;
+    strategy.groups.push_back(mesh_from(0, 132, 8));
+    const Outcome outline = simulate_outline(problem, strategy);
+    const Outcome whole = simulate_strategy(problem, strategy);
+    ASSERT_TRUE(outline.timeline->is_outline());
+    EXPECT_LT(outline.program->tasks.size(), whole.program->tasks.size() / 100);
+    expect_equal_scores(outline.score, whole.score);
+    for (const DeviceId device : whole.timeline->devices.ids()) {
+      const DeviceUse &one = outline.timeline->devices[device],
+                      &other = whole.timeline->devices[device];
+      ASSERT_EQ(one.peak, other.peak);
+      ASSERT_EQ(one.compute_busy, other.compute_busy);
+      ASSERT_EQ(outline.timeline->alive_at(device, one.peak_at).size(),
+                whole.timeline->alive_at(device, other.peak_at).size());
+      if (device.index() > 16) break;
+    }
+    EXPECT_EQ(outline.timeline->link_busy, whole.timeline->link_busy);
+    const ErrorBar error = error_bar(*outline.timeline, *problem.cost),
+                   of_whole = error_bar(*whole.timeline, *problem.cost);
+    EXPECT_EQ(error.low, of_whole.low);
+    EXPECT_EQ(error.high, of_whole.high);
+  }
 }
 
 }  // namespace

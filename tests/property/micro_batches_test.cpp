@@ -164,6 +164,65 @@ void expect_schedule(const BlockedCase& made, const Timeline& timeline) {
   }
 }
 
+// Every task, buffer and resident as text, with parts as they are: their order is not compared.
+std::vector<std::string> lines_of(const Program& program) {
+  std::vector<std::string> lines;
+  const auto join = [](const auto& ids) {
+    std::string text;
+    for (const auto id : ids) text += std::to_string(id.value()) + " ";
+    return text;
+  };
+  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
+    const Task& task = program.tasks[TaskId(i)];
+    lines.push_back(program.task_name(TaskId(i)) + " of " + std::to_string(task.micro) + ", " +
+                    describe(program.part_of(task)) + ", " + std::to_string(task.duration.value) +
+                    " ns, " + std::to_string(task.bytes.value) + " B, again " +
+                    std::to_string(task.again) + ", waits " + join(program.dependencies[i]) +
+                    "on " + join(program.resources[i]) + "reads " + join(program.reads[i]) +
+                    "writes " + join(program.writes[i]));
+  }
+  for (const BufferId id : program.buffers.ids()) {
+    const Buffer& buffer = program.buffers[id];
+    lines.push_back("buffer of " + std::to_string(buffer.tensor.value()) + " on " +
+                    std::to_string(buffer.device.value()) + ", " +
+                    std::to_string(buffer.bytes.value) + " B, " + describe(program.part_of(id)));
+  }
+  for (const Resident& resident : program.residents)
+    lines.push_back("resident of " + std::to_string(resident.tensor.value()) + " on " +
+                    std::to_string(resident.device.value()) + ", " +
+                    std::to_string(resident.bytes.value) + " B, " +
+                    describe(program.part_of(resident)));
+  return lines;
+}
+
+// What is the same for every micro-batch is lowered for two of them: the program is the one that
+// lowering each of them gives.
+TEST(MicroBatches, AreRepeatedAsIfEachWereLowered) {
+  std::size_t long_enough = 0, with_order = 0, recomputed = 0;
+  for (std::uint64_t seed = 0; seed < 1200 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const auto made = random_blocked(seed, random);
+    if (!made || !made->strategy.variables.empty()) continue;
+    Lowering lowering = lowering_of(made->problem);
+    LowerOptions each;
+    each.repeat_cells = false;
+    const std::vector<std::string> wanted = lines_of(lowering.lower(made->strategy, each));
+    const std::vector<std::string> lines = lines_of(lowering.lower(made->strategy));
+    ASSERT_EQ(lines.size(), wanted.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) ASSERT_EQ(lines[i], wanted[i]);
+    if (made->strategy.micro_batches.count < 4 ||
+        made->strategy.gather != ParameterGather::OnceAStep)
+      continue;
+    ++long_enough;
+    with_order += made->strategy.micro_batches.schedule != PipelineSchedule::AsReady;
+    recomputed += !made->strategy.recomputed.empty();
+  }
+  EXPECT_GT(long_enough, 100u);
+  EXPECT_GT(with_order, 50u);
+  EXPECT_GT(recomputed, 20u);
+}
+
 TEST(MicroBatches, ProgramsAreRightAndKeepToTheirSchedules) {
   const std::uint64_t count = kSanitized ? 150 : 800;
   std::uint64_t blocked = 0, sums = 0, sent_sums = 0, stages = 0, again = 0, pipelines = 0;

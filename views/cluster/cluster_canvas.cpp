@@ -32,6 +32,14 @@ double distance(const QPolygonF& line, const QPointF& p) {
   return best;
 }
 
+// Of the layout, in a view of thousands of machines.
+QRectF visible_part(const QPainter& painter) {
+  return painter.transform().inverted().mapRect(QRectF(painter.viewport()));
+}
+
+// Devices and links are thinner than a pixel: machines stand for them.
+bool is_tiny(const QPainter& painter) { return painter.transform().m11() < 0.02; }
+
 }  // namespace
 
 ClusterCanvas::ClusterCanvas(Session& session, QWidget* parent)
@@ -138,9 +146,13 @@ void ClusterCanvas::paint_to(QPainter& painter, const QSize& size) {
 
 void ClusterCanvas::paint(QPainter& painter) {
   painter.setRenderHint(QPainter::Antialiasing);
-  for (std::size_t m = 0; m < layout_.machines.size(); ++m) paint_machine(painter, m);
+  const QRectF visible = visible_part(painter);
+  for (std::size_t m = 0; m < layout_.machines.size(); ++m)
+    if (visible.intersects(layout_.machines[m])) paint_machine(painter, m);
   paint_links(painter);
-  for (std::size_t d = 0; d < layout_.devices.size(); ++d) paint_device(painter, DeviceId(d));
+  if (is_tiny(painter)) return;
+  for (std::size_t d = 0; d < layout_.devices.size(); ++d)
+    if (visible.intersects(layout_.devices[d])) paint_device(painter, DeviceId(d));
 }
 
 void ClusterCanvas::paint_machine(QPainter& painter, std::size_t m) {
@@ -185,10 +197,14 @@ void ClusterCanvas::paint_links(QPainter& painter) {
     painter.setPen(QPen(mixed(ground, ink, 0.3), 6, Qt::SolidLine, Qt::SquareCap));
     painter.drawLine(bus);
   }
+  if (is_tiny(painter)) return;
   QFont font = this->font();
   font.setPixelSize(10);
   painter.setFont(font);
+  const QRectF visible = visible_part(painter);
   for (const DrawnLink& drawn : layout_.links) {
+    const QRectF around = drawn.line.boundingRect().adjusted(-8, -8, 72, 8);  // with its label
+    if (!visible.intersects(around)) continue;
     const Link& link = cluster_->links()[drawn.link];
     const double part = busy_part(drawn.link);
     QPen pen(part > 0 ? style::ramp(0.15 + 0.85 * part, dark) : mixed(ground, ink, 0.3),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <unordered_map>
 
 namespace strato {
 namespace {
@@ -13,14 +14,20 @@ constexpr double kFabric = 8, kMachineGap = 24, kRowGap = 64, kTrunk = 24;
 constexpr int kMostInRow = 8;
 constexpr double kPairApart = 5;  // px between the two directions
 
-int devices_of(const Cluster& cluster, MachineId machine) {
-  return static_cast<int>(std::count_if(cluster.devices().begin(), cluster.devices().end(),
-                                        [&](const Device& d) { return d.machine == machine; }));
+template <class Key, class T>
+std::unordered_map<std::string_view, Key> by_name(const IdVector<Key, T>& values) {
+  std::unordered_map<std::string_view, Key> result;
+  for (const Key key : values.ids()) result.emplace(values[key].name, key);
+  return result;
 }
 
 class Layout {
  public:
-  Layout(const Cluster& cluster, double width) : cluster_(cluster), width_(width) {}
+  Layout(const Cluster& cluster, double width) : cluster_(cluster), width_(width) {
+    devices_of_.resize(cluster.machines().size());
+    for (const DeviceId device : cluster.devices().ids())
+      devices_of_[cluster.device(device).machine].push_back(device);
+  }
 
   ClusterLayout run() {
     several_ = cluster_.machines().size() > 1;
@@ -42,11 +49,10 @@ class Layout {
     return {name.substr(0, at), name.substr(at + 1)};
   }
 
-  MachineId find_machine(std::string_view name) const {
-    for (std::size_t m = 0; m < cluster_.machines().size(); ++m) {
-      if (cluster_.machines()[MachineId(m)].name == name) return MachineId(m);
-    }
-    return {};
+  template <class Key>
+  static Key find(const std::unordered_map<std::string_view, Key>& known, std::string_view name) {
+    const auto at = known.find(name);
+    return at == known.end() ? Key() : at->second;
   }
 
   void place_machines() {
@@ -76,7 +82,7 @@ class Layout {
   void end_row(double y, double height) { buses_.push_back(y + height + kRowGap * 0.6); }
 
   QSizeF machine_size(MachineId machine) const {
-    const int count = std::max(1, devices_of(cluster_, machine));
+    const int count = std::max(1, static_cast<int>(devices_of_[machine].size()));
     const int columns = std::min(count, kMostInRow), rows = (count + columns - 1) / columns;
     const double wide = columns * kDeviceWidth + (columns - 1) * kGap + 2 * kPad;
     return {std::max(wide, 2 * kDeviceWidth + kGap + 2 * kPad),
@@ -89,24 +95,25 @@ class Layout {
     layout_.fabrics.push_back(
         QRectF(box.left() + kPad, box.bottom() - kPad - kFabric, box.width() - 2 * kPad, kFabric));
     int index = 0;
-    const int columns = std::min(std::max(1, devices_of(cluster_, machine)), kMostInRow);
-    for (std::size_t d = 0; d < cluster_.device_count(); ++d) {
-      if (cluster_.device(DeviceId(d)).machine != machine) continue;
+    const int columns =
+        std::min(std::max(1, static_cast<int>(devices_of_[machine].size())), kMostInRow);
+    for (const DeviceId device : devices_of_[machine]) {
       const double x = box.left() + kPad + (index % columns) * (kDeviceWidth + kGap);
       const double y = box.top() + kTitle + (index / columns) * (kDeviceHeight + kWire);
-      layout_.devices[d] = QRectF(x, y, kDeviceWidth, kDeviceHeight);
+      layout_.devices[device.index()] = QRectF(x, y, kDeviceWidth, kDeviceHeight);
       ++index;
     }
   }
 
   void add_link(LinkId id) {
     const auto [from, to] = ends(cluster_.links()[id].name);
-    const DeviceId sender = cluster_.find_device(from), receiver = cluster_.find_device(to);
+    const DeviceId sender = find(device_named_, from), receiver = find(device_named_, to);
     if (sender.valid())
       return to == "net" ? add_rail(id, sender, true) : add_port(id, sender, to, true);
     if (receiver.valid())
       return from == "net" ? add_rail(id, receiver, false) : add_port(id, receiver, from, false);
-    const MachineId machine_from = find_machine(from), machine_to = find_machine(to);
+    const MachineId machine_from = find(machine_named_, from),
+                    machine_to = find(machine_named_, to);
     if (machine_from.valid() && machine_to.valid()) return add_direct(id, machine_from, machine_to);
     if (machine_from.valid()) return add_nic(id, machine_from, true);
     if (machine_to.valid()) return add_nic(id, machine_to, false);
@@ -173,6 +180,9 @@ class Layout {
 
   const Cluster& cluster_;
   double width_;
+  std::unordered_map<std::string_view, DeviceId> device_named_ = by_name(cluster_.devices());
+  std::unordered_map<std::string_view, MachineId> machine_named_ = by_name(cluster_.machines());
+  IdVector<MachineId, std::vector<DeviceId>> devices_of_;
   bool several_ = false;
   ClusterLayout layout_;
   std::vector<double> buses_;        // y, per row of machines

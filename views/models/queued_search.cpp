@@ -164,7 +164,7 @@ QueuedResult run_whole(const QueuedSearch& search, const PlannerFactory& make_pl
   try {
     const auto planner = make_planner(search.planner);
     result.baseline =
-        simulate_strategy(*search.problem, data_parallel(*search.problem), false).score.step_time;
+        simulate_outline(*search.problem, data_parallel(*search.problem), false).score.step_time;
     recorder.open(search.workspace);
     recorder.problem(search.model, search.cluster, search.problem);
     recorder.start_run(search.planner, search.options, result.baseline);

@@ -20,7 +20,7 @@ Outcome simulate_as(const Problem& problem, const Strategy& strategy,
   SimulateOptions options;
   options.priorities = simulation.order == TaskOrder::Priority;
   options.fair_links = simulation.fair_links;
-  return simulate_strategy(problem, ordered(problem, strategy, simulation), true, options);
+  return simulate_outline(problem, ordered(problem, strategy, simulation), true, options);
 }
 
 }  // namespace strato

@@ -112,7 +112,7 @@ class PlacedStepTimes {
     return nanos_from_seconds(predict(cell_, step, calibration_).seconds);
   }
   Nanos with_framework(const Problem& problem, const Strategy& strategy) const {
-    const Outcome outcome = simulate_strategy(problem_for(problem, strategy), strategy, false);
+    const Outcome outcome = simulate_outline(problem_for(problem, strategy), strategy, false);
     return with_framework({to_seconds(outcome.timeline->step_time),
                            kernels_of_a_process(cell_, *outcome.program), true});
   }

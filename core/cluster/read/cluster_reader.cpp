@@ -1,11 +1,9 @@
-// Makes the cluster from a checked description: multiplies machines, lays links, finds paths.
+// Makes the cluster from a checked description: multiplies machines, lays links.
 #include "core/cluster/read/cluster_reader.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <map>
 
 #include "core/base/error.h"
 #include "core/cluster/spec/cluster_spec.h"
@@ -23,7 +21,10 @@ class ClusterReader {
     for (const MachineSpec& machine : spec_.machines)
       for (const std::string& name : machine.names()) add_machine(machine, name);
     add_network();
-    add_paths();
+    for (const DeviceId device : cluster_.devices_.ids()) cluster_.by_name_.push_back(device);
+    std::ranges::stable_sort(cluster_.by_name_, {}, [this](DeviceId id) -> std::string_view {
+      return cluster_.devices_[id].name;
+    });
     cluster_.ports_.resize(cluster_.devices_.size());
     for (const LinkId link : cluster_.links_.ids())
       if (const DeviceId device = cluster_.links_[link].device; device.valid())
@@ -34,17 +35,15 @@ class ClusterReader {
   }
 
  private:
-  struct Port {
-    LinkId up, down;  // invalid: there is none
-  };
+  using Way = Cluster::Way;
 
   LinkId add_link(Link link) {
     cluster_.links_.push_back(std::move(link));
     return LinkId(cluster_.links_.size() - 1);
   }
 
-  Port add_port(const std::string& from, const std::string& to, const LinkSpec& link,
-                DeviceId device = {}) {
+  Way add_port(const std::string& from, const std::string& to, const LinkSpec& link,
+               DeviceId device = {}) {
     return {add_link({from + ">" + to, link.bandwidth(), link.latency(), device}),
             add_link({to + ">" + from, link.bandwidth(), link.latency(), device})};
   }
@@ -61,6 +60,7 @@ class ClusterReader {
     const MachineId id(cluster_.machines_.size());
     cluster_.machines_.push_back({name});
     specs_.push_back(&machine);
+    devices_.emplace_back();
     std::int64_t index = 0;
     for (const GpuCount& gpu : machine.gpus) {
       const DeviceGroupId group(cluster_.groups_.size());
@@ -68,7 +68,9 @@ class ClusterReader {
       const bool alone = machine.gpus.size() == 1;
       cluster_.groups_.push_back({alone ? name : name + "/" + gpu.type, type, id, {}});
       for (std::int64_t i = 0; i < gpu.count; ++i) {
-        cluster_.groups_[group].devices.push_back(DeviceId(cluster_.devices_.size()));
+        const DeviceId device(cluster_.devices_.size());
+        cluster_.groups_[group].devices.push_back(device);
+        devices_.back().push_back(device);
         cluster_.devices_.push_back({fmt::format("{}:{}", name, index++), type, id, group});
       }
     }
@@ -78,29 +80,28 @@ class ClusterReader {
 
   // Adds only links that a path can use: a lone machine needs neither its NIC nor the links to it.
   void add_network() {
+    cluster_.ways_.resize(cluster_.devices_.size());
     for (const DeviceId id : cluster_.devices_.ids()) {
       const Device& device = cluster_.devices_[id];
       const MachineSpec& machine = *specs_[device.machine.index()];
-      fabric_.push_back(machine.fabric ? add_port(device.name, "fabric", *machine.fabric, id)
-                                       : Port());
+      Cluster::Ways& ways = cluster_.ways_[id];
+      if (machine.fabric) ways.fabric = add_port(device.name, "fabric", *machine.fabric, id);
       const bool host = machine.host_link && has_several_machines();
-      host_.push_back(host ? add_port(device.name, "host", *machine.host_link, id)
-                           : fabric_.back());
+      ways.host = host ? add_port(device.name, "host", *machine.host_link, id) : ways.fabric;
     }
     if (!has_several_machines()) return;
     const bool switched = spec_.network && spec_.network->bandwidth_gbps;
     const Nanos latency(spec_.network ? std::llround(spec_.network->latency_us * 1e3) : 0);
-    nic_.resize(cluster_.devices_.size());
     for (const MachineId machine : cluster_.machines_.ids())
       if (specs_[machine.index()]->nic) add_nics(machine, switched ? Nanos() : latency);
     if (switched)
-      switch_ = add_link({"network", *spec_.network->bandwidth_gbps * 1e9, latency, {}});
+      cluster_.switch_ = add_link({"network", *spec_.network->bandwidth_gbps * 1e9, latency, {}});
     for (const PairSpec& pair : spec_.links) {
       const MachineId from(index_of(cluster_.machines_, pair.from));
       const MachineId to(index_of(cluster_.machines_, pair.to));
-      const Port port = add_port(pair.from, pair.to, pair.link);
-      direct_[{from, to}] = port.up;
-      direct_[{to, from}] = port.down;
+      const Way port = add_port(pair.from, pair.to, pair.link);
+      cluster_.direct_[{from, to}] = port.up;
+      cluster_.direct_[{to, from}] = port.down;
     }
   }
 
@@ -108,61 +109,26 @@ class ClusterReader {
   // The switch's latency is on the link out of the machine where no link stands for the switch.
   void add_nics(MachineId machine, Nanos switching) {
     const MachineSpec& spec = *specs_[machine.index()];
-    std::vector<DeviceId> devices;
-    for (const DeviceId device : cluster_.devices_.ids())
-      if (cluster_.devices_[device].machine == machine) devices.push_back(device);
+    const std::vector<DeviceId>& devices = devices_[machine.index()];
     LinkSpec nic = *spec.nic;
     const double share = nic.bandwidth_gbps / static_cast<double>(devices.size());
     const auto& way = spec.host_link ? spec.host_link : spec.fabric;
     const bool rails = devices.size() > 1 && way && share >= way->bandwidth_gbps;
     const std::string& name = cluster_.machines_[machine].name;
     const auto add = [&](const std::string& from, DeviceId of) {
-      const Port port = add_port(from, "net", nic, of);
+      const Way port = add_port(from, "net", nic, of);
       cluster_.links_[port.up].latency += switching;
       return port;
     };
     if (!rails) {
-      const Port port = add(name, devices.size() == 1 ? devices.front() : DeviceId());
-      for (const DeviceId device : devices) nic_[device.index()] = port;
+      const Way port = add(name, devices.size() == 1 ? devices.front() : DeviceId());
+      for (const DeviceId device : devices) cluster_.ways_[device].nic = port;
       return;
     }
     rails_.push_back({cluster_.links_.next_id(), 2 * devices.size(), machine, switching});
     nic.bandwidth_gbps = share;
     for (const DeviceId device : devices)
-      nic_[device.index()] = add(cluster_.devices_[device].name, device);
-  }
-
-  void add_paths() {
-    const std::size_t count = cluster_.devices_.size();
-    cluster_.paths_.reserve(count * count);
-    for (std::size_t from = 0; from < count; ++from)
-      for (std::size_t to = 0; to < count; ++to) cluster_.paths_.push_back(make_path(from, to));
-  }
-
-  Path make_path(std::size_t from, std::size_t to) const {
-    Path path;
-    path.bandwidth = std::numeric_limits<double>::infinity();  // of the empty path
-    const MachineId source = cluster_.devices_[DeviceId(from)].machine;
-    const MachineId target = cluster_.devices_[DeviceId(to)].machine;
-    if (from == to) return path;
-    if (source == target) {
-      extend(path, {fabric_[from].up, fabric_[to].down});
-    } else if (const auto direct = direct_.find({source, target}); direct != direct_.end()) {
-      extend(path, {host_[from].up, direct->second, host_[to].down});
-    } else {
-      extend(path, {host_[from].up, nic_[from].up, switch_, nic_[to].down, host_[to].down});
-    }
-    return path;
-  }
-
-  void extend(Path& path, std::initializer_list<LinkId> links) const {
-    path.links.reserve(links.size());
-    for (const LinkId id : links) {
-      if (!id.valid()) continue;
-      path.links.push_back(id);
-      path.bandwidth = std::min(path.bandwidth, cluster_.links_[id].bandwidth);
-      path.latency += cluster_.links_[id].latency;
-    }
+      cluster_.ways_[device].nic = add(cluster_.devices_[device].name, device);
   }
 
   // Paths follow from what is hashed here. Rails are hashed as the one NIC that the file has.
@@ -198,17 +164,15 @@ class ClusterReader {
 
   const ClusterSpec& spec_;
   Cluster cluster_;
-  std::vector<const MachineSpec*> specs_;  // one per machine
-  std::vector<Port> fabric_, host_, nic_;  // one per device
-  struct Rails {                           // the NICs of a machine's devices
+  std::vector<const MachineSpec*> specs_;       // one per machine
+  std::vector<std::vector<DeviceId>> devices_;  // of each machine
+  struct Rails {                                // the NICs of a machine's devices
     LinkId first;
     std::size_t links;
     MachineId machine;
     Nanos switching;
   };
   std::vector<Rails> rails_;
-  LinkId switch_;
-  std::map<std::pair<MachineId, MachineId>, LinkId> direct_;
 };
 
 Cluster read_cluster(const std::filesystem::path& file, const GpuCatalogue& catalogue) {

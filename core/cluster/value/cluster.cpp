@@ -1,6 +1,7 @@
 #include "core/cluster/value/cluster.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace strato {
 namespace {
@@ -20,6 +21,40 @@ std::string_view name_of(Precision precision) {
   return kPrecisionNames[static_cast<std::size_t>(precision)];
 }
 
+LinkId Cluster::direct(MachineId from, MachineId to) const {
+  if (direct_.empty()) return {};
+  const auto found = direct_.find({from, to});
+  return found == direct_.end() ? LinkId() : found->second;
+}
+
+Path Cluster::path(DeviceId from, DeviceId to) const {
+  Path path{{}, std::numeric_limits<double>::infinity(), {}, from, to};
+  if (from == to) return path;
+  const auto add = [&](LinkId id) {
+    if (!id.valid()) return;
+    path.links.push_back(id);
+    path.bandwidth = std::min(path.bandwidth, links_[id].bandwidth);
+    path.latency += links_[id].latency;
+  };
+  const MachineId source = devices_[from].machine, target = devices_[to].machine;
+  const Ways &out = ways_[from], &in = ways_[to];
+  if (source == target) {
+    add(out.fabric.up);
+    add(in.fabric.down);
+    return path;
+  }
+  add(out.host.up);
+  if (const LinkId link = direct(source, target); link.valid()) {
+    add(link);
+  } else {
+    add(out.nic.up);
+    add(switch_);
+    add(in.nic.down);
+  }
+  add(in.host.down);
+  return path;
+}
+
 double Cluster::bandwidth(DeviceGroupId a, DeviceGroupId b) const {
   // The devices of a group are alike, so one pair stands for all.
   const std::vector<DeviceId>& from = groups_[a].devices;
@@ -27,7 +62,11 @@ double Cluster::bandwidth(DeviceGroupId a, DeviceGroupId b) const {
   return from.size() > 1 ? path(from[0], from[1]).bandwidth : gpu(from[0]).memory_bandwidth;
 }
 
-DeviceId Cluster::find_device(std::string_view name) const { return find_by_name(devices_, name); }
+DeviceId Cluster::find_device(std::string_view name) const {
+  const auto name_of = [this](DeviceId id) -> std::string_view { return devices_[id].name; };
+  const auto at = std::ranges::lower_bound(by_name_, name, {}, name_of);
+  return at != by_name_.end() && name_of(*at) == name ? *at : DeviceId();
+}
 
 DeviceGroupId Cluster::find_group(std::string_view name) const {
   return find_by_name(groups_, name);

@@ -8,9 +8,12 @@
 // directed links that a transfer occupies.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/digest.h"
@@ -66,10 +69,31 @@ struct Link {
   DeviceId device;  // on whose paths alone it is; invalid: several devices share it
 };
 
+// The links of a path, in its order: at most as many as there are between two machines.
+class PathLinks {
+ public:
+  using value_type = LinkId;
+  using const_iterator = const LinkId*;
+  void push_back(LinkId link) { links_[size_++] = link; }
+  const LinkId* begin() const { return links_.data(); }
+  const LinkId* end() const { return links_.data() + size_; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  LinkId operator[](std::size_t i) const { return links_[i]; }
+  friend bool operator==(const PathLinks& a, const PathLinks& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  std::array<LinkId, 5> links_;
+  std::size_t size_ = 0;
+};
+
 struct Path {
-  std::vector<LinkId> links;  // empty from a device to itself
-  double bandwidth = 0;       // smallest of the links
-  Nanos latency;              // sum over the links
+  PathLinks links;       // empty from a device to itself
+  double bandwidth = 0;  // smallest of the links; infinite where there is none
+  Nanos latency;         // sum over the links
+  DeviceId from, to;
 };
 
 class Cluster {
@@ -84,9 +108,8 @@ class Cluster {
   std::size_t device_count() const { return devices_.size(); }
   const Device& device(DeviceId id) const { return devices_[id]; }
   const GpuType& gpu(DeviceId id) const { return gpu_types_[devices_[id].type]; }
-  const Path& path(DeviceId from, DeviceId to) const {
-    return paths_[from.index() * devices_.size() + to.index()];
-  }
+  // Made when it is asked for, from what lies at both ends.
+  Path path(DeviceId from, DeviceId to) const;
   // The links that no other device uses, in the same order for each device of a kind of machine.
   const std::vector<LinkId>& ports(DeviceId device) const { return ports_[device]; }
   // Smallest bandwidth between two different devices of the groups (a == b: inside the group; for a
@@ -111,11 +134,21 @@ class Cluster {
   IdVector<DeviceGroupId, DeviceGroup> groups_;
   IdVector<LinkId, Link> links_;
   IdVector<DeviceId, std::vector<LinkId>> ports_;
-  std::vector<Path> paths_;
+  struct Way {  // invalid: there is none
+    LinkId up, down;
+  };
+  struct Ways {
+    Way fabric, host, nic;  // to the fabric; to what leaves the machine; from there to the network
+  };
+  LinkId direct(MachineId from, MachineId to) const;
+  IdVector<DeviceId, Ways> ways_;
+  std::vector<DeviceId> by_name_;                             // ascending by name
+  LinkId switch_;                                             // invalid: none that could be busy
+  std::map<std::pair<MachineId, MachineId>, LinkId> direct_;  // between two machines alone
   Digest digest_;
 };
 
-// More devices than this in one cluster are refused: the table of paths grows with the square.
-inline constexpr std::int64_t kMaxDevices = 1024;
+// More devices than this in one cluster are refused: an error more likely than a cluster.
+inline constexpr std::int64_t kMaxDevices = 16'384;
 
 }  // namespace strato

@@ -58,9 +58,10 @@ std::string common_name(const std::vector<std::string>& names) {
   return common.empty() ? names[0] : common;
 }
 
-std::string unused_name(const std::string& base, std::set<std::string>& taken) {
-  for (std::int64_t i = 1;; ++i) {
-    std::string name = fmt::format("{}-{}", base, i);
+// `next`: the number to begin with, which goes on.
+std::string unused_name(const std::string& base, std::int64_t& next, std::set<std::string>& taken) {
+  while (true) {
+    std::string name = fmt::format("{}-{}", base, next++);
     if (taken.insert(name).second) return name;
   }
 }
@@ -126,9 +127,10 @@ class Changer {
   const MachineKind& kind_named(const std::string& name) const {
     const auto known = std::ranges::find(kinds_, name, &MachineKind::name);
     if (known != kinds_.end()) return *known;
-    const auto names = std::views::transform(kinds_, &MachineKind::name);
+    std::vector<std::string> names;
+    for (const MachineKind& kind : kinds_) names.push_back(kind.name);
     throw InputError(cluster_.name(), "machines", fmt::format("\"{}\" is no kind of them", name),
-                     fmt::format("kinds: {}", fmt::join(names.begin(), names.end(), ", ")));
+                     fmt::format("kinds: {}", fmt::join(names, ", ")));
   }
 
   // The cluster's own first: a catalogue may know another GPU by that name.
@@ -184,13 +186,15 @@ class Changer {
       spec_.machines.push_back(machines_[m]);
       from_.emplace_back(m);
     }
-    for (const MachineKind& kind : kinds_)
+    for (const MachineKind& kind : kinds_) {
+      std::int64_t next = 1;
       for (const MachineId machine : kind.machines)
         for (std::size_t i = 1; i < times_[machine.index()]; ++i) {
           spec_.machines.push_back(machines_[machine.index()]);
-          spec_.machines.back().name = unused_name(kind.name, taken);
+          spec_.machines.back().name = unused_name(kind.name, next, taken);
           from_.push_back(machine);
         }
+    }
     if (spec_.machines.empty())
       throw InputError(cluster_.name(), "machines", "none is left", "leave at least one");
     const auto gone = [&](const std::string& name) {

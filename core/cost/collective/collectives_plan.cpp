@@ -15,8 +15,7 @@ using Members = std::vector<DeviceId>;
 // Adds up what a collective's phases put on the links.
 class PlanBuilder {
  public:
-  PlanBuilder(const Cluster& cluster, CollectiveAlgorithm algorithm)
-      : cluster_(cluster), volume_(cluster.links().size()), used_(cluster.links().size()) {
+  PlanBuilder(const Cluster& cluster, CollectiveAlgorithm algorithm) : cluster_(cluster) {
     plan_.algorithm = algorithm;
   }
 
@@ -24,35 +23,41 @@ class PlanBuilder {
 
   // In this phase, `volume` tensors go from one device to another. Returns the latency of the path.
   Nanos send(DeviceId from, DeviceId to, double volume) {
-    for (const LinkId link : cluster_.path(from, to).links) volume_[link.index()] += volume;
-    return latency(from, to);
+    const Path path = cluster_.path(from, to);
+    for (const LinkId link : path.links) sent_.emplace_back(link, volume);
+    return path.latency;
   }
 
   // `latency`: of the longest chain of messages that wait for each other.
   void end_phase(Nanos latency) {
+    // Volumes of a link are added up in the order in which they were sent.
+    std::ranges::stable_sort(sent_, {}, &Sent::first);
     double slowest = 0;  // seconds per byte
-    for (std::size_t i = 0; i < volume_.size(); ++i) {
-      if (volume_[i] == 0) continue;
-      slowest = std::max(slowest, volume_[i] / cluster_.links()[LinkId(i)].bandwidth);
-      used_[i] = true;
-      volume_[i] = 0;
+    for (auto at = sent_.begin(); at != sent_.end();) {
+      const LinkId link = at->first;
+      double volume = 0;
+      for (; at != sent_.end() && at->first == link; ++at) volume += at->second;
+      slowest = std::max(slowest, volume / cluster_.links()[link].bandwidth);
+      plan_.links.push_back(link);
     }
+    sent_.clear();
     plan_.latency += latency;
     plan_.nanos_per_byte += slowest * 1e9;
   }
 
   CollectivePlan build() && {
-    for (std::size_t i = 0; i < used_.size(); ++i)
-      if (used_[i]) plan_.links.push_back(LinkId(i));
+    std::ranges::sort(plan_.links);
+    const auto repeated = std::ranges::unique(plan_.links);
+    plan_.links.erase(repeated.begin(), repeated.end());
     plan_.links.shrink_to_fit();
     return std::move(plan_);
   }
 
  private:
+  using Sent = std::pair<LinkId, double>;
   const Cluster& cluster_;
-  std::vector<double> volume_;  // by link, in this phase
-  std::vector<bool> used_;      // by link, in any phase
-  CollectivePlan plan_;
+  std::vector<Sent> sent_;  // in this phase
+  CollectivePlan plan_;     // links of any phase, some more than once
 };
 
 // Each gives the latency of the whole; one member alone has nothing to do.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -18,13 +17,6 @@ using Points = std::vector<SizedMeasurement>;
 
 constexpr std::string_view kSame = "/same machine";
 constexpr std::string_view kOther = "/other machine";
-
-// Kinds of device pairs, as profiles name them.
-struct PairKind {
-  GpuTypeId from, to;
-  bool same_machine = true;
-  friend auto operator<=>(const PairKind&, const PairKind&) = default;
-};
 
 PairKind kind_of(const Cluster& cluster, DeviceId from, DeviceId to) {
   const Device &a = cluster.device(from), &b = cluster.device(to);
@@ -107,12 +99,11 @@ std::int32_t MeasuredCosts::add_pair(std::span<const SizedMeasurement> points, s
 }
 
 void MeasuredCosts::add_transfers(const Profile& profile, std::vector<std::string>& warnings) {
-  std::map<std::pair<DeviceId, DeviceId>, std::int32_t> pairs;
   std::map<PairKind, std::vector<const Points*>> by_kind, named;  // of its devices; as such
   for (const TransferProfile& entry : profile.transfers) {
     const DeviceId from = cluster_.find_device(entry.from), to = cluster_.find_device(entry.to);
     if (from.valid() && to.valid() && from != to) {
-      pairs[{from, to}] =
+      pair_of_[{from, to}] =
           add_pair(entry.measurements, fmt::format("{} to {}", entry.from, entry.to));
       by_kind[kind_of(cluster_, from, to)].push_back(&entry.measurements);
     } else if (const auto kind = parse_pair_kind(cluster_, entry.from, entry.to)) {
@@ -123,25 +114,12 @@ void MeasuredCosts::add_transfers(const Profile& profile, std::vector<std::strin
           entry.from, entry.to, cluster_.name()));
     }
   }
-  std::map<PairKind, std::int32_t> kinds;
   for (const auto& [kind, entries] : by_kind)
-    kinds[kind] = add_pair(pooled(entries), fmt::format("{} measured pairs of {}", entries.size(),
-                                                        text_of(cluster_, kind)));
+    pair_of_kind_[kind] =
+        add_pair(pooled(entries),
+                 fmt::format("{} measured pairs of {}", entries.size(), text_of(cluster_, kind)));
   for (const auto& [kind, entries] : named)
-    kinds[kind] = add_pair(pooled(entries), text_of(cluster_, kind));
-  const std::size_t count = cluster_.device_count();
-  pair_of_.assign(count * count, -1);
-  for (std::size_t i = 0; i < count * count; ++i) {
-    const DeviceId from(i / count), to(i % count);
-    if (from == to) continue;
-    const auto take = [&](const auto& indices, const auto& key) {
-      const auto found = indices.find(key);
-      if (pair_of_[i] < 0 && found != indices.end()) pair_of_[i] = found->second;
-    };
-    take(pairs, std::pair(from, to));
-    take(pairs, std::pair(to, from));
-    take(kinds, kind_of(cluster_, from, to));
-  }
+    pair_of_kind_[kind] = add_pair(pooled(entries), text_of(cluster_, kind));
 }
 
 void MeasuredCosts::add_collectives(const Profile& profile, std::vector<std::string>& warnings) {
@@ -161,19 +139,16 @@ void MeasuredCosts::add_collectives(const Profile& profile, std::vector<std::str
                            [](const Group& group) { return std::tie(group.kind, group.devices); });
 }
 
-// A path of the cluster is told by where it lies; a copy of one by its links.
+// The measurements of the pair; of the way back; of the kind.
 const MeasuredCosts::Measured* MeasuredCosts::find(const Path& path) const {
-  if (pair_of_.empty() || path.links.empty()) return nullptr;
-  const Path* first = &cluster_.path(DeviceId(0), DeviceId(0));
-  const std::size_t count = pair_of_.size();
-  const std::less<const Path*> before;
-  std::size_t index = 0;
-  if (!before(&path, first) && before(&path, first + count))
-    index = static_cast<std::size_t>(&path - first);
-  else
-    while (index < count && first[index].links != path.links) ++index;
-  if (index == count || pair_of_[index] < 0) return nullptr;
-  return &pairs_[static_cast<std::size_t>(pair_of_[index])];
+  if (pairs_.empty() || path.links.empty()) return nullptr;
+  const auto take = [this](const auto& indices, const auto& key) -> const Measured* {
+    const auto found = indices.find(key);
+    return found == indices.end() ? nullptr : &pairs_[static_cast<std::size_t>(found->second)];
+  };
+  if (const Measured* there = take(pair_of_, std::pair(path.from, path.to))) return there;
+  if (const Measured* back = take(pair_of_, std::pair(path.to, path.from))) return back;
+  return take(pair_of_kind_, kind_of(cluster_, path.from, path.to));
 }
 
 const MeasuredCosts::Measured* MeasuredCosts::find(Collective kind,

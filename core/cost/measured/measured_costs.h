@@ -19,9 +19,11 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/cost/measured/curves.h"
@@ -102,6 +104,13 @@ class MeasuredCompute {
   std::vector<std::string> unused_;
 };
 
+// Kinds of device pairs, as profiles name them.
+struct PairKind {
+  GpuTypeId from, to;
+  bool same_machine = true;
+  friend auto operator<=>(const PairKind&, const PairKind&) = default;
+};
+
 class MeasuredCosts final : public CostModel {
  public:
   // `graph` and `cluster` are those of `analytic`, which keeps them.
@@ -148,8 +157,9 @@ class MeasuredCosts final : public CostModel {
   MeasuredCompute compute_;
   Digest digest_;
   std::vector<Measured> pairs_;
-  std::vector<std::int32_t> pair_of_;  // by path: index in pairs_, or -1; empty: nothing measured
-  std::vector<Group> groups_;          // ascending by kind and devices
+  std::map<std::pair<DeviceId, DeviceId>, std::int32_t> pair_of_;  // index in pairs_
+  std::map<PairKind, std::int32_t> pair_of_kind_;
+  std::vector<Group> groups_;  // ascending by kind and devices
 };
 
 }  // namespace strato

@@ -26,11 +26,16 @@ class PlannerFunction final : public Planner {
  public:
   using Plan = std::function<PlanResult(const PlanRequest&, const Settings&)>;
 
-  PlannerFunction(std::string_view name, Plan plan, bool is_baseline)
-      : name_(name), plan_(std::move(plan)), is_baseline_(is_baseline) {}
+  PlannerFunction(std::string_view name, Plan plan, bool is_baseline,
+                  std::size_t most_devices = kMostDevices)
+      : name_(name),
+        plan_(std::move(plan)),
+        is_baseline_(is_baseline),
+        most_devices_(most_devices) {}
   std::string name() const override { return name_; }
   std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
   bool is_baseline() const override { return is_baseline_; }
+  std::size_t most_devices() const override { return most_devices_; }
 
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
@@ -43,13 +48,15 @@ class PlannerFunction final : public Planner {
   std::string name_;
   Plan plan_;
   bool is_baseline_;
+  std::size_t most_devices_;
 };
 
 template <class Settings>
 std::unique_ptr<Planner> make_planner(std::string_view name,
                                       PlanResult (*plan)(const PlanRequest&, const Settings&),
-                                      bool is_baseline = false) {
-  return std::make_unique<PlannerFunction<Settings>>(name, plan, is_baseline);
+                                      bool is_baseline = false,
+                                      std::size_t most_devices = Planner::kMostDevices) {
+  return std::make_unique<PlannerFunction<Settings>>(name, plan, is_baseline, most_devices);
 }
 
 // "PLANNER+REFINER" is one planner: the refiner goes over each of its results.

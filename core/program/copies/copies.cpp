@@ -42,9 +42,10 @@ Instance Copies::add(TensorId tensor, const Instance& instance) {
   std::int32_t& lists = made(tensor).copies;
   if (lists < 0) {
     lists = static_cast<std::int32_t>(heads_.size());
-    heads_.resize(heads_.size() + tables_.cluster->device_count(), -1);
+    heads_.resize(heads_.size() + kept_devices(tables_, placement_), -1);
   }
-  std::int32_t& last = heads_[static_cast<std::size_t>(lists) + instance.device.index()];
+  std::int32_t& last =
+      heads_[static_cast<std::size_t>(lists) + kept_place(placement_, instance.device)];
   const auto before = std::exchange(last, static_cast<std::int32_t>(instances_.size()));
   instances_.push_back(instance);
   instances_.back().next = before;
@@ -54,7 +55,7 @@ Instance Copies::add(TensorId tensor, const Instance& instance) {
 const Instance* Copies::own(TensorId tensor, DeviceId device) const {
   const Made& made = this->made(tensor);
   if (made.layout < 0) return nullptr;
-  const std::int32_t at = placement_.layout(made.layout).position[device.index()];
+  const std::int32_t at = placement_.layout(made.layout).position(device);
   return at < 0 ? nullptr : &of_shard(tensor, static_cast<std::size_t>(at));
 }
 

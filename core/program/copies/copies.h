@@ -7,6 +7,7 @@
 
 #include "core/program/place/emitter.h"
 #include "core/program/place/placement.h"
+#include "core/program/place/symmetry.h"
 
 namespace strato {
 
@@ -17,7 +18,7 @@ class Copies {
   struct Made {
     std::int32_t first = -1;  // instance of shard 0 of the layout; the others' follow it
     LayoutId layout = -1;
-    // Where heads_ has a list for each device of the instances that exchanges made; -1: none.
+    // Where heads_ has a list for each kept device of the instances that exchanges made; -1: none.
     std::int32_t copies = -1;
     std::int32_t fetches = 0;  // from equally near copies, to take turns
     Form form = Form::Absent;
@@ -97,7 +98,8 @@ class Copies {
   // The device's copy that was made last; the others follow it. -1: none.
   std::int32_t last_copy(TensorId tensor, DeviceId device) const {
     const std::int32_t lists = made(tensor).copies;
-    return lists < 0 ? -1 : heads_[static_cast<std::size_t>(lists) + device.index()];
+    return lists < 0 ? -1
+                     : heads_[static_cast<std::size_t>(lists) + kept_place(placement_, device)];
   }
 
   const Tables& tables_;

@@ -5,9 +5,10 @@ namespace strato {
 void Residents::start() {
   slices_.clear();
   parts_.clear();
+  part_count_ = 0;
   carried_.clear();
   const auto blocks = static_cast<std::size_t>(tables_.micro_batches);
-  samples_.assign(blocks * tables_.slots.size() * tables_.cluster->device_count(), SampleRange());
+  samples_.assign(blocks * tables_.slots.size() * kept_devices(tables_, placement_), SampleRange());
   for (OpId update : tables_.updates)
     for (TensorId input : tables_.inputs(update))
       if (tables_.updates_here(update, input)) add_homes(input);
@@ -59,8 +60,21 @@ void Residents::add_homes(TensorId parameter) {
 }
 
 void Residents::forget(TensorId tensor) {
-  for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
-    samples_[cell(tensor, DeviceId(d))] = SampleRange();
+  const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
+  for (std::size_t i = 0; i < kept_devices(tables_, placement_); ++i)
+    samples_[i * tables_.slots.size() + slot] = SampleRange();
+}
+
+void Residents::repeat_samples(std::int32_t micro) {
+  const std::size_t block = tables_.slots.size() * kept_devices(tables_, placement_);
+  const std::size_t first = static_cast<std::size_t>(micro) * block;
+  for (std::int32_t next = micro + 1; next < tables_.micro_batches; ++next)
+    for (std::size_t i = 0; i < block; ++i) {
+      const SampleRange& like = samples_[first + i];
+      if (like.begin == like.end) continue;
+      const std::int32_t by = (next - micro) * tables_.micro_batch;
+      samples_[static_cast<std::size_t>(next) * block + i] = {like.begin + by, like.end + by};
+    }
 }
 
 // Is it all of the tensor?
@@ -76,7 +90,7 @@ bool Residents::add_samples(PartIndex& ids, Place place, const SampleRange& has,
 // Of all micro-batches; ranges that follow each other are one. Is it all of the tensor?
 bool Residents::list_samples(PartIndex& ids, Place place, std::size_t cell,
                              std::vector<Resident>& residents) const {
-  const std::size_t block = tables_.slots.size() * tables_.cluster->device_count();
+  const std::size_t block = tables_.slots.size() * kept_devices(tables_, placement_);
   SampleRange has = samples_[cell];
   for (std::size_t at = cell + block; at < samples_.size(); at += block) {
     const SampleRange& next = samples_[at];
@@ -115,12 +129,14 @@ void Residents::list(PartIndex& ids, std::vector<Resident>& residents) const {
   residents.clear();
   const bool has_parts = !slices_.empty() || !parts_.empty();
   std::size_t cell = 0;  // of the first micro-batch
-  for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
+  for (const DeviceId device : tables_.cluster->devices().ids()) {
+    if (placement_.fold() != nullptr && !placement_.fold()->keeps(device)) continue;
     for (const TensorId tensor : tables_.slots) {
-      const Place place(DeviceId(d), tensor);
+      const Place place(device, tensor);
       const bool has_all = list_samples(ids, place, cell++, residents);
       if (has_parts && !has_all) list_parts(ids, place, residents);
     }
+  }
   if (carried_.empty()) return;
   residents.insert(residents.end(), carried_.begin(), carried_.end());
   std::ranges::stable_sort(residents, {}, [](const Resident& resident) {

@@ -8,6 +8,7 @@
 
 #include "core/program/place/emitter.h"
 #include "core/program/place/mesh_letters.h"
+#include "core/program/place/symmetry.h"
 
 namespace strato {
 
@@ -36,7 +37,11 @@ class Residents {
   // A part that has nothing in common with those that were added so.
   void add_part(TensorId tensor, DeviceId device, const Part& part) {
     parts_[{device, tensor}].push_back(part);
+    ++part_count_;
   }
+  std::size_t part_count() const { return part_count_; }  // that were added so
+  // What devices have of this micro-batch's samples they have of those that follow, too.
+  void repeat_samples(std::int32_t micro);
   // A part of a gradient stays on the device from step to step.
   void carry(const Resident& gradient) { carried_.push_back(gradient); }
   // Every shard of the op, or this one, has the samples of the tensor that it reads.
@@ -58,8 +63,8 @@ class Residents {
 
   std::size_t cell(TensorId tensor, DeviceId device, std::int32_t micro = 0) const {
     const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
-    const auto block = static_cast<std::size_t>(micro) * tables_.cluster->device_count();
-    return (block + device.index()) * tables_.slots.size() + slot;
+    const std::size_t block = static_cast<std::size_t>(micro) * kept_devices(tables_, placement_);
+    return (block + kept_place(placement_, device)) * tables_.slots.size() + slot;
   }
   Bytes bytes(TensorId tensor, const SampleRange& has) const {
     if (has.end <= has.begin) return Bytes(0);
@@ -74,9 +79,10 @@ class Residents {
   const Tables& tables_;
   const Placement& placement_;
   const MeshLetters& letters_;
-  std::vector<SampleRange> samples_;  // micro-batch x device x slot
+  std::vector<SampleRange> samples_;  // micro-batch x kept device x slot
   std::map<Place, Part> slices_;
   std::map<Place, std::vector<Part>> parts_;
+  std::size_t part_count_ = 0;
   std::vector<Resident> carried_;
 };
 

@@ -175,7 +175,7 @@ bool Exchange::is_divided(TensorId tensor, int axis) const {
 // Is just this range of a parameter kept, and updated, on the device?
 bool Exchange::is_kept(TensorId parameter, DeviceId device, const AxisRange& range) const {
   const Layout& homes = placement_.layout(copies_.owners(parameter));
-  const std::int32_t shard = homes.position[device.index()];
+  const std::int32_t shard = homes.position(device);
   return is_divided(parameter, range.axis) && shard >= 0 &&
          homes.range(static_cast<std::size_t>(shard), range.axis) == range;
 }

@@ -8,7 +8,7 @@ namespace strato {
 Instance MeshExchange::bring(OpId reader, TensorId tensor, Part wanted, DeviceId device) {
   const auto here = [&]() -> std::optional<Instance> {
     const bool at_home = tables_.tensors[tensor].source == Source::Parameter;
-    const std::int32_t shard = at_home ? owners(tensor).position[device.index()] : -1;
+    const std::int32_t shard = at_home ? owners(tensor).position(device) : -1;
     if (shard >= 0) {  // where it is updated, and not a copy of it
       const Instance kept = owned(tensor, static_cast<std::size_t>(shard));
       if (contains(part_of(kept), wanted)) return kept;
@@ -40,7 +40,7 @@ bool MeshExchange::bring_to_experts(OpId reader, TensorId tensor, const Part& wa
 bool MeshExchange::bring_in_row(OpId reader, TensorId tensor, const Part& wanted, DeviceId device) {
   const Layout& made = owners(tensor);
   if (!is_same_mesh(reader, tensor) || wanted.is_partial_sum()) return false;
-  const auto shard = static_cast<std::size_t>(made.position[device.index()]);
+  const auto shard = static_cast<std::size_t>(made.position(device));
   if (!concerns(tensor, shard, wanted)) return false;
   const Line row = line_with(copies_.owners(tensor), MeshLine::Row, shard);
   std::vector<Instance> pieces;
@@ -70,7 +70,7 @@ bool MeshExchange::gather_column(OpId reader, TensorId parameter, const Part& wa
       !is_same_mesh(reader, parameter))
     return false;
   const int axis = letters_.of(facts.op).shared_axis;
-  const auto shard = static_cast<std::size_t>(homes.position[device.index()]);
+  const auto shard = static_cast<std::size_t>(homes.position(device));
   if (part_of(owned(parameter, shard)).without(axis) != wanted) return false;
   const Line at =
       line_with(copies_.owners(parameter), summing_lines(copies_.owners(parameter)), shard);

@@ -37,8 +37,7 @@ bool MeshSwaps::exchange(TensorId tensor, Line at, const Part& all,
 
 // Those of the device's row, of what is of more samples.
 Part MeshSwaps::row_samples(const Part& of_all, const Layout& rows, DeviceId device) const {
-  return of_all.cut(
-      placement_.layouts().range(rows, at(rows.position[device.index()]), kBatchAxis));
+  return of_all.cut(placement_.layouts().range(rows, at(rows.position(device)), kBatchAxis));
 }
 
 bool MeshSwaps::to_experts(OpId reader, TensorId tensor, const Part& wanted, DeviceId device,
@@ -48,7 +47,7 @@ bool MeshSwaps::to_experts(OpId reader, TensorId tensor, const Part& wanted, Dev
     return false;
   const std::span<const TensorId> inputs = tables_.inputs(reader);
   const auto input = static_cast<std::size_t>(std::ranges::find(inputs, tensor) - inputs.begin());
-  const std::size_t shard = at(experts.position[device.index()]);
+  const std::size_t shard = at(experts.position(device));
   const Part samples = without_cuts(wanted);
   if (letters_.of(reader).expert_inputs[input] < 0 ||
       letters_.part_read(samples, reader, input, shard) != wanted)

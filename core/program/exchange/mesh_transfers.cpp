@@ -167,10 +167,10 @@ bool MeshTransfers::gather_sent(OpId reader, TensorId tensor, const Part& wanted
     return false;
   // A device of the row and its peer, by their shards.
   const auto peer = [&](const Shard& shard) {
-    const std::size_t place = at(all_read.position[shard.device.index()]);
-    return made.position[all_made.shards[place].device.index()];
+    const std::size_t place = at(all_read.position(shard.device));
+    return made.position(all_made.shards[place].device);
   };
-  const std::size_t row = read.row(at(read.position[device.index()]));
+  const std::size_t row = read.row(at(read.position(device)));
   const std::span<const Shard> members = read.members_of_row(row);
   if (std::ranges::any_of(members, [&](const Shard& shard) { return peer(shard) < 0; }))
     throw TwinsDiffer();

@@ -10,7 +10,7 @@ namespace strato {
 MeshTwins::Ports MeshTwins::ports_of(std::span<const Shard> members,
                                      std::span<const LinkId> links) const {
   Ports ports;
-  ports.of_member.resize(members.size());
+  ports.used.reserve(links.size());
   for (const LinkId link : links) {
     const DeviceId device = tables_.cluster->links()[link].device;
     const auto member = std::ranges::lower_bound(members, device, {}, &Shard::device);
@@ -19,9 +19,9 @@ MeshTwins::Ports MeshTwins::ports_of(std::span<const Shard> members,
       continue;
     }
     const std::vector<LinkId>& own = tables_.cluster->ports(device);
-    ports.of_member[static_cast<std::size_t>(member - members.begin())].push_back(
-        static_cast<std::size_t>(std::ranges::find(own, link) - own.begin()));
+    ports.used.emplace_back(member - members.begin(), std::ranges::find(own, link) - own.begin());
   }
+  if (!std::ranges::is_sorted(ports.used)) std::ranges::sort(ports.used);
   return ports;
 }
 
@@ -30,23 +30,18 @@ MeshTwins::Ports MeshTwins::ports_of(std::span<const Shard> members,
 void MeshTwins::check_members(LayoutId group, std::span<const LinkId> links) const {
   const std::vector<Shard>& members = members_of(group);
   const Ports ports = ports_of(members, links);
+  std::vector<std::vector<std::size_t>> of_member(members.size());
+  for (const auto& [member, place] : ports.used) of_member[member].push_back(place);
   std::size_t represented = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const DeviceId representative = fold()->representative[members[i].device];
     const auto at = std::ranges::lower_bound(members, representative, {}, &Shard::device);
     if (at == members.end() || at->device != representative) throw TwinsDiffer();
-    if (ports.of_member[i] != ports.of_member[static_cast<std::size_t>(at - members.begin())])
+    if (of_member[i] != of_member[static_cast<std::size_t>(at - members.begin())])
       throw TwinsDiffer();
     if (representative == members[i].device) represented += fold()->stands_for[representative];
   }
   if (ports.shares_links && represented != members.size()) throw TwinsDiffer();
-}
-
-bool MeshTwins::is_alike(const CollectiveCost& a, LayoutId group, const CollectiveCost& b,
-                         LayoutId other) const {
-  return a.duration == b.duration && a.latency == b.latency &&
-         ports_of(members_of(group), a.links).of_member ==
-             ports_of(members_of(other), b.links).of_member;
 }
 
 void MeshTwins::check_collective(TaskKind kind, LayoutId mesh, MeshLine line, LayoutId group,
@@ -55,12 +50,15 @@ void MeshTwins::check_collective(TaskKind kind, LayoutId mesh, MeshLine line, La
   const Layouts& layouts = placement_.layouts();
   const CollectiveCost cost = tasks_.collective_cost(kind, group, bytes);  // more are looked up
   check_members(group, cost.links);
+  const Ports ports = ports_of(members_of(group), cost.links);
   const DeviceId first = layouts[group].shards.front().device;
   for (const LineOfMesh& twins : layouts.lines(layouts.unfolded(mesh), line)) {
     const LayoutId other = twins.group;
     const DeviceId twin = layouts[other].shards.front().device;
     if (fold()->representative[twin] != first || other == layouts.unfolded(group)) continue;
-    if (!is_alike(cost, group, tasks_.collective_cost(kind, other, bytes), other))
+    const CollectiveCost& like = tasks_.collective_cost(kind, other, bytes);
+    if (cost.duration != like.duration || cost.latency != like.latency ||
+        ports.used != ports_of(members_of(other), like.links).used)
       throw TwinsDiffer();
   }
 }
@@ -71,13 +69,18 @@ std::size_t MeshTwins::holder_for(const Layout& made, const Layout& read, std::s
   const DeviceId to = read.shards[reader].device;
   std::vector<std::size_t> nearest;
   int least = 4;
-  for (std::size_t i = 0; i < made.shards.size(); ++i) {
-    if (holders.of_row && made.row(i) != read.row(reader)) continue;
-    if (holders.of_column && made.column(i) != read.column(reader)) continue;
+  const auto consider = [&](std::size_t i) {
     const int far = distance(*tables_.cluster, made.shards[i].device, to);
     if (far < least) nearest.clear();
     least = std::min(least, far);
     if (far == least) nearest.push_back(i);
+  };
+  // Both have the same grid.
+  const std::size_t row = read.row(reader), column = read.column(reader);
+  for (std::size_t r = holders.of_row ? row : 0; r < made.row_count(); ++r) {
+    if (holders.of_row && r != row) break;
+    for (std::size_t c = 0; c < made.columns; ++c)
+      if (!holders.of_column || c == column) consider(r * made.columns + c);
   }
   if (nearest.empty()) throw TwinsDiffer();
   return nearest[to.index() % nearest.size()];
@@ -106,7 +109,7 @@ void MeshTwins::check_transfer(LayoutId made_id, LayoutId read_id, Holders holde
     const std::size_t holder = holder_for(made, read, i, holders);
     if (std::exchange(used[holder], true)) throw TwinsDiffer();
     const DeviceId to = read.shards[i].device, from = made.shards[holder].device;
-    const std::size_t kept = at(read.position[representative[to].index()]);
+    const std::size_t kept = at(read.position(representative[to]));
     const DeviceId sender = made.shards[holder_for(made, read, kept, holders)].device;
     if (!fold()->keeps(sender) || representative[from] != sender) throw TwinsDiffer();
     if (to == ends.to && from != ends.from) throw TwinsDiffer();

@@ -12,6 +12,7 @@
 #include <set>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/program/copies/exchange_tasks.h"
@@ -56,9 +57,9 @@ class MeshTwins {
   void check_shares(LayoutId mesh, std::int64_t elements) const;
 
  private:
-  struct Ports {  // by member, ascending: which of its own links a collective uses
-    std::vector<std::vector<std::size_t>> of_member;
-    bool shares_links = false;  // with other devices
+  struct Ports {  // which of their own links the members use for a collective
+    std::vector<std::pair<std::size_t, std::size_t>> used;  // member and place, ascending
+    bool shares_links = false;                              // with other devices
   };
   const Fold* fold() const { return placement_.fold(); }
   const std::vector<Shard>& members_of(LayoutId group) const {
@@ -68,8 +69,6 @@ class MeshTwins {
   bool is_folded(LayoutId id) const { return placement_.layouts().unfolded(id) != id; }
   Ports ports_of(std::span<const Shard> members, std::span<const LinkId> links) const;
   void check_members(LayoutId group, std::span<const LinkId> links) const;
-  bool is_alike(const CollectiveCost& a, LayoutId group, const CollectiveCost& b,
-                LayoutId other) const;
   std::size_t holder_for(const Layout& made, const Layout& read, std::size_t reader,
                          Holders holders) const;
   void check_path(DeviceId from, DeviceId to, const Path& like) const;

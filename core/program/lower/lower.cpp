@@ -28,6 +28,28 @@ void check_splits(const Strategy& strategy, const Tables& tables) {
           "use a single micro-batch, or do not split it");
 }
 
+// Of ops alone, without what they exchange.
+std::size_t tasks_of_ops(const Tables& tables, const Placement& placement) {
+  std::size_t tasks = 0;
+  for (const OpId op : tables.ops.ids()) {
+    const auto times = static_cast<std::size_t>(tables.is_repeated(op) ? tables.micro_batches : 1);
+    if (!tables.ops[op].alias) tasks += placement.layout(op).shards.size() * times;
+  }
+  return tasks;
+}
+
+// A task takes some 250 bytes, with what it reads and writes.
+void check_size(const Tables& tables, const Placement& placement) {
+  constexpr std::size_t kMostTasks = 16'000'000;
+  const std::size_t tasks = tasks_of_ops(tables, placement);
+  if (tasks > kMostTasks)
+    throw InputError(
+        "", "the strategy",
+        fmt::format("makes {} tasks a step, of which at most {} can be held in memory", tasks,
+                    kMostTasks),
+        "take fewer devices or micro-batches, or stages whose devices all do the same");
+}
+
 }  // namespace
 
 struct Lowering::Parts {
@@ -95,13 +117,20 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   const auto synchronise = [&] {
     for (const OpId op : ops.tables().late) ops.lower(op);
   };
-  const auto compute = [&] {
+  const auto try_compute = [&](bool repeat) {
     ops.start(into, strategy.priorities, strategy.gather);
     Recomputation all(ops, strategy.recomputed);
-    if (several) return MicroBatchLowering(ops, all).lower(strategy.micro_batches, into);
+    if (several) return MicroBatchLowering(ops, all).lower(strategy.micro_batches, into, repeat);
     for (const OpId op : ops.tables().early) all.lower(op);
+    return true;
+  };
+  const auto compute = [&] {
+    const bool repeat = options.repeat_cells && strategy.gather == ParameterGather::OnceAStep &&
+                        strategy.variables.empty();
+    if (!try_compute(repeat)) try_compute(false);
   };
   const auto lower_ops = [&] {
+    into.is_outline = ops.placement().fold() != nullptr;
     pass("compute", compute, check_program);
     if (strategy.bucket > Bytes(0))
       pass(
@@ -112,7 +141,14 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   };
   pass(
       "place", [&] { ops.placement().place(strategy); }, [&] { ops.placement().check(); });
-  if (options.fold == nullptr) return lower_ops();
+  const auto is_small = [&] {
+    return options.fold_from > 0 && tasks_of_ops(ops.tables(), ops.placement()) < options.fold_from;
+  };
+  if (options.fold == nullptr || is_small()) {
+    if (options.fold != nullptr) *options.fold = Fold();
+    check_size(ops.tables(), ops.placement());
+    return lower_ops();
+  }
   Fold& fold = *options.fold;
   IdVector<DeviceId, DeviceId> refused;  // representatives of devices that turned out to differ
   for (const MeshTwinsIn in :
@@ -122,6 +158,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
         "fold", [&] { parts.symmetry.find(fold, in); }, [] {});
     if (fold.representative == refused && in != MeshTwinsIn::None) continue;
     if (fold.left_out > 0) ops.placement().fold(fold);
+    check_size(ops.tables(), ops.placement());
     try {
       return lower_ops();
     } catch (const TwinsDiffer&) {

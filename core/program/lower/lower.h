@@ -24,6 +24,10 @@ struct LowerOptions {
   // Scores are the same to the last bit (see symmetry.h); the program is not one to run or to show.
   Fold* fold = nullptr;
   bool mesh_twins = false;  // of devices on meshes, too
+  // Of several micro-batches: what is the same for each is lowered for two of them alone. The
+  // program is the same, but for the order of its parts.
+  bool repeat_cells = true;
+  std::size_t fold_from = 0;  // only where the whole program would have so many tasks
 };
 
 // Lowers one strategy after another for the same problem and reuses its tables and buffers. Not
@@ -35,7 +39,7 @@ class Lowering {
   ~Lowering();
   // Throws InputError when single variables cannot be synchronised as the strategy says
   // (core/strategy/value/variable_check.h), or micro-batches not follow each other so (Tables,
-  // Pipeline, ops that are split).
+  // Pipeline, ops that are split), or the program would be too large for the memory of a computer.
   Program lower(const CompleteStrategy& strategy, const LowerOptions& options = {});
   // For those who have one strategy to lower: it is completed here.
   Program lower(const Strategy& strategy, const LowerOptions& options = {});

@@ -9,19 +9,39 @@ void MicroBatchLowering::enter(std::int32_t micro) {
   ops_.emitter().marks().micro = micro;
 }
 
-void MicroBatchLowering::lower(const MicroBatches& micro_batches, Program& into) {
+bool MicroBatchLowering::lower(const MicroBatches& micro_batches, Program& into, bool repeat) {
   const Pipeline pipeline(ops_.tables(), ops_.placement(), micro_batches);
   into.stage_of = pipeline.chunks().stages_of_devices();
   for (const OpId op : pipeline.chunks().before()) ops_.lower(op);
   CellOrder order;
-  if (micro_batches.schedule != PipelineSchedule::AsReady) ops_.set_order(&order);
-  for (const ScheduleCell& cell : pipeline.cells()) {
+  const bool in_order = micro_batches.schedule != PipelineSchedule::AsReady;
+  if (in_order) ops_.set_order(&order);
+  const std::vector<ScheduleCell> cells = pipeline.cells();
+  if (repeat && RepeatedCells::can_repeat(cells))
+    repeated_.emplace(ops_.tables(), ops_.emitter(), ops_.copies(), ops_.residents(),
+                      in_order ? &order : nullptr, into, pipeline.chunks().passes().size());
+  for (const ScheduleCell& cell : cells) {
     order.begin_cell();
-    lower_cell(pipeline, cell);
+    if (!lower_or_repeat(pipeline, cell)) return false;
   }
+  if (repeated_) repeated_->repeat_residents();
   ops_.set_order(nullptr);
   enter(-1);
   for (const OpId op : pipeline.chunks().after()) ops_.lower(op);
+  return true;
+}
+
+bool MicroBatchLowering::lower_or_repeat(const Pipeline& pipeline, const ScheduleCell& cell) {
+  if (!repeated_) return lower_cell(pipeline, cell), true;
+  const std::size_t pass = Chunks::pass_of(cell);
+  if (cell.micro > 1) {
+    enter(-1);
+    repeated_->repeat(pass, cell.micro);
+    return true;
+  }
+  repeated_->begin(pass, cell.micro);
+  lower_cell(pipeline, cell);
+  return repeated_->end();
 }
 
 void MicroBatchLowering::lower_cell(const Pipeline& pipeline, const ScheduleCell& cell) {
@@ -58,7 +78,11 @@ void MicroBatchLowering::accumulate(OpId op, TensorId sum, std::int32_t micro) {
   if (first) copies.declare(sum, layout);
   for (std::size_t s = 0; s < shards.size(); ++s) {
     Instance total = first ? terms[s] : copies.of_shard(sum, s);
-    if (!first) total.task = ops_.tasks().add(sum, total, terms[s]);
+    if (!first) {
+      const TaskId added = ops_.tasks().add(sum, total, terms[s]);
+      if (repeated_) repeated_->add_sum(added, sum, s, total.task);
+      total.task = added;
+    }
     total.part = of_all(terms[s], shards[s]);
     copies.set(copies.first(sum) + s, total);
   }

@@ -2,6 +2,9 @@
 // (internal to core/program).
 #pragma once
 
+#include <optional>
+
+#include "core/program/cells/repeated_cells.h"
 #include "core/program/lower/op_lowering.h"
 #include "core/program/lower/pipeline.h"
 #include "core/program/lower/recomputation.h"
@@ -15,16 +18,20 @@ class MicroBatchLowering {
   // All ops but the late ones (Tables::late), of the strategy that is placed. Throws InputError as
   // Pipeline does.
   // `into`: the program that is lowered, which is told of which stage each device is.
-  void lower(const MicroBatches& micro_batches, Program& into);
+  // `repeat`: what is the same for each micro-batch is lowered for the first two. false: that is
+  // not so, and all is to be lowered once more without it.
+  bool lower(const MicroBatches& micro_batches, Program& into, bool repeat);
 
  private:
   void enter(std::int32_t micro);
+  bool lower_or_repeat(const Pipeline& pipeline, const ScheduleCell& cell);
   void lower_cell(const Pipeline& pipeline, const ScheduleCell& cell);
   void accumulate(OpId op, TensorId sum, std::int32_t micro);
   PartId of_all(const Instance& term, const Shard& shard);
 
   OpLowering& ops_;
   Recomputation& all_;
+  std::optional<RepeatedCells> repeated_;
 };
 
 }  // namespace strato

@@ -176,22 +176,4 @@ std::vector<ScheduleCell> Pipeline::cells() const {
   }
 }
 
-void CellOrder::add(Emitter& emitter, DeviceId device) {
-  if (of_device_.size() <= device.index()) of_device_.resize(device.index() + 1);
-  Ends& ends = of_device_[device];
-  if (ends.cell != cell_) {
-    ends.cell = cell_;
-    ends.before = std::exchange(ends.now, {});
-  }
-  bool first = true;
-  for (const TaskId task : emitter.dependencies())
-    if (const auto at = std::ranges::find(ends.now, task); at != ends.now.end()) {
-      ends.now.erase(at);
-      first = false;
-    }
-  if (first)
-    for (const TaskId task : ends.before) emitter.depend(task);
-  ends.now.push_back(emitter.next_task());
-}
-
 }  // namespace strato

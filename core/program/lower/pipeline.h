@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/program/cells/cell_order.h"
 #include "core/program/lower/chunks.h"
-#include "core/program/place/emitter.h"
 #include "core/strategy/value/strategy.h"
 
 namespace strato {
@@ -37,22 +37,6 @@ class Pipeline {
 
   const MicroBatches& micro_batches_;
   const Chunks chunks_;
-};
-
-// Makes what a device computes in a cell wait for what it computed in the one before.
-class CellOrder {
- public:
-  void begin_cell() { ++cell_; }
-  // The emitter's next task is one of the cell, on this device.
-  void add(Emitter& emitter, DeviceId device);
-
- private:
-  struct Ends {
-    std::int64_t cell = -1;           // that `now` are tasks of
-    std::vector<TaskId> now, before;  // those that no other task of their cell waits for
-  };
-  std::int64_t cell_ = 0;
-  IdVector<DeviceId, Ends> of_device_;
 };
 
 }  // namespace strato

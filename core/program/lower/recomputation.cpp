@@ -53,8 +53,8 @@ std::vector<OpId> Recomputation::needed_by(OpId reader) {
 // The tasks after which the gradients that it reads are there, by device.
 void Recomputation::find_gradients(OpId reader) {
   const Tables& tables = ops_.tables();
-  for (std::vector<TaskId>& tasks : gradients_) tasks.clear();
   const std::vector<Shard>& shards = ops_.placement().layout(reader).shards;
+  for (const Shard& shard : shards) gradients_[shard.device].clear();
   for (std::size_t i = 0; i < tables.inputs(reader).size(); ++i) {
     const OpId producer = tables.graph->tensor(tables.inputs(reader)[i]).producer;
     if (!producer.valid() || is_again_[producer] ||

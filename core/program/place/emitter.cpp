@@ -6,8 +6,22 @@
 #include "core/base/error.h"
 
 namespace strato {
-Emitter::Emitter(const Tables& tables)
-    : tables_(tables), links_(tables.cluster->device_count() * tables.cluster->device_count()) {}
+
+void ParameterReaders::start() {
+  for (std::vector<std::int32_t>& of_device : first_) of_device.clear();
+  all_.clear();
+}
+
+void ParameterReaders::add(const Read& read) {
+  std::vector<std::int32_t>& of_device = first_[read.device];
+  if (of_device.empty()) of_device.assign(slots_, -1);
+  std::int32_t& first = of_device[static_cast<std::size_t>(read.slot)];
+  all_.push_back({read.row, first});
+  first = static_cast<std::int32_t>(all_.size() - 1);
+  if (record_) record_->push_back(read);
+}
+
+Emitter::Emitter(const Tables& tables) : tables_(tables), parameter_readers_(tables) {}
 
 void Emitter::start(Program& program) {
   program_ = &program;
@@ -16,18 +30,14 @@ void Emitter::start(Program& program) {
   reads_.clear();
   parameters_.clear();
   marks_ = {};
-  readers_.clear();
-  reader_of_cell_.assign(tables_.slots.size() * tables_.cluster->device_count(), -1);
+  parameter_readers_.start();
 }
 
 void Emitter::overwrite(std::int32_t slot, DeviceId device) {
-  for (std::int32_t i = reader_of_cell_[cell(slot, device)]; i >= 0;
-       i = readers_[static_cast<std::size_t>(i)].next) {
-    const std::int32_t row = readers_[static_cast<std::size_t>(i)].row;
-    const TaskId task = store_ ? store_->task_of_row[static_cast<std::size_t>(row)]
-                               : TaskId(static_cast<std::size_t>(row));
-    if (!store_ || store_->row_of[task] == row) depend(task);
-  }
+  parameter_readers_.of(slot, device, [this](TaskId row) {
+    const TaskId task = store_ ? store_->task_of_row[row.index()] : row;
+    if (!store_ || store_->row_of[task] == row.value()) depend(task);
+  });
 }
 
 BufferId Emitter::write_again() {
@@ -37,9 +47,8 @@ BufferId Emitter::write_again() {
 }
 
 void Emitter::list_readers(TaskId row) {
-  for (const std::size_t cell : parameters_) {
-    readers_.push_back({row.value(), reader_of_cell_[cell]});
-    reader_of_cell_[cell] = static_cast<std::int32_t>(readers_.size() - 1);
+  for (const auto& [slot, device] : parameters_) {
+    parameter_readers_.add({row, slot, device});
   }
   parameters_.clear();
 }
@@ -53,13 +62,11 @@ TaskId Emitter::keep_store(TaskId row) {
 }
 
 std::span<const ResourceId> Emitter::links(DeviceId from, DeviceId to) {
-  std::vector<ResourceId>& known =
-      links_[from.index() * tables_.cluster->device_count() + to.index()];
-  if (!known.empty()) return known;
-  for (LinkId link : tables_.cluster->path(from, to).links) known.push_back(program_->link(link));
-  CHECK(!known.empty(), "a transfer without a path");
-  std::sort(known.begin(), known.end());
-  return known;
+  links_.clear();
+  for (LinkId link : tables_.cluster->path(from, to).links) links_.push_back(program_->link(link));
+  CHECK(!links_.empty(), "a transfer without a path");
+  sort(links_);
+  return links_;
 }
 
 TaskId Emitter::commit_collective(const Task& task, std::span<const Shard> members,

@@ -7,6 +7,7 @@
 #include <array>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/program/place/placement.h"
@@ -87,6 +88,41 @@ struct TaskMarks {         // of the tasks that follow
   Again again;
 };
 
+// Who reads parameters' resident bytes. A task is known by the row that it was written to.
+class ParameterReaders {
+ public:
+  struct Read {
+    TaskId row;
+    std::int32_t slot;
+    DeviceId device;
+  };
+  explicit ParameterReaders(const Tables& tables)
+      : slots_(tables.slots.size()), first_(tables.cluster->device_count()) {}
+  void start();
+  void add(const Read& read);
+  // From here on what is added is listed here, too; null: no more.
+  void record(std::vector<Read>* record) { record_ = record; }
+  // Calls `see` with each row, the last one first.
+  template <class See>
+  void of(std::int32_t slot, DeviceId device, const See& see) const {
+    if (first_[device].empty()) return;
+    for (std::int32_t i = first_[device][static_cast<std::size_t>(slot)]; i >= 0;
+         i = all_[static_cast<std::size_t>(i)].next)
+      see(all_[static_cast<std::size_t>(i)].row);
+  }
+
+ private:
+  struct Linked {
+    TaskId row;
+    std::int32_t next;
+  };
+  std::size_t slots_;
+  // By device and slot, where its list begins; empty: nothing is read on the device.
+  IdVector<DeviceId, std::vector<std::int32_t>> first_;
+  std::vector<Linked> all_;
+  std::vector<Read>* record_ = nullptr;
+};
+
 class Emitter {
  public:
   explicit Emitter(const Tables& tables);
@@ -117,9 +153,7 @@ class Emitter {
     if (instance.slot >= 0) read_parameter(instance.slot, instance.device);
   }
   // A parameter's resident bytes.
-  void read_parameter(std::int32_t slot, DeviceId device) {
-    parameters_.push_back(cell(slot, device));
-  }
+  void read_parameter(std::int32_t slot, DeviceId device) { parameters_.push_back({slot, device}); }
   void depend(TaskId task) {
     if (task.valid()) dependencies_.push_back(task);
   }
@@ -134,6 +168,7 @@ class Emitter {
     program_->writes.push(id);
     return id;
   }
+  ParameterReaders& parameter_readers() { return parameter_readers_; }
   // What the next task waits for, as far as it is known.
   std::span<const TaskId> dependencies() const { return dependencies_; }
   TaskMarks& marks() { return marks_; }
@@ -153,10 +188,6 @@ class Emitter {
                            std::span<const LinkId> links, Stream stream = Stream::Communication);
 
  private:
-  struct Reader {
-    std::int32_t row;
-    std::int32_t next;
-  };
   TaskId commit(const Task& task) {
     const TaskId row = program_->tasks.next_id();
     program_->tasks.push_back(task);
@@ -195,19 +226,15 @@ class Emitter {
       values[at] = value;
     }
   }
-  std::size_t cell(std::int32_t slot, DeviceId device) const {
-    return static_cast<std::size_t>(slot) * tables_.cluster->device_count() + device.index();
-  }
 
   const Tables& tables_;
   Program* program_ = nullptr;
   PartIndex parts_;
   std::vector<TaskId> dependencies_;
   std::vector<BufferId> reads_;
-  std::vector<std::size_t> parameters_;       // cells of the parameters that the task reads
-  std::vector<std::int32_t> reader_of_cell_;  // heads of lists in readers_
-  std::vector<Reader> readers_;
-  std::vector<std::vector<ResourceId>> links_;  // from device x to device; empty: not asked yet
+  std::vector<std::pair<std::int32_t, DeviceId>> parameters_;  // that the task reads, by slot
+  ParameterReaders parameter_readers_;
+  std::vector<ResourceId> links_;  // of the last path that was asked for
   TaskMarks marks_;
   Store* store_ = nullptr;
   TaskId replaced_;

@@ -41,6 +41,16 @@ bool have_same_ranges(const Shard& a, const Shard& b) {
 
 }  // namespace
 
+std::int32_t Layout::position(DeviceId device) const {
+  const Shard& first = shards.front();
+  if (device < first.device || device > shards.back().device) return -1;
+  const std::size_t along = device.index() - first.device.index();  // where no device is left out
+  if (along < shards.size() && shards[along].device == device)
+    return static_cast<std::int32_t>(along);
+  const auto at = std::ranges::lower_bound(shards, device, {}, &Shard::device);
+  return at->device == device ? static_cast<std::int32_t>(at - shards.begin()) : -1;
+}
+
 bool have_same_devices(const Layout& a, const Layout& b) {
   return &a == &b || std::ranges::equal(a.shards, b.shards, {}, &Shard::device, &Shard::device);
 }
@@ -63,16 +73,13 @@ Layouts::Layouts(Tables& tables) : tables_(tables) {
 
 bool Layouts::forget_if_many() {
   constexpr std::size_t kMostLayouts = 2048;
-  const bool many = known_.size() >= kMostLayouts || tables_.is_large();
+  const bool many =
+      known_.size() >= kMostLayouts + tables_.cluster->device_count() || tables_.is_large();
   if (many) forget();
   return many;
 }
 
 LayoutId Layouts::add(Known known) {
-  Layout& layout = known.layout;
-  layout.position.assign(tables_.cluster->device_count(), -1);
-  for (std::size_t i = 0; i < layout.shards.size(); ++i)
-    layout.position[layout.shards[i].device.index()] = static_cast<std::int32_t>(i);
   known_.push_back(std::move(known));
   return static_cast<LayoutId>(known_.size() - 1);
 }
@@ -88,7 +95,7 @@ LayoutId Layouts::find(bool sharded, std::vector<std::int32_t> cuts, LayoutId un
         std::ranges::equal(known.layout.shards, scratch_, have_same_ranges))
       return at->second;
   }
-  const LayoutId made = add({{grid, sharded, scratch_, {}, std::move(cuts)}, {}, unfolded, {}});
+  const LayoutId made = add({{grid, sharded, scratch_, std::move(cuts)}, {}, unfolded, {}});
   return by_hash_.emplace(hash, made)->second;
 }
 
@@ -100,7 +107,7 @@ void Layouts::forget() {
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
     const Device& device = tables_.cluster->device(DeviceId(d));
     const Tables::Column costs = tables_.column(device.type, tables_.micro_batch);
-    add({{{}, false, {{DeviceId(d), 0, tables_.micro_batch, costs}}, {}, {}}, {}, -1, {}});
+    add({{{}, false, {{DeviceId(d), 0, tables_.micro_batch, costs}}, {}}, {}, -1, {}});
   }
 }
 
@@ -218,7 +225,7 @@ LayoutId Layouts::folded(LayoutId id, const Fold& fold) {
     if (fold.keeps(shard.device)) scratch_.push_back(shard);
   if (scratch_.size() == all.shards.size()) return id;
   if (!all.is_mesh) return find(all.sharded, {}, id);
-  const std::size_t first_row = all.row(at(all.position[scratch_.front().device.index()]));
+  const std::size_t first_row = all.row(at(all.position(scratch_.front().device)));
   const std::size_t columns = at(std::ranges::count_if(
       all.members_of_row(first_row), [&](const Shard& shard) { return fold.keeps(shard.device); }));
   Grid grid = all;
@@ -238,7 +245,7 @@ void Layouts::fold_lines(LayoutId mesh, const Fold& fold) {
       std::vector<std::size_t> left;
       for (const std::size_t shard : line.shards)
         if (const DeviceId device = shards[shard].device; fold.keeps(device))
-          left.push_back(at((*this)[mesh].position[device.index()]));
+          left.push_back(at((*this)[mesh].position(device)));
       if (!left.empty()) kept[kind].push_back({folded(line.group, fold), std::move(left)});
     }
   known_[static_cast<std::size_t>(mesh)].lines = std::move(kept);

@@ -41,8 +41,7 @@ struct Grid {
 
 struct Layout : Grid {
   bool sharded = false;
-  std::vector<Shard> shards;           // ascending by device
-  std::vector<std::int32_t> position;  // by device: its shard, or -1
+  std::vector<Shard> shards;  // ascending by device
   // Of a split op: shard i makes [cuts[i], cuts[i + 1]) along its axis. Else empty.
   std::vector<std::int32_t> cuts;
   std::size_t column(std::size_t shard) const { return shard % columns; }
@@ -79,7 +78,8 @@ struct Layout : Grid {
     return {static_cast<std::int8_t>(axis), cuts[shard], cuts[shard + 1]};
   }
   AxisRange all_of(int axis) const { return {static_cast<std::int8_t>(axis), 0, cuts.back()}; }
-  bool has(DeviceId device) const { return position[device.index()] >= 0; }
+  std::int32_t position(DeviceId device) const;  // its shard, or -1
+  bool has(DeviceId device) const { return position(device) >= 0; }
   bool has_all(const Layout& other) const {  // of its devices
     for (const Shard& shard : other.shards)
       if (!has(shard.device)) return false;
@@ -88,6 +88,7 @@ struct Layout : Grid {
 };
 
 bool have_same_devices(const Layout& a, const Layout& b);
+
 // Lines of a mesh's shards, which have collectives of their own.
 enum class MeshLine : std::uint8_t {
   Row,

@@ -77,7 +77,7 @@ Part MeshLetters::share_of(const Part& of_column, OpId update, std::size_t shard
                                      std::int64_t(mesh.row_count() / mesh.experts));
   };
   const DeviceId device = placement_.homes(update).shards[shard].device;
-  const std::size_t row = mesh.row(at(mesh.position[device.index()])) / mesh.experts;
+  const std::size_t row = mesh.row(at(mesh.position(device))) / mesh.experts;
   return of_column.cut({static_cast<std::int8_t>(axis), cut(row), cut(row + 1)});
 }
 
@@ -194,15 +194,19 @@ bool MeshLetters::reads_its_samples(OpId op) const {
 void MeshLetters::choose() {
   parts_.clear();
   std::map<std::vector<DeviceId>, Region> regions;  // by the mesh's devices and columns
+  std::map<LayoutId, Region*> region_of;
   for (const OpId op : tables_.ops.ids()) {
     const LayoutId id = placement_.layouts().unfolded(placement_.layout_id(op));
     const Layout& layout = placement_.layout(id);
     if (!layout.is_mesh) continue;
-    std::vector<DeviceId> mesh = devices_of(layout.shards);
-    mesh.push_back(DeviceId(layout.columns));
-    Region& region = regions.try_emplace(std::move(mesh), id, std::vector<OpId>()).first->second;
-    if (layout.sharded && layout.experts == 1) region.first = id;
-    region.second.push_back(op);
+    Region*& region = region_of[id];
+    if (region == nullptr) {
+      std::vector<DeviceId> mesh = devices_of(layout.shards);
+      mesh.push_back(DeviceId(layout.columns));
+      region = &regions.try_emplace(std::move(mesh), id, std::vector<OpId>()).first->second;
+      if (layout.sharded && layout.experts == 1) region->first = id;
+    }
+    region->second.push_back(op);
   }
   if (regions.empty()) return;
   constexpr std::size_t kMostRegions = 256;

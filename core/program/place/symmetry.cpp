@@ -7,7 +7,7 @@ namespace strato {
 namespace {
 
 const Shard* shard_on(const Layout& layout, DeviceId device) {
-  const std::int32_t at = layout.position[device.index()];
+  const std::int32_t at = layout.position(device);
   return at < 0 ? nullptr : &layout.shards[static_cast<std::size_t>(at)];
 }
 
@@ -33,46 +33,42 @@ std::size_t Symmetry::place_in(const Layout& layout, std::size_t shard) const {
   return in_meshes_ == MeshTwinsIn::Rows ? layout.row(shard) : layout.column(shard);
 }
 
-// Tells devices apart by what the layout gives them. Are there still twins?
-bool Symmetry::split_by(LayoutId id) {
+// Tells devices apart by what the layout gives them: those that are alike become a class of their
+// own.
+void Symmetry::split_by(LayoutId id) {
   const Layout& layout = placement_.layout(id);
   keys_.clear();
-  for (const DeviceId device : class_of_.ids()) {
-    const Shard* shard = shard_on(layout, device);
-    if (!shard) {
-      keys_.push_back({class_of_[device], 0, -1, 0, device});
-      continue;
-    }
+  for (std::size_t i = 0; i < layout.shards.size(); ++i) {
+    const Shard& shard = layout.shards[i];
     std::int32_t alike = 0;  // the first layout that gives it the same samples
     for (const LayoutId other : layouts_) {
-      const Shard* same = shard_on(placement_.layout(other), device);
-      if (same && same->begin == shard->begin && same->end == shard->end) break;
+      const Shard* same = shard_on(placement_.layout(other), shard.device);
+      if (same && same->begin == shard.begin && same->end == shard.end) break;
       ++alike;
     }
-    const auto place = place_in(layout, static_cast<std::size_t>(shard - layout.shards.data()));
-    keys_.push_back({class_of_[device], shard->end - shard->begin, alike, place, device});
+    keys_.push_back({class_of_[shard.device], shard.end - shard.begin, alike, place_in(layout, i),
+                     shard.device});
   }
   std::sort(keys_.begin(), keys_.end());
-  Class next = -1;
-  bool twins = false;
   const Key* before = nullptr;
   for (const Key& key : keys_) {
     const bool alike = before && before->old == key.old && before->samples == key.samples &&
                        before->alike == key.alike && before->place == key.place;
-    next += !alike;
-    twins = twins || alike;
-    class_of_[key.device] = next;
+    classes_ += !alike;
+    class_of_[key.device] = classes_ - 1;
     before = &key;
   }
-  return twins;
 }
 
 // By type of GPU. What goes over single links of meshes needs links that are alike, too.
 void Symmetry::start_classes() {
   const Cluster& cluster = *tables_.cluster;
+  Kinds& kinds = kinds_[has_meshes_ ? 1 : 0];
+  class_of_ = kinds.of;
+  classes_ = kinds.count;
+  if (classes_ > 0) return;
   using Ports = std::vector<std::pair<double, Nanos>>;
   std::map<std::pair<GpuTypeId, Ports>, Class> known;
-  class_of_.clear();
   for (const DeviceId device : cluster.devices().ids()) {
     Ports ports;
     for (const LinkId link : cluster.ports(device))
@@ -82,16 +78,17 @@ void Symmetry::start_classes() {
     class_of_.push_back(
         known.try_emplace({cluster.device(device).type, ports}, next).first->second);
   }
+  classes_ = static_cast<Class>(known.size());
+  kinds = {class_of_, classes_};
 }
 
 void Symmetry::split_classes() {
   start_classes();
-  for (const LayoutId layout : layouts_)
-    if (!split_by(layout)) break;
+  for (const LayoutId layout : layouts_) split_by(layout);
 }
 
 void Symmetry::count_classes() {
-  size_of_.assign(class_of_.size() + 1, 0);
+  size_of_.assign(static_cast<std::size_t>(classes_), 0);
   large_ = 0;
   for (const Class c : class_of_) large_ += ++size_of_[static_cast<std::size_t>(c)] == 2;
 }
@@ -203,6 +200,8 @@ void Symmetry::choose_representatives(Fold& fold) {
   std::vector<DeviceId> first(size_of_.size());
   fold.left_out = 0;
   fold.stands_for.assign(devices, 0);
+  fold.place_of.assign(devices, -1);
+  std::int32_t kept = 0;
   for (std::size_t d = 0; d < devices; ++d) {
     const Class c = class_of_[DeviceId(d)];
     DeviceId own(d);
@@ -210,7 +209,10 @@ void Symmetry::choose_representatives(Fold& fold) {
     if (!representative.valid()) representative = DeviceId(d);
     fold.representative[DeviceId(d)] = representative;
     ++fold.stands_for[representative];
-    fold.left_out += representative != DeviceId(d);
+    if (representative == DeviceId(d))
+      fold.place_of[representative] = kept++;
+    else
+      ++fold.left_out;
   }
 }
 

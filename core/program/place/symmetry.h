@@ -40,6 +40,7 @@
 // equal tasks on equal streams and links, each finds its own as free as its twin does.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "core/program/place/readers.h"
@@ -54,10 +55,21 @@ struct Fold {
   IdVector<DeviceId, std::size_t> stands_for;  // so many devices, itself included; 0: left out
   // The device works on meshes alone: its links are as busy as those of its representative.
   IdVector<DeviceId, char> on_meshes;
-  std::size_t left_out = 0;  // devices; 0: the program is the full one
+  std::size_t left_out = 0;                   // devices; 0: the program is the full one
+  IdVector<DeviceId, std::int32_t> place_of;  // among those that are kept; -1: left out
 
   bool keeps(DeviceId device) const { return representative[device] == device; }
 };
+
+// Of the strategy that is placed: how many devices are kept, and where one is among them.
+inline std::size_t kept_devices(const Tables& tables, const Placement& placement) {
+  const Fold* fold = placement.fold();
+  return tables.cluster->device_count() - (fold ? fold->left_out : 0);
+}
+inline std::size_t kept_place(const Placement& placement, DeviceId device) {
+  const Fold* fold = placement.fold();
+  return fold ? static_cast<std::size_t>(fold->place_of[device]) : device.index();
+}
 
 // Which devices of a mesh may be twins.
 enum class MeshTwinsIn : std::uint8_t { RowsAndColumns, Rows, Columns, None };
@@ -75,7 +87,7 @@ class Symmetry {
   void start_classes();
   void split_classes();
   std::size_t place_in(const Layout& layout, std::size_t shard) const;
-  bool split_by(LayoutId layout);
+  void split_by(LayoutId layout);
   void count_classes();
   void single_out(DeviceId device);
   void single_out_all(LayoutId layout);
@@ -96,7 +108,13 @@ class Symmetry {
   bool has_meshes_ = false;
   std::vector<std::uint32_t> used_;  // by layout: == round_
   std::uint32_t round_ = 0;
+  struct Kinds {
+    IdVector<DeviceId, Class> of;
+    Class count = 0;  // 0: not asked yet
+  };
+  std::array<Kinds, 2> kinds_;          // of GPUs; where there are meshes, of their ports, too
   IdVector<DeviceId, Class> class_of_;  // -1: singled out
+  Class classes_ = 0;                   // that there were, those without a device included
   std::vector<std::int32_t> size_of_;   // by class
   std::size_t large_ = 0;               // classes of two and more
   struct Key {

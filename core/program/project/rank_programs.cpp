@@ -168,6 +168,9 @@ bool move_part(Part& part, const std::map<Samples, Samples>& samples) {
 }  // namespace
 
 RankPrograms rank_programs(const Program& program, std::span<const TaskId> order) {
+  if (program.is_outline)
+    throw InputError("", "the program", "is too large to write out for every rank",
+                     "run or export a plan for fewer devices");
   return build_ranks(program, order, {});
 }
 

@@ -16,6 +16,7 @@ namespace strato {
 
 struct Fold;  // core/program/place/symmetry.h
 
+// Throws InputError for an outline (Program::is_outline).
 RankPrograms rank_programs(const Program& program, std::span<const TaskId> order);
 
 // The same for one device alone: what it has in rank_programs(), to the bit, without making those

@@ -17,6 +17,20 @@ std::vector<DeviceId> members_of(const Program& program, TaskId task) {
   return members;
 }
 
+std::vector<DeviceId> all_members_of(const Program& program, TaskId task) {
+  std::vector<DeviceId> members = members_of(program, task);
+  if (!program.is_outline || members.empty()) return members;
+  for (const ResourceId resource : program.resources[task.index()])
+    if (program.is_link(resource))
+      if (const DeviceId owner = program.cluster->links()[program.link_of(resource)].device;
+          owner.valid())
+        members.push_back(owner);
+  std::ranges::sort(members);
+  const auto repeated = std::ranges::unique(members);
+  members.erase(repeated.begin(), repeated.end());
+  return members;
+}
+
 std::vector<DeviceId> working_devices(const Program& program) {
   std::vector<bool> works(program.cluster->device_count());
   for (std::size_t i = 0; i < program.tasks.size(); ++i) {

@@ -17,6 +17,8 @@ std::optional<Collective> collective_of(TaskKind kind);
 
 // Members of a collective (its communication streams), ascending; of other tasks: none.
 std::vector<DeviceId> members_of(const Program& program, TaskId task);
+// With those that an outline (Program::is_outline) has left out: they are known by their links.
+std::vector<DeviceId> all_members_of(const Program& program, TaskId task);
 // The devices that have a task, by rank, ascending.
 std::vector<DeviceId> working_devices(const Program& program);
 

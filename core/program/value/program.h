@@ -143,6 +143,9 @@ struct Program {
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<const Cluster> cluster;
   std::int32_t micro_batches = 1;
+  // Devices that do the same as another one are left out (symmetry.h): scores are those of the
+  // whole, but it is not a program to run.
+  bool is_outline = false;
   // Of several micro-batches, by device: which stage of the pipeline it is of, along the pipeline;
   // -1: it computes nothing of the batch. Empty: there is one micro-batch.
   IdVector<DeviceId, std::int32_t> stage_of;

@@ -23,7 +23,7 @@ std::vector<Bytes> probes_of(std::vector<Bytes> sizes) {
 }  // namespace
 
 PairTimes::PairTimes(const Cluster& cluster, const CostModel& cost, std::span<const Bytes> probes)
-    : cost_(&cost), devices_(cluster.device_count()), example_{nullptr}, pairs_{0} {
+    : cost_(&cost), devices_(cluster.device_count()), example_{{}}, pairs_{0} {
   using Kind = std::tuple<GpuTypeId, GpuTypeId, bool, double, Nanos, std::vector<Nanos>>;
   std::map<Kind, std::uint16_t> class_of_kind;
   class_of_pair_.assign(devices_ * devices_, 0);
@@ -38,7 +38,7 @@ PairTimes::PairTimes(const Cluster& cluster, const CostModel& cost, std::span<co
         class_of_kind.try_emplace(std::move(kind), static_cast<std::uint16_t>(example_.size()));
     CHECK(example_.size() < 65'000, "too many kinds of paths");
     if (fresh) {
-      example_.push_back(&path);
+      example_.push_back(path);
       pairs_.push_back(0);
     }
     class_of_pair_[i] = known->second;
@@ -55,7 +55,7 @@ std::int32_t PairTimes::row(Bytes bytes) {
   Nanos& longest = longest_.emplace_back();
   __int128 sum = 0;
   for (std::size_t c = 1; c < pairs_.size(); ++c) {
-    const Nanos time = bytes.value > 0 ? cost_->transfer(*example_[c], bytes) : Nanos();
+    const Nanos time = bytes.value > 0 ? cost_->transfer(example_[c], bytes) : Nanos();
     times_.push_back(time);
     longest = std::max(longest, time);
     sum += static_cast<__int128>(time.value) * pairs_[c];

@@ -40,7 +40,7 @@ class PairTimes {
   const CostModel* cost_;
   std::size_t devices_ = 0;
   std::vector<std::uint16_t> class_of_pair_;  // from x to; class 0: a device and itself
-  std::vector<const Path*> example_;          // by class
+  std::vector<Path> example_;                 // by class
   std::vector<std::int64_t> pairs_;           // by class: how many
   std::unordered_map<std::int64_t, std::int32_t> row_of_;
   std::vector<Bytes> sizes_;                   // by row, as the longest and mean times

@@ -151,6 +151,10 @@ class Planner {
   // A fixed strategy that others are measured against: run_planner returns it as it is, even when
   // another baseline is faster.
   virtual bool is_baseline() const { return false; }
+  // For clusters of how many devices it is: run_planner refuses others. Most planners compare every
+  // two devices, or try each.
+  static constexpr std::size_t kMostDevices = 1024;
+  virtual std::size_t most_devices() const { return kMostDevices; }
   // True: scores shall carry runtime feedback (which costs time).
   virtual bool wants_feedback() const { return false; }
 

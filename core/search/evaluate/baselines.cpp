@@ -102,8 +102,11 @@ std::vector<Baseline> simple_baselines(const Problem& problem) {
   std::vector<Baseline> result;
   result.push_back({"dp-allreduce", data_parallel(problem)});
   result.push_back({"dp-allreduce-proportional", data_parallel_proportional(problem)});
-  result.push_back({"dp-ps", data_parallel(problem, Mode::ReplicatePs)});
+  // Each server's exchanges are its own: with more devices than this there are millions.
+  constexpr std::size_t kMostServers = 1024;
   const Cluster& cluster = *problem.cluster;
+  if (cluster.device_count() <= kMostServers)
+    result.push_back({"dp-ps", data_parallel(problem, Mode::ReplicatePs)});
   std::vector<bool> seen(cluster.gpu_types().size(), false);
   for (std::size_t d = 0; d < cluster.device_count(); ++d) {
     const GpuTypeId type = cluster.device(DeviceId(d)).type;

@@ -186,19 +186,45 @@ std::unique_ptr<Evaluator> make_caching_evaluator(Evaluator& inner) {
   return std::make_unique<CachingEvaluator>(inner);
 }
 
-Outcome simulate_strategy(const Problem& given, const Strategy& strategy, bool with_feedback,
-                          const SimulateOptions& options) {
+namespace {
+
+Outcome simulate(const Problem& given, const Strategy& strategy, bool with_feedback,
+                 const SimulateOptions& options, const LowerOptions& lower) {
   const Problem problem = problem_for(given, strategy);
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
-  Simulator simulator;
   Outcome outcome;
-  outcome.program = std::make_shared<const Program>(lowering.lower(strategy));
-  outcome.timeline = std::make_shared<const Timeline>(simulator.simulate(outcome.program, options));
-  outcome.score = score_of(*outcome.timeline);
+  outcome.program = std::make_shared<const Program>(lowering.lower(strategy, lower));
+  const auto timeline = std::make_shared<Timeline>(Simulator().simulate(outcome.program, options));
+  if (lower.fold != nullptr && lower.fold->left_out > 0) {
+    unfold(*timeline, *lower.fold);
+    timeline->like = lower.fold->representative;
+  }
+  outcome.timeline = timeline;
+  outcome.score = score_of(*timeline);
   if (with_feedback)
     outcome.score.feedback =
-        std::make_shared<const Feedback>(feedback(*outcome.timeline, *problem.grouping));
+        std::make_shared<const Feedback>(feedback(*timeline, *problem.grouping));
   return outcome;
+}
+
+}  // namespace
+
+Outcome simulate_strategy(const Problem& problem, const Strategy& strategy, bool with_feedback,
+                          const SimulateOptions& options) {
+  return simulate(problem, strategy, with_feedback, options, {});
+}
+
+// Twins are none where links are shared fairly: what one of them has depends on all.
+Outcome simulate_outline(const Problem& problem, const Strategy& strategy, bool with_feedback,
+                         const SimulateOptions& options) {
+  constexpr std::size_t kMostTasks = 4'000'000, kMostDevices = 1024;
+  if (options.fair_links) return simulate_strategy(problem, strategy, with_feedback, options);
+  Fold fold;
+  LowerOptions lower;
+  lower.fold = &fold;
+  lower.mesh_twins = true;
+  lower.fold_from = problem.cluster->device_count() > kMostDevices ? 0 : kMostTasks;
+  return simulate(problem, strategy, with_feedback, options, lower);
 }
 
 }  // namespace strato

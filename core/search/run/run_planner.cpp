@@ -156,6 +156,14 @@ void hold_to_constraints(PlanResult& result, const BoundConstraints& constraints
   result.score = evaluator.evaluate(result.strategy);
 }
 
+void check_size(const Planner& planner, const Cluster& cluster) {
+  if (cluster.device_count() <= planner.most_devices()) return;
+  throw InputError("", cluster.name(),
+                   fmt::format("has {} devices, and the planner {} is for at most {}",
+                               cluster.device_count(), planner.name(), planner.most_devices()),
+                   "choose pipeline, dp-allreduce or horovod");
+}
+
 struct Floor {
   Baseline baseline;
   Score score;
@@ -265,6 +273,7 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
                        Observer& told, std::stop_token stop,
                        std::shared_ptr<const SearchTree> resume) {
   refuse_unknown_options(planner, given);
+  check_size(planner, *problem.cluster);
   PlannerOptions options = given;
   // Searches go on from what they are given and may return it as it is: so what changes the results
   // of training (lossy encodings, staleness) is given to none.

@@ -96,7 +96,7 @@ class TournamentRun {
     std::call_once(known_[p], [&] {
       const Problem& problem = setup_.problems[p].problem;
       const Strategy plain = data_parallel(problem);
-      TournamentFacts facts{simulate_strategy(problem, plain, false).score, lower_bound(problem)};
+      TournamentFacts facts{simulate_outline(problem, plain, false).score, lower_bound(problem)};
       const std::lock_guard lock(mutex_);
       result_.facts[p] = std::move(facts);
     });
@@ -151,7 +151,7 @@ class TournamentRun {
     const Nanos time = std::max(cell.result.score.step_time, Nanos(1));
     cell.speedup = facts.data_parallel.step_time / time;
     if (facts.lower_bound > Nanos(0)) cell.above_bound = time / facts.lower_bound - 1;
-    const Outcome outcome = simulate_strategy(problem, cell.result.strategy, false);
+    const Outcome outcome = simulate_outline(problem, cell.result.strategy, false);
     const DeviceUse& fullest = outcome.timeline->devices[fullest_device(*outcome.timeline)];
     cell.memory_part = fullest.peak / std::max(fullest.capacity, Bytes(1));
     cell.memory_peak = fullest.peak;

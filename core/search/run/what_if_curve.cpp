@@ -101,6 +101,7 @@ std::vector<double> usual_values(WhatIfAxis axis, const Problem& problem) {
 
 std::vector<ScalingPoint> scaling_points(const Problem& problem, const ProblemChange& base,
                                          const MachineKind& kind, std::int64_t most) {
+  constexpr std::int64_t kMostDevices = 1024;  // that are tried, unless there are more already
   std::set<std::int64_t> counts = {std::max<std::int64_t>(1, count_of(kind, base))};
   for (std::int64_t count = 1; count <= most; count *= 2) counts.insert(count);
   const double devices_now = static_cast<double>(devices_with(problem, base));
@@ -112,7 +113,7 @@ std::vector<ScalingPoint> scaling_points(const Problem& problem, const ProblemCh
     point.strong = base;
     point.strong.cluster.machines[kind.name] = count;
     const std::int64_t devices = devices_with(problem, point.strong);
-    if (devices > kMaxDevices) break;
+    if (devices > kMostDevices && devices > devices_with(problem, base)) break;
     point.devices = static_cast<std::size_t>(devices);
     point.weak = with_value(point.strong, WhatIfAxis::Batch,
                             batch * static_cast<double>(devices) / std::max(1.0, devices_now));

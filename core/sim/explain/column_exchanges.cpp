@@ -72,7 +72,7 @@ ColumnExchanges exchanges_of(const Timeline& timeline, const IsExchange& is_exch
   for (const TaskId id : program.tasks.ids()) {
     if (!is_exchange(id)) continue;
     ++result.tasks;
-    std::vector<DeviceId> devices = members_of(program, id);
+    std::vector<DeviceId> devices = all_members_of(program, id);
     if (devices.empty()) devices = {program.tasks[id].device, program.tasks[id].target};
     for (const DeviceId device : devices)
       exchanging[device].push_back({timeline.tasks[id].start, timeline.tasks[id].end});

@@ -49,7 +49,7 @@ Estimate explain_task(const Timeline& timeline, TaskId id, const CostModel& cost
     case TaskKind::Transfer:
       return cost.explain_transfer(program.cluster->path(task.device, task.target), task.bytes);
     default:
-      return cost.explain_collective(*collective_of(task.kind), members_of(program, id),
+      return cost.explain_collective(*collective_of(task.kind), all_members_of(program, id),
                                      task.bytes);
   }
 }

@@ -48,12 +48,17 @@ double idle_fraction(Nanos busy, Nanos step) { return step.value == 0 ? 1.0 : 1.
 Nanos busiest_link(const SimulatedStep& figures, const Cluster& cluster, const DeviceGroup& from,
                    const DeviceGroup& to) {
   Nanos busiest;
-  for (DeviceId a : from.devices)
-    for (DeviceId b : to.devices) {
-      if (a == b) continue;
-      for (LinkId link : cluster.path(a, b).links)
-        busiest = std::max(busiest, figures.link_busy[link]);
-    }
+  const auto look_at = [&](DeviceId a, DeviceId b) {
+    for (LinkId link : cluster.path(a, b).links)
+      busiest = std::max(busiest, figures.link_busy[link]);
+  };
+  const auto other = [](const DeviceGroup& group, DeviceId device) {
+    return group.devices.front() != device || group.devices.size() == 1 ? group.devices.front()
+                                                                        : group.devices[1];
+  };
+  // What a device's path begins, or ends, with is the same to all devices of a group.
+  for (const DeviceId a : from.devices) look_at(a, other(to, a));
+  for (const DeviceId b : to.devices) look_at(other(from, b), b);
   return busiest;
 }
 
@@ -69,6 +74,8 @@ Feedback feedback_of(GroupMeter& meter, const SimulatedStep& figures, const Clus
     }
     feedback.device_groups.push_back(use);
   }
+  constexpr std::size_t kMostGroups = 1024;
+  if (cluster.groups().size() > kMostGroups) return feedback;
   for (const DeviceGroup& from : cluster.groups())
     for (const DeviceGroup& to : cluster.groups())
       feedback.link_idle.push_back(

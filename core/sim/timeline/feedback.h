@@ -21,7 +21,7 @@ struct Feedback {
   };
   IdVector<GroupId, Group> groups;
   IdVector<DeviceGroupId, DeviceGroupUse> device_groups;
-  // Device groups x device groups: the idle fraction of the busiest link between.
+  // Device groups x device groups: idle part of the busiest link between; empty for > 1,024 groups.
   std::vector<double> link_idle;
 };
 Feedback feedback(const Timeline& timeline, const Grouping& grouping);

@@ -9,6 +9,7 @@
 namespace strato {
 
 std::vector<Timeline::Alive> Timeline::alive_at(DeviceId device, Nanos moment) const {
+  if (is_outline()) device = like[device];
   std::vector<Alive> alive;
   for (const Resident& resident : program->residents)
     if (resident.device == device) alive.push_back({resident.tensor, resident.bytes, true});

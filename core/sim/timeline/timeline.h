@@ -50,6 +50,10 @@ struct Timeline : SimulatedStep {
   std::shared_ptr<const Program> program;
   SimulateOptions options;
   IdVector<TaskId, TaskTimes> tasks;
+  // The device whose tasks a device has, too: each its own, but where the program was lowered
+  // without those that do the same as another one (symmetry.h). Empty: nothing is left out.
+  IdVector<DeviceId, DeviceId> like;
+  bool is_outline() const { return !like.empty(); }
 
   // Buffers alive on `device` at `moment`, and residents, largest first.
   struct Alive {

@@ -5,12 +5,21 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <span>
+#include <type_traits>
 
 #include "core/base/error.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {
 namespace {
+
+// Device and weight of one after the other, as they lie in memory: of thousands at once.
+void add_to(Hasher& hasher, std::span<const DeviceShare> shares) {
+  static_assert(sizeof(DeviceShare) == sizeof(std::int32_t) * 2);
+  static_assert(std::has_unique_object_representations_v<DeviceShare>);
+  hasher.bytes(shares.data(), shares.size_bytes());
+}
 
 struct ModeNames {
   std::string_view name, label;
@@ -156,8 +165,7 @@ Digest Strategy::digest() const {
     hasher.number(decision.has_value());
     if (!decision) continue;
     hasher.number(decision->mode).number(decision->devices.size());
-    for (const DeviceShare& share : decision->devices)
-      hasher.number(share.device.value()).number(share.weight);
+    add_to(hasher, decision->devices);
     if (decision->tensor > 1) hasher.text("tensor").number(decision->tensor);
     if (decision->expert > 1) hasher.text("expert").number(decision->expert);
   }
@@ -170,8 +178,7 @@ Digest Strategy::digest() const {
   if (!splits.empty()) hasher.text("splits").number(splits.size());
   for (const OpSplit& split : splits) {
     hasher.number(split.op.value()).number(split.axis).number(split.parts.size());
-    for (const DeviceShare& part : split.parts)
-      hasher.number(part.device.value()).number(part.weight);
+    add_to(hasher, split.parts);
   }
   if (gather != ParameterGather::OnceAStep) hasher.text("gather").number(gather);
   if (!variables.empty()) hasher.text("variables").number(variables.size());

@@ -167,26 +167,29 @@ PlanResult sharded_dp(const PlanRequest& request, const ShardedDpSettings& setti
 
 // A planner that knows its strategy without asking what others are worth.
 template <class MakeStrategy>
-std::unique_ptr<Planner> fixed(std::string_view name, MakeStrategy make) {
+std::unique_ptr<Planner> fixed(std::string_view name, MakeStrategy make,
+                               std::size_t most_devices = Planner::kMostDevices) {
   const auto plan = [make](const PlanRequest& request, const NoSettings&) {
     return best_of(request, {make(request.problem)});
   };
-  return std::make_unique<PlannerFunction<NoSettings>>(name, plan, true);
+  return std::make_unique<PlannerFunction<NoSettings>>(name, plan, true, most_devices);
 }
 
 std::unique_ptr<Planner> make(std::string_view name) {
+  constexpr std::size_t kAny = kMaxDevices;
   if (name == "dp-allreduce")
-    return fixed(name, [](auto& problem) { return data_parallel(problem); });
-  if (name == "dp-allreduce-proportional") return fixed(name, data_parallel_proportional);
+    return fixed(
+        name, [](auto& problem) { return data_parallel(problem); }, kAny);
+  if (name == "dp-allreduce-proportional") return fixed(name, data_parallel_proportional, kAny);
   if (name == "dp-ps")
     return fixed(name, [](auto& problem) { return data_parallel(problem, Mode::ReplicatePs); });
   if (name == "metis") return fixed(name, metis);
   if (name == "expert") return make_planner(name, expert, true);
-  if (name == "single-device") return make_planner(name, single_device, true);
-  if (name == "horovod") return make_planner(name, horovod, true);
+  if (name == "single-device") return make_planner(name, single_device, true, kAny);
+  if (name == "horovod") return make_planner(name, horovod, true, kAny);
   if (name == "sharded-dp") return make_planner(name, sharded_dp, true);
   if (name == "heft") return make_planner(name, heft::plan, true);
-  if (name == "pipeline") return make_planner(name, pipeline::plan, true);
+  if (name == "pipeline") return make_planner(name, pipeline::plan, true, kAny);
   return nullptr;
 }
 

@@ -60,7 +60,7 @@ const std::vector<Mutation>& mutations() {
       {"empty_gpus", [](Json& c) { c["machines"][0]["gpus"] = Json::array(); },
        "c.json: machines[0].gpus: has no device"},
       {"no_gpu_in_count", [](Json& c) { c["machines"][0]["gpus"][0]["count"] = 0; },
-       "c.json: machines[0].gpus[0].count: is 0; give a whole number from 1 to 1024"},
+       "c.json: machines[0].gpus[0].count: is 0; give a whole number from 1 to 16384"},
       {"negative_count", [](Json& c) { c["machines"][1]["count"] = -1; },
        "c.json: machines[1].count: is -1; give a whole number from 1"},
       {"half_count", [](Json& c) { c["machines"][1]["count"] = 1.5; },
@@ -72,7 +72,7 @@ const std::vector<Mutation>& mutations() {
          c["machines"][0]["count"] = 1000;
          c["machines"][0]["gpus"][0]["count"] = 1000;
        },
-       "c.json: machines[0]: makes 1000000 devices in all; a cluster has at most 1024"},
+       "c.json: machines[0]: makes 1000000 devices in all; a cluster has at most 16384"},
       {"zero_bandwidth", [](Json& c) { c["machines"][0]["fabric"]["bandwidth_GBps"] = 0; },
        "c.json: machines[0].fabric.bandwidth_GBps: is 0; give a number above zero"},
       {"negative_bandwidth", [](Json& c) { c["machines"][1]["nic"]["bandwidth_GBps"] = -2; },

@@ -149,7 +149,7 @@ TEST(ChangedCluster, RefusesNonsense) {
   EXPECT_NE(message(change).find("none is left"), std::string::npos);
   change.machines = {{"v100", -1}};
   EXPECT_NE(message(change).find("give 0 to"), std::string::npos);
-  change.machines = {{"v100", 1000}};
+  change.machines = {{"v100", 16000}};
   EXPECT_NE(message(change).find("devices in all"), std::string::npos);
 }
 

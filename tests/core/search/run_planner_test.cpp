@@ -277,5 +277,21 @@ TEST(Baselines, proportional_shares_follow_speed_and_even_ones_do_not) {
   for (const DeviceShare& share : even.groups[GroupId(0)]->devices) EXPECT_EQ(share.weight, 1);
 }
 
+TEST(RunPlanner, refuses_more_devices_than_a_planner_is_for) {
+  const Problem problem = make_problem(toy::chain(2, 32, 64), toy::small_cluster(1000, 25), {});
+  ASSERT_EQ(problem.cluster->device_count(), Planner::kMostDevices + 1);
+  Fixed planner(data_parallel(problem));
+  Watcher watcher;
+  try {
+    run_planner(planner, problem, {}, watcher, {});
+    FAIL() << "not refused";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("the planner fixed is for at most 1024"),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_TRUE(watcher.improvements.empty());
+}
+
 }  // namespace
 }  // namespace strato

@@ -46,7 +46,7 @@ Nanos first_gradient(const SyncTask& task) {
 // Bytes a second that enter a device over its port, or with `from_end` 1 its machine.
 double way_in(const SyncTask& task, DeviceId from, DeviceId to, std::size_t from_end) {
   const Cluster& cluster = *task.problem.cluster;
-  const std::vector<LinkId>& links = cluster.path(from, to).links;
+  const PathLinks links = cluster.path(from, to).links;
   if (links.size() <= from_end) return std::numeric_limits<double>::infinity();
   return cluster.links()[links[links.size() - 1 - from_end]].bandwidth;
 }
