@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
@@ -85,7 +86,7 @@ void add_rows(Table& table, const Timeline& timeline, const Row& row_of) {
   const IdVector<DeviceId, Device>& devices = timeline.program->cluster->devices();
   std::vector<std::string> row;
   for (std::size_t first = 0, next = 0; first < devices.size(); first = next) {
-    std::vector<std::string> now = next == 0 ? row_of(DeviceId(0)) : std::move(row);
+    std::vector<std::string> now = next == 0 ? row_of(DeviceId(0)) : std::exchange(row, {});
     for (next = first + 1; next < devices.size(); ++next) {
       row = row_of(DeviceId(next));
       if (devices.size() <= kMany || row != now) break;

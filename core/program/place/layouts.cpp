@@ -226,7 +226,7 @@ LayoutId Layouts::folded(LayoutId id, const Fold& fold) {
   if (scratch_.size() == all.shards.size()) return id;
   if (!all.is_mesh) return find(all.sharded, {}, id);
   const std::size_t first_row = all.row(at(all.position(scratch_.front().device)));
-  const std::size_t columns = at(std::ranges::count_if(
+  const auto columns = static_cast<std::size_t>(std::ranges::count_if(
       all.members_of_row(first_row), [&](const Shard& shard) { return fold.keeps(shard.device); }));
   Grid grid = all;
   grid.columns = columns;
