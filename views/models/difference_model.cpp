@@ -31,7 +31,7 @@ void select_link(const std::string& name, Session& session) {
                  to = cluster.find_device(name.substr(arrow + 4));
   if (!from.valid() || !to.valid()) return;
   const Path& path = cluster.path(from, to);
-  if (!path.links.empty()) session.selection().select_link(path.links.front());
+  if (!path.links.empty()) session.selection().select_link(path.links[0]);
 }
 
 }  // namespace
