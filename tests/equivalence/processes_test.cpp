@@ -25,6 +25,7 @@
 #include "tests/plugins/engines/rank/net_problem.h"
 #include "tests/plugins/engines/rank/small_nets.h"
 #include "tests/plugins/launchers/launcher_test.h"
+#include "tests/property/random_model.h"
 
 namespace strato {
 namespace {

@@ -168,6 +168,20 @@ RandomProblem random_model_problem(Random& random) {
   return problem;
 }
 
+RandomProblem problem_of(std::shared_ptr<const Graph> graph, Random& random,
+                         std::shared_ptr<const Cluster> cluster) {
+  RandomProblem problem;
+  problem.cluster = cluster ? std::move(cluster) : random_model_problem(random).cluster;
+  problem.graph = std::move(graph);
+  std::vector<std::int32_t> group_of(problem.graph->op_count());
+  const std::uint64_t groups = 1 + random.below(5);
+  for (std::int32_t& group : group_of) group = static_cast<std::int32_t>(random.below(groups));
+  const std::vector<Nanos> times(problem.graph->op_count(), Nanos(1000));
+  problem.grouping = std::make_shared<const Grouping>(*problem.graph, group_of, times);
+  problem.cost = make_analytic_cost_model(problem.graph, problem.cluster);
+  return problem;
+}
+
 std::vector<OpSplit> random_splits(const RandomProblem& problem, const Strategy& strategy,
                                    Random& random) {
   std::vector<OpSplit> splits;

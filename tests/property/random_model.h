@@ -12,6 +12,9 @@ namespace strato {
 
 // On a random cluster, with random groups.
 RandomProblem random_model_problem(Random& random);
+// Of a graph in random groups; on a random cluster, or on the one that is given.
+RandomProblem problem_of(std::shared_ptr<const Graph> graph, Random& random,
+                         std::shared_ptr<const Cluster> cluster = nullptr);
 // Often none, else any number of ops, each along one of its axes; or updates alone, where the group
 // of the first is replicated (sharded data parallelism).
 std::vector<OpSplit> random_splits(const RandomProblem& problem, const Strategy& strategy,

@@ -13,6 +13,7 @@
 #include "core/sim/engine/simulate.h"
 #include "core/sim/timeline/timeline.h"
 #include "tests/core/strategy/random_variables.h"
+#include "tests/plugins/engines/rank/small_nets.h"
 #include "tests/property/random_model.h"
 #include "tests/property/rank_checker.h"
 
@@ -25,10 +26,18 @@ struct Case {
   RankPrograms ranks;
 };
 
+std::shared_ptr<const Graph> mixture() {
+  static const std::vector<SmallNet> nets = small_nets(8, Optimizer::Adam);
+  return std::ranges::find(nets, "mixture", &SmallNet::name)->graph;
+}
+
 Case random_case(std::uint64_t seed, Random& random) {
   Case result;
   const bool real_ops = seed % 4 != 0;
-  result.problem = real_ops ? random_model_problem(random) : random_problem(random);
+  const bool experts = seed % 24 == 1;  // on meshes
+  result.problem = experts    ? problem_of(mixture(), random)
+                   : real_ops ? random_model_problem(random)
+                              : random_problem(random);
   Strategy strategy = seed % 3 != 0 ? random_strategy(result.problem, random)
                                     : random_data_parallel(result.problem, random);
   if (seed % 12 == 1) strategy = with_meshes(result.problem, strategy, random);
@@ -68,7 +77,7 @@ bool is_refused(const RankPrograms& ranks) {
 }
 
 TEST(RankPrograms, AreBuiltAndEndAndHaveNoRaces) {
-  std::array<std::size_t, 11> kinds{};
+  std::array<std::size_t, 12> kinds{};
   std::size_t in_rows = 0;
   for (std::uint64_t seed = 0; seed < 1500 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

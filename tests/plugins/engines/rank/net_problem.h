@@ -6,7 +6,7 @@
 
 #include "core/base/random.h"
 #include "core/program/lower/lower.h"
-#include "tests/property/random_problem.h"
+#include "tests/property/random_model.h"
 
 namespace strato {
 
@@ -29,9 +29,6 @@ struct Reference {
   IdVector<TensorId, std::vector<double>> elements;  // empty: not trained
 };
 
-// Random groups; on a random cluster, or on the one that is given.
-RandomProblem problem_of(std::shared_ptr<const Graph> graph, Random& random,
-                         std::shared_ptr<const Cluster> cluster = nullptr);
 Strategy any_strategy(const RandomProblem& problem, Random& random);
 // Replicas of most of the model, on all devices or on some, and random entries for its variables.
 enum class Messages {
