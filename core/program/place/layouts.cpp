@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "core/base/at.h"
 #include "core/base/error.h"
@@ -126,17 +127,19 @@ LayoutId Layouts::of_samples(bool sharded, std::span<const DeviceShare> devices,
   return scratch_.size() == 1 ? on(scratch_[0].device) : find(sharded);
 }
 
-// Rows have these samples, ascending; of experts those of all rows that have them together.
-LayoutId Layouts::on_rows(const Decision& decision, std::span<const std::int64_t> samples,
-                          bool sharded, std::size_t experts) {
+LayoutId Layouts::of_mesh(const Decision& decision, bool sharded, std::size_t experts) {
+  const std::vector<std::int64_t> samples = samples_of_rows(decision, tables_.micro_batch);
+  if (experts > 1 && std::ranges::count(samples, 0) > 0) return -1;
+  sharded =
+      sharded && experts < samples.size() && std::ranges::count(samples, tables_.micro_batch) == 0;
   const std::size_t columns = columns_of(decision);
   scratch_.clear();
   std::int32_t begin = 0;
   for (std::size_t row = 0; row < samples.size(); ++row) {
     if (samples[row] == 0) continue;
-    std::int64_t all = 0;  // of its group
-    for (std::size_t i = row / experts * experts; i < (row / experts + 1) * experts; ++i)
-      all += samples[i];
+    const auto first = samples.begin() + static_cast<std::ptrdiff_t>(row / experts * experts);
+    const auto all = std::accumulate(first, first + static_cast<std::ptrdiff_t>(experts),
+                                     std::int64_t{0});  // of those that have experts together
     const auto count = sharded ? static_cast<std::int32_t>(all) : tables_.micro_batch;
     for (std::size_t i = row * columns; i < (row + 1) * columns; ++i) {
       const DeviceId device = decision.devices[i].device;
@@ -148,19 +151,6 @@ LayoutId Layouts::on_rows(const Decision& decision, std::span<const std::int64_t
   const LayoutId mesh = find(sharded, {}, -1, {columns, columns, experts, true});
   if (lines(mesh, MeshLine::Row).empty()) make_lines(mesh);
   return mesh;
-}
-
-LayoutId Layouts::of_mesh(const Decision& decision, bool sharded) {
-  const std::vector<std::int64_t> samples = samples_of_rows(decision, tables_.micro_batch);
-  sharded = sharded && std::ranges::count(samples, tables_.micro_batch) == 0;
-  return on_rows(decision, samples, sharded, 1);
-}
-
-LayoutId Layouts::of_experts(const Decision& decision, bool sharded) {
-  const std::vector<std::int64_t> samples = samples_of_rows(decision, tables_.micro_batch);
-  if (std::ranges::count(samples, 0) > 0) return -1;
-  const std::size_t experts = expert_rows_of(decision);
-  return on_rows(decision, samples, sharded && experts < samples.size(), experts);
 }
 
 void Layouts::add_line(LayoutId mesh, MeshLine kind, std::vector<std::size_t> shards) {

@@ -156,10 +156,9 @@ class Layouts {
   static LayoutId on(DeviceId device) { return device.value(); }  // whole
   // Each row of the decision's devices has its share of the samples, or all of them where it is not
   // sharded. Rows without samples drop out; a single row is not sharded.
-  LayoutId of_mesh(const Decision& decision, bool sharded);
-  // The same for ops of experts: each row has the samples of those that have experts together with
-  // it. -1: a row has no samples, so that experts are not divided.
-  LayoutId of_experts(const Decision& decision, bool sharded);
+  // Of what experts compute, so many rows have the samples of all of them. -1: one of them has
+  // none, so that experts are not divided.
+  LayoutId of_mesh(const Decision& decision, bool sharded, std::size_t experts = 1);
   // Of a mesh, by index; those of one member are there, but for columns and peers.
   const std::vector<LineOfMesh>& lines(LayoutId mesh, MeshLine kind) const {
     return known(mesh).lines[static_cast<std::size_t>(kind)];
@@ -186,8 +185,6 @@ class Layouts {
     std::array<std::vector<LineOfMesh>, kMeshLines> lines;  // of a mesh
   };
   const Known& known(LayoutId id) const { return known_[static_cast<std::size_t>(id)]; }
-  LayoutId on_rows(const Decision& decision, std::span<const std::int64_t> samples, bool sharded,
-                   std::size_t experts);
   void add_line(LayoutId mesh, MeshLine kind, std::vector<std::size_t> shards);
   void make_lines(LayoutId mesh);
   void forget();

@@ -5,6 +5,20 @@
 #include "core/base/error.h"
 
 namespace strato {
+namespace {
+
+GroupLayouts layouts_on_mesh(Layouts& layouts, const Decision& decision) {
+  const auto if_sharded = [&](LayoutId id) { return id >= 0 && layouts[id].sharded ? id : -1; };
+  GroupLayouts result{layouts.of_mesh(decision, false),
+                      if_sharded(layouts.of_mesh(decision, true))};
+  const std::size_t experts = expert_rows_of(decision);
+  if (experts == 1 || result.sharded < 0) return result;
+  result.whole_experts = layouts.of_mesh(decision, false, experts);
+  result.sharded_experts = if_sharded(layouts.of_mesh(decision, true, experts));
+  return result;
+}
+
+}  // namespace
 
 Placement::Placement(Tables& tables) : tables_(tables), layouts_(tables) {
   layout_of_.resize(tables.graph->op_count());
@@ -19,7 +33,10 @@ Placement::Placement(Tables& tables) : tables_(tables), layouts_(tables) {
 void Placement::place_group(GroupId group, const Decision& decision) {
   mode_[group] = decision.mode;
   if (decision.mode == Mode::ModelParallel) return place_parts(group, decision);
-  if (is_mesh(decision)) return place_mesh(group, decision);
+  if (is_mesh(decision)) {
+    of_group_[group] = layouts_on_mesh(layouts_, decision);
+    return;
+  }
   const bool replicate = decision.mode != Mode::Duplicate;
   const std::vector<std::int64_t> samples =
       replicate ? apportion(tables_.micro_batch, decision.devices)
@@ -28,17 +45,6 @@ void Placement::place_group(GroupId group, const Decision& decision) {
   layouts = {layouts_.of_samples(false, decision.devices, samples)};
   if (replicate && layout(layouts.whole).shards.size() > 1)
     layouts.sharded = layouts_.of_samples(true, decision.devices, samples);
-}
-
-void Placement::place_mesh(GroupId group, const Decision& decision) {
-  const auto if_sharded = [&](LayoutId id) { return id >= 0 && layout(id).sharded ? id : -1; };
-  GroupLayouts layouts{layouts_.of_mesh(decision, false),
-                       if_sharded(layouts_.of_mesh(decision, true))};
-  if (expert_rows_of(decision) > 1 && layouts.sharded >= 0) {
-    layouts.whole_experts = layouts_.of_experts(decision, false);
-    layouts.sharded_experts = if_sharded(layouts_.of_experts(decision, true));
-  }
-  of_group_[group] = layouts;
 }
 
 void Placement::place_parts(GroupId group, const Decision& decision) {
@@ -53,18 +59,6 @@ void Placement::place_parts(GroupId group, const Decision& decision) {
     layout_of_[ops[i]] = decision.devices[static_cast<std::size_t>(parts[i])].device.value();
 }
 
-bool Placement::may_shard(OpId op, LayoutId layout) const {
-  if (layout < 0 || !tables_.ops[op].splittable || duplicated_[op]) return false;
-  if (tables_.micro_batches > 1 && !tables_.is_repeated(op)) return false;
-  for (TensorId input : tables_.inputs(op)) {
-    const TensorFacts& tensor = tables_.tensors[input];
-    if (tensor.kind == BatchKind::Partial && tensor.source == Source::Produced &&
-        layout_of_[tensor.op] != layout)
-      return false;
-  }
-  return true;
-}
-
 void Placement::place_ops() {
   for (const OpId op : layout_of_.ids()) {  // ascending: producers come first
     const GroupLayouts& layouts = of_group_[tables_.grouping->group_of(op)];
@@ -73,14 +67,22 @@ void Placement::place_ops() {
 }
 
 LayoutId Placement::layout_for(OpId op, const GroupLayouts& layouts) {
+  const auto may_shard = [&](LayoutId layout) {
+    if (layout < 0 || !tables_.ops[op].splittable || duplicated_[op]) return false;
+    if (tables_.micro_batches > 1 && !tables_.is_repeated(op)) return false;
+    return std::ranges::all_of(tables_.inputs(op), [&](TensorId input) {
+      const TensorFacts& tensor = tables_.tensors[input];
+      return tensor.kind != BatchKind::Partial || tensor.source != Source::Produced ||
+             layout_of_[tensor.op] == layout;
+    });
+  };
   if (layouts.whole_experts >= 0 && !duplicated_[op]) {
     const LetterSplit* split = tables_.expert_split(op);
     const auto rows = static_cast<std::int64_t>(layout(layouts.whole_experts).experts);
     if (split != nullptr && split->extent % rows == 0)
-      return may_shard(op, layouts.sharded_experts) ? layouts.sharded_experts
-                                                    : layouts.whole_experts;
+      return may_shard(layouts.sharded_experts) ? layouts.sharded_experts : layouts.whole_experts;
   }
-  return may_shard(op, layouts.sharded) ? layouts.sharded : layouts.whole;
+  return may_shard(layouts.sharded) ? layouts.sharded : layouts.whole;
 }
 
 void Placement::place_updates() {

@@ -96,6 +96,13 @@ struct PlacedSplit {
   LayoutId displaced = -1;  // what the op's group says
 };
 
+// Of a group's ops.
+struct GroupLayouts {
+  LayoutId whole = 0, sharded = -1;  // sharded: -1 when the batch is not split
+  // Of ops that experts compute; -1: as of others.
+  LayoutId whole_experts = -1, sharded_experts = -1;
+};
+
 class Placement {
  public:
   explicit Placement(Tables& tables);
@@ -130,14 +137,8 @@ class Placement {
       const;  // every op has a layout, and shards cover the batch exactly; throws InvariantError
 
  private:
-  struct GroupLayouts {
-    LayoutId whole = 0, sharded = -1;  // sharded: -1 when the batch is not split
-    LayoutId whole_experts = -1,
-             sharded_experts = -1;  // of ops that experts compute; -1: as others
-  };
   void place_group(GroupId group, const Decision& decision);
   void place_parts(GroupId group, const Decision& decision);
-  void place_mesh(GroupId group, const Decision& decision);
   void place_ops();
   LayoutId layout_for(OpId op, const GroupLayouts& layouts);
   void place_splits(std::span<const OpSplit> splits);
@@ -147,7 +148,6 @@ class Placement {
   void place_variables(std::span<const VariableSync> variables);
   bool duplicate_products(std::span<const VariableSync> variables);
   bool may_synchronise(OpId update) const;
-  bool may_shard(OpId op, LayoutId layout) const;
 
   Tables& tables_;
   Layouts layouts_;

@@ -16,6 +16,11 @@
 
 namespace strato {
 
+// All of the task's tensor along an axis.
+inline AxisRange all_of(const ProgramTask& at, int axis) {
+  return range_along(*at.program.graph, at.task().tensor, {}, axis);
+}
+
 class RankBuilder {
  public:
   // `only`: the device whose program is wanted; invalid: all of them. `folded`: a program whose
@@ -53,9 +58,6 @@ class RankBuilder {
     return all;
   }
   AxisRange gathered_range(const ProgramTask& at, int axis) const;
-  AxisRange all_of(const ProgramTask& at, int axis) const {
-    return range_along(*program_.graph, at.task().tensor, {}, axis);
-  }
 
   void find_losses();
   void compute(const ProgramTask& at);
