@@ -272,7 +272,7 @@ std::unique_ptr<Operation> Communicator::all_to_all(std::size_t index) {
   const auto members = program_.members[index];
   const auto cuts = program_.cuts[index];
   const Value &from = program_.values[read], &to = program_.values[write];
-  const auto common = common_part(from.part, to.part);
+  const auto common = common_part(from.part.summed_up(), to.part);  // it may have been, in place
   CHECK(common.has_value(), "a member keeps nothing of what it swaps");
   const Value kept{from.tensor, *common};
   const Bytespan whole = execution_.memory(read), made = execution_.memory(write);

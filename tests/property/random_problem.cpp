@@ -316,6 +316,24 @@ Strategy with_meshes(const RandomProblem& problem, Strategy strategy, Random& ra
   return strategy;
 }
 
+std::optional<Strategy> with_experts(const RandomProblem& problem, Strategy strategy,
+                                     Random& random) {
+  const std::size_t devices = problem.cluster->device_count();
+  const std::size_t together = devices >= 4 && random.below(2) == 0 ? 4 : 2;
+  const std::size_t sets = devices / together;
+  if (sets == 0) return std::nullopt;
+  const std::size_t columns = 1 + random.below(std::min<std::size_t>(sets, 2));
+  const std::size_t rows = together * (1 + random.below(sets / columns));
+  if (static_cast<std::int64_t>(rows) > problem.graph->batch()) return std::nullopt;
+  Decision mesh;
+  mesh.tensor = static_cast<std::int32_t>(columns);
+  mesh.expert = static_cast<std::int32_t>(together);
+  for (std::size_t d = 0; d < rows * columns; ++d) mesh.devices.push_back({DeviceId(d), 1});
+  for (auto& group : strategy.groups)
+    if (random.below(10) > 0) group = mesh;
+  return strategy;
+}
+
 std::optional<MicroBatches> random_micro_batches(const Graph& graph, Random& random) {
   std::vector<std::int32_t> counts;
   for (std::int32_t count = 2; count <= graph.batch(); ++count)

@@ -34,6 +34,10 @@ Strategy random_data_parallel(const RandomProblem& problem, Random& random);
 Strategy with_meshes(const RandomProblem& problem, Strategy strategy, Random& random);
 
 std::int32_t random_divisor(std::int32_t of, Random& random);
+// Nearly all groups on one mesh whose rows, two or more, have experts among them, two or four rows
+// together; nothing where there are too few devices, or samples.
+std::optional<Strategy> with_experts(const RandomProblem& problem, Strategy strategy,
+                                     Random& random);
 
 // A number that divides the batch, and a schedule; nothing: there is none but 1.
 std::optional<MicroBatches> random_micro_batches(const Graph& graph, Random& random);

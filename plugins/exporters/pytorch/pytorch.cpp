@@ -180,10 +180,11 @@ class Folder {
     return pieces;
   }
 
-  // By member, what it gets of ours, and what ours is made of.
+  // By member, what it gets of ours, and what ours is made of. What was summed up in place is
+  // called a partial sum still.
   static void add_swapped_pieces(const RankProgram& rank, std::size_t i, Json& json) {
-    const Part &from = rank.values[rank.reads[i][0]].part,
-               &to = rank.values[rank.writes[i][0]].part;
+    const Part from = rank.values[rank.reads[i][0]].part.summed_up(),
+               to = rank.values[rank.writes[i][0]].part;
     const Part& all = rank.instructions[i].part;
     const std::size_t count = rank.members[i].size() + 1;
     json["pieces"] = pieces_along(joined_axis(to, all), rank.cuts[i].last(count), from);

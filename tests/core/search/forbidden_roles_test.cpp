@@ -96,8 +96,8 @@ TEST(ForbiddenRoles, AreInFiles) {
             std::vector<std::string>{"tensor"})
       << "a device of the name of a role";
   const std::string wrong =
-      message_of([&] { parsed(R"({"group": "*", "roles": ["tensor", "expert"]})"); });
-  EXPECT_NE(wrong.find("forbid[0].roles[1]: \"expert\" is not a role"), std::string::npos) << wrong;
+      message_of([&] { parsed(R"({"group": "*", "roles": ["tensor", "host"]})"); });
+  EXPECT_NE(wrong.find("forbid[0].roles[1]: \"host\" is not a role"), std::string::npos) << wrong;
   EXPECT_NE(message_of([&] { parsed(R"({"group": "a", "roles": []})"); }).find("forbids nothing"),
             std::string::npos);
 }

@@ -213,6 +213,31 @@ TEST_P(OnMeshes, PeersSendWhatTheirRowsGather) {
   EXPECT_GE(alike, 12);
 }
 
+// Rows have the experts of a mixture among them, and exchange tokens; updates may be shared by
+// those with the same ones, and experts computed again.
+TEST_P(OnMeshes, RowsHaveExpertsAmongThem) {
+  Random random = random_of(GetParam(), 900);
+  const auto nets = small_nets(8, static_cast<Optimizer>(GetParam() % 3));
+  const SmallNet& net = *std::ranges::find(nets, "mixture", &SmallNet::name);
+  const Reference reference(net.graph);
+  std::ptrdiff_t exchanges = 0;
+  for (int i = 0; i < 16; ++i) {
+    SCOPED_TRACE("strategy " + std::to_string(i));
+    const RandomProblem problem = problem_of(net.graph, random);
+    auto strategy = with_experts(problem, random_strategy(problem, random), random);
+    if (!strategy) continue;
+    if (i % 4 == 1) strategy = with_sharded_updates(problem, *strategy, random);
+    if (i % 4 == 2) strategy->recomputed = random_recomputed(*net.graph, random);
+    if (i % 2 == 1) strategy->micro_batches = {2, PipelineSchedule::OneFOneB};
+    run_and_compare(problem, *strategy, reference, random);
+    if (HasFailure()) return;
+    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    exchanges +=
+        std::ranges::count(lowering.lower(*strategy).tasks, TaskKind::AllToAll, &Task::kind);
+  }
+  EXPECT_GT(exchanges, 20);
+}
+
 class Recomputed : public testing::TestWithParam<int> {};
 
 // What is computed again is what it was, in any strategy, on meshes, in micro-batches.

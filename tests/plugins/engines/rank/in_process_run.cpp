@@ -339,7 +339,7 @@ void InProcessRun::all_to_all(const std::vector<Place>& members) {
   for (std::size_t f = 0; f < members.size(); ++f)
     for (std::size_t t = 0; t < members.size(); ++t) {
       const Value &from = value_of(members[f], false), &to = value_of(members[t], true);
-      const Part moved = *common_part(from.part, to.part);
+      const Part moved = *common_part(from.part.summed_up(), to.part);
       const auto source = read_memory(members[f]), target = write_memory(members[t]);
       const Layout sends(graph, from.tensor, moved, from.part, after.back() - after[0],
                          source.size()),
