@@ -128,6 +128,12 @@ void compare(const std::filesystem::path& checkpoint, const Reference& reference
   }
 }
 
+// Strategies have each optimizer in turn.
+std::vector<SmallNet> nets_of(std::int64_t batch, int strategy) {
+  const auto optimizer = static_cast<Optimizer>(strategy % 3);
+  return small_nets(batch, optimizer, optimizer == Optimizer::Adam ? DataType::F64 : DataType::F32);
+}
+
 class Equivalence : public LauncherTest {
  protected:
   Equivalence() : LauncherTest("local", 1) {}
@@ -154,9 +160,7 @@ class Equivalence : public LauncherTest {
 TEST_F(Equivalence, HoweverVariablesAreSynchronised) {
   Random random(12);
   for (int i = 0; i < strategy_count(); ++i) {
-    const auto optimizer = static_cast<Optimizer>(i % 3);
-    const auto type = optimizer == Optimizer::Adam ? DataType::F64 : DataType::F32;
-    const auto nets = small_nets(kBatch, optimizer, type);
+    const auto nets = nets_of(kBatch, i);
     const SmallNet& net = nets[static_cast<std::size_t>(i) % nets.size()];
     SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
     run_and_compare(Reference(net.graph), random, [](const RandomProblem& problem, Random& any) {
@@ -221,9 +225,7 @@ TEST_F(Equivalence, WorkersTrainAsOneProcessUnderAnyStrategy) {
   const int count = strategy_count();
   Random random(11);
   for (int i = 0; i < count; ++i) {
-    const auto optimizer = static_cast<Optimizer>(i % 3);
-    const auto type = optimizer == Optimizer::Adam ? DataType::F64 : DataType::F32;
-    const auto nets = small_nets(kBatch, optimizer, type);
+    const auto nets = nets_of(kBatch, i);
     const SmallNet& net = nets[static_cast<std::size_t>(i) % nets.size()];
     SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
     run_and_compare(Reference(net.graph), random);
@@ -243,9 +245,7 @@ TEST_F(Equivalence, InMicroBatches) {
   const int count = (strategy_count() + 1) / 2;
   std::size_t net = 0;
   for (int i = 0; i < count; ++i) {
-    const auto optimizer = static_cast<Optimizer>(i % 3);
-    const auto type = optimizer == Optimizer::Adam ? DataType::F64 : DataType::F32;
-    const auto nets = small_nets(kBatchOfMany, optimizer, type);
+    const auto nets = nets_of(kBatchOfMany, i);
     do net = (net + 1) % nets.size();
     while (has_batch_norm(*nets[net].graph));
     SCOPED_TRACE(nets[net].name + ", strategy " + std::to_string(i));
@@ -265,9 +265,7 @@ TEST_F(Equivalence, OnMeshes) {
   const int count = (strategy_count() + 1) / 2;
   std::size_t net = 0;
   for (int i = 0; i < count; ++i) {
-    const auto optimizer = static_cast<Optimizer>(i % 3);
-    const auto type = optimizer == Optimizer::Adam ? DataType::F64 : DataType::F32;
-    const auto nets = small_nets(kBatchOfMany, optimizer, type);
+    const auto nets = nets_of(kBatchOfMany, i);
     const auto mixture = std::ranges::find(nets, "mixture", &SmallNet::name);
     const SmallNet& of = i % 2 == 0 ? *mixture : nets[net++ % nets.size()];
     SCOPED_TRACE(of.name + ", strategy " + std::to_string(i));

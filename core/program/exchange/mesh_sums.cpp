@@ -30,8 +30,7 @@ bool MeshSums::is_scattered(OpId reader, TensorId tensor) const {
   if (columns.shared_axis < 0 || !is_same_mesh(reader, tensor) ||
       tables_.graph->consumers(tensor).size() != 1)
     return false;
-  const std::span<const TensorId> inputs = tables_.inputs(reader);
-  const auto input = static_cast<std::size_t>(std::ranges::find(inputs, tensor) - inputs.begin());
+  const std::size_t input = input_of(tables_, reader, tensor);
   return part_of(owned(tensor, 0)).summed_up() == letters_.part_read({}, reader, input, 0);
 }
 

@@ -45,14 +45,13 @@ bool MeshSwaps::to_experts(OpId reader, TensorId tensor, const Part& wanted, Dev
   const Layout &rows = owners(tensor), &experts = placement_.layout(reader);
   if (rows.experts != 1 || !rows.sharded || tables_.tensors[tensor].kind != BatchKind::Batched)
     return false;
-  const std::span<const TensorId> inputs = tables_.inputs(reader);
-  const auto input = static_cast<std::size_t>(std::ranges::find(inputs, tensor) - inputs.begin());
+  const std::size_t input = input_of(tables_, reader, tensor);
   const std::size_t shard = at(experts.position(device));
   const Part samples = without_cuts(wanted);
   if (letters_.of(reader).expert_inputs[input] < 0 ||
       letters_.part_read(samples, reader, input, shard) != wanted)
     return false;
-  const Part all = letters_.part_of_column(samples, reader, input, shard);
+  const Part all = letters_.read_by_column(samples, reader, input, shard);
   const Line at = line_with(placement_.layout_id(reader), MeshLine::Experts, shard);
   std::vector<Instance> pieces;
   std::vector<Part> targets;
@@ -68,18 +67,11 @@ std::optional<Instance> MeshSwaps::from_experts(OpId reader, TensorId tensor, st
   const Layout &experts = owners(tensor), &rows = placement_.layout(reader);
   if (rows.experts != 1 || !rows.sharded || tables_.tensors[tensor].kind != BatchKind::Batched)
     return std::nullopt;
-  const Part own = part_of(settled(tensor, shard, {}));
-  if (own.cuts().size() != 1) return std::nullopt;
-  const AxisRange expert = own.cuts()[0];
-  // All experts that the column has: each of its rows has as many.
-  const auto unit = expert.size();
-  const auto place = static_cast<std::int32_t>(experts.row(shard) % experts.experts);
-  const AxisRange column{
-      expert.axis, expert.begin - place * unit,
-      expert.begin - place * unit + unit * static_cast<std::int32_t>(experts.experts)};
-  const auto extent = static_cast<std::int32_t>(
-      tables_.graph->tensor(tensor).shape[static_cast<std::size_t>(expert.axis)]);
-  const Part all = column.size() == extent ? own.without(expert.axis) : own.cut(column);
+  const OpId maker = tables_.tensors[tensor].op;
+  const std::span<const TensorId> outputs = tables_.outputs(maker);
+  const Part all = letters_.made_by_column(
+      without_cuts(part_of(settled(tensor, shard, {}))), maker,
+      static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin()), shard);
   const DeviceId device = experts.shards[shard].device;
   const PartId target = emitter_.parts().find(row_samples(all, rows, device));
   if (const Instance* here = copies_.local(tensor, device, target)) return *here;

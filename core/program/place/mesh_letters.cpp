@@ -17,10 +17,14 @@ std::vector<DeviceId> devices_of(std::span<const Shard> shards) {
 
 }  // namespace
 
+std::size_t input_of(const Tables& tables, OpId op, TensorId tensor) {
+  const std::span<const TensorId> inputs = tables.inputs(op);
+  return static_cast<std::size_t>(std::ranges::find(inputs, tensor) - inputs.begin());
+}
+
 int ColumnPart::input(const Tables& tables, OpId op, TensorId tensor) const {
   if (split == nullptr) return kAllOf;
-  const std::span<const TensorId> all = tables.inputs(op);
-  return inputs[static_cast<std::size_t>(std::ranges::find(all, tensor) - all.begin())];
+  return inputs[input_of(tables, op, tensor)];
 }
 
 ColumnPart MeshLetters::part_of(OpId op, ColumnChoice choice) {
@@ -87,7 +91,7 @@ Part MeshLetters::own_experts(const Part& of_column, OpId op, TensorId tensor, i
   return placement_.layout(op).expert_part(of_column, shard, axis, tables_.graph->tensor(tensor));
 }
 
-Part MeshLetters::part_of_column(const Part& samples, OpId op, std::size_t input,
+Part MeshLetters::read_by_column(const Part& samples, OpId op, std::size_t input,
                                  std::size_t shard) const {
   const ColumnPart& columns = of(op);
   const int axis = columns.split ? columns.inputs[input] : kAllOf;
@@ -102,27 +106,29 @@ Part MeshLetters::part_of_column(const Part& samples, OpId op, std::size_t input
 Part MeshLetters::part_read(const Part& samples, OpId op, std::size_t input,
                             std::size_t shard) const {
   const ColumnPart& columns = of(op);
-  return own_experts(part_of_column(samples, op, input, shard), op, tables_.inputs(op)[input],
+  return own_experts(read_by_column(samples, op, input, shard), op, tables_.inputs(op)[input],
                      columns.experts ? columns.expert_inputs[input] : kAllOf, shard);
+}
+
+Part MeshLetters::made_by_column(const Part& samples, OpId op, std::size_t output,
+                                 std::size_t shard) const {
+  const ColumnPart& columns = of(op);
+  const Layout& layout = placement_.layout(op);
+  const int axis = columns.output(output);
+  if (axis == kSummed)
+    return samples.cut(layout.slice(shard, kSummedAxis + columns.ordinal, columns.split->extent));
+  const TensorId tensor = tables_.outputs(op)[output];
+  return axis < 0 ? samples : layout.sliced(samples, shard, axis, tables_.graph->tensor(tensor));
 }
 
 Part MeshLetters::part_made(const Part& samples, OpId op, std::size_t output,
                             std::size_t shard) const {
-  const ColumnPart& columns = of(op);
-  const Layout& layout = placement_.layout(op);
-  const TensorId tensor = tables_.outputs(op)[output];
-  const int axis = columns.output(output);
-  if (axis == kSummed)
-    return samples.cut(layout.slice(shard, kSummedAxis + columns.ordinal, columns.split->extent));
-  const Part own =
-      axis < 0 ? samples : layout.sliced(samples, shard, axis, tables_.graph->tensor(tensor));
-  return own_experts(own, op, tensor, columns.expert_output(output), shard);
+  return own_experts(made_by_column(samples, op, output, shard), op, tables_.outputs(op)[output],
+                     of(op).expert_output(output), shard);
 }
 
 Part MeshLetters::kept(OpId update, TensorId parameter, std::size_t shard) const {
-  const std::span<const TensorId> inputs = tables_.inputs(update);
-  const auto input =
-      static_cast<std::size_t>(std::ranges::find(inputs, parameter) - inputs.begin());
+  const std::size_t input = input_of(tables_, update, parameter);
   return share_of(part_read({}, update, input, shard), update, shard);
 }
 

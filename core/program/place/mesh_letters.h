@@ -33,6 +33,9 @@ struct ColumnPart {
   int expert_output(std::size_t index) const { return experts ? experts->outputs[index] : kAllOf; }
 };
 
+// By Tables::inputs(), which input of the op the tensor is.
+std::size_t input_of(const Tables& tables, OpId op, TensorId tensor);
+
 class MeshLetters {
  public:
   MeshLetters(Tables& tables, const Placement& placement)
@@ -45,8 +48,9 @@ class MeshLetters {
   // or makes, of these samples of it: its column's slice, of the experts its row's.
   Part part_read(const Part& samples, OpId op, std::size_t input, std::size_t shard) const;
   Part part_made(const Part& samples, OpId op, std::size_t output, std::size_t shard) const;
-  // The same without what the row has of the experts.
-  Part part_of_column(const Part& samples, OpId op, std::size_t input, std::size_t shard) const;
+  // The same without what the row has of the experts: all that its column has of them.
+  Part read_by_column(const Part& samples, OpId op, std::size_t input, std::size_t shard) const;
+  Part made_by_column(const Part& samples, OpId op, std::size_t output, std::size_t shard) const;
   // What a shard of the mesh keeps of the parameter that is updated there.
   Part kept(OpId update, TensorId parameter, std::size_t shard) const;
   // What a row has of its column's part, where rows share the update.
