@@ -57,9 +57,6 @@ std::vector<std::string> other_changes(const PlanToCompare& from, const PlanToCo
   if (a.micro_batches != b.micro_batches)
     lines.push_back(fmt::format("micro-batches: {} -> {}", describe(a.micro_batches),
                                 describe(b.micro_batches)));
-  if (a.gather != b.gather)
-    lines.push_back(
-        fmt::format("parameters gathered: {} -> {}", name_of(a.gather), name_of(b.gather)));
   if (a.recomputed.size() != b.recomputed.size())
     lines.push_back(
         fmt::format("computed again: {} ops -> {} ops", a.recomputed.size(), b.recomputed.size()));

@@ -272,7 +272,7 @@ TEST_F(Equivalence, OnMeshes) {
     run_and_compare(Reference(of.graph), random, [&](const RandomProblem& problem, Random& any) {
       Strategy strategy = on_meshes(problem, any);
       if (i % 2 == 0) strategy = with_experts(problem, strategy, any).value_or(strategy);
-      if (i % 3 == 1) strategy = with_sharded_updates(problem, strategy, any);
+      if (i % 3 == 1) strategy = with_shared_states(problem, strategy, any);
       const bool several = i % 3 > 0 && !has_batch_norm(*of.graph);
       return several ? in_micro_batches(problem, strategy, any) : strategy;
     });

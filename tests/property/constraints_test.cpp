@@ -74,8 +74,8 @@ void add_variables(const Problem& problem, Strategy& strategy, std::uint64_t see
 void add_roles(const Problem& problem, Strategy& strategy, Random& random) {
   for (auto& decision : strategy.groups) {
     if (!decision || random.below(2) == 0) continue;
-    decision->tensor = 2;
-    decision->tensor = static_cast<std::int32_t>(columns_of(*decision));
+    decision->roles.tensor = 2;
+    decision->roles.tensor = static_cast<std::int32_t>(columns_of(*decision));
   }
   if (random.below(2) == 0) strategy.micro_batches.count = 2;
   for (const OpId op : problem.graph->ops().ids())

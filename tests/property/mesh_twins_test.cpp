@@ -38,7 +38,7 @@ std::shared_ptr<const Cluster> machines(int count, int gpus, bool rails) {
 
 Decision mesh_from(std::size_t first, std::size_t rows, std::size_t columns) {
   Decision mesh;
-  mesh.tensor = static_cast<std::int32_t>(columns);
+  mesh.roles.tensor = static_cast<std::int32_t>(columns);
   for (std::size_t i = 0; i < rows * columns; ++i) mesh.devices.push_back({DeviceId(first + i), 1});
   return mesh;
 }
@@ -76,22 +76,19 @@ Meshes random_meshes(const SmallNet& net, Random& random) {
       random.below(2) == 0 ? 1 : random_divisor(static_cast<std::int32_t>(rows), random);
   for (std::size_t g = 0; g < groups; ++g) {
     Decision mesh = mesh_from(g * devices, rows, columns);
-    if (random.below(12) == 0) mesh.tensor = 1;
-    mesh.expert = experts;
+    if (random.below(12) == 0) mesh.roles.tensor = 1;
+    mesh.roles.expert = experts;
     if (uneven)
       for (std::size_t i = 0; i < mesh.devices.size(); ++i)
         mesh.devices[i].weight = 1 + static_cast<std::int32_t>(i / columns % 2);
     made.strategy.groups.push_back(mesh);
   }
   if (random.below(3) == 0) made.strategy.bucket = Bytes(4096);
-  if (random.below(3) == 0) made.strategy = with_sharded_updates(problem, made.strategy, random);
+  if (random.below(3) == 0) made.strategy = with_shared_states(problem, made.strategy, random);
   if (random.below(3) == 0) made.strategy.recomputed = random_recomputed(*net.graph, random);
   if (const auto several = random_micro_batches(*net.graph, random);
       random.below(2) == 0 && several && goes_with(problem, *several)) {
     made.strategy.micro_batches = *several;
-    std::erase_if(made.strategy.splits, [&](const OpSplit& split) {
-      return problem.graph->op(split.op).phase != Phase::Update;
-    });
   }
   return made;
 }
@@ -150,14 +147,14 @@ TEST(MeshTwins, AreSimulatedOnce) {
     for (int i = 0; i < 2; ++i)  // nothing is left over from a fold
       expect_equal_scores(evaluator->evaluate(made.strategy),
                           simulate_strategy(whole, made.strategy).score);
-    const bool has_meshes = made.strategy.groups.front()->tensor > 1;
+    const bool has_meshes = made.strategy.groups.front()->roles.tensor > 1;
     meshes += has_meshes;
     if (!has_meshes || fold.stands_for[made.strategy.groups.front()->devices.front().device] < 2)
       continue;
     ++folded_runs;
     const Decision& mesh = *made.strategy.groups.front();
     both += fold.stands_for[mesh.devices.front().device] == mesh.devices.size() &&
-            mesh.devices.size() > static_cast<std::size_t>(mesh.tensor);
+            mesh.devices.size() > static_cast<std::size_t>(mesh.roles.tensor);
     with_micro_batches += made.strategy.micro_batches.count > 1;
     shared += !made.strategy.splits.empty();
     tasks_folded += folded.program->tasks.size();

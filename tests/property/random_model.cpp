@@ -207,20 +207,22 @@ std::vector<OpSplit> random_splits(const RandomProblem& problem, const Strategy&
   return splits;
 }
 
-Strategy with_sharded_updates(const RandomProblem& problem, const Strategy& strategy,
-                              Random& random) {
-  Strategy sharded = complete(strategy, *problem.cluster);
-  sharded.splits.clear();
-  sharded.variables.clear();
-  for (const OpId op : problem.graph->ops().ids()) {
-    if (problem.graph->op(op).phase != Phase::Update || random.below(5) == 0) continue;
-    const Decision& decision = *sharded.groups[problem.grouping->group_of(op)];
-    const std::vector<SplitAxis> axes = split_axes(*problem.graph, op);
-    if (axes.empty() || decision.devices.size() < 2) continue;
-    sharded.splits.push_back({op, axes[random.below(axes.size())].axis, decision.devices});
+Strategy with_shared_states(const RandomProblem& problem, const Strategy& strategy, Random& random,
+                            std::int32_t stage) {
+  Strategy shared = complete(strategy, *problem.cluster);
+  shared.splits.clear();
+  shared.variables.clear();
+  for (std::optional<Decision>& decision : shared.groups) {
+    if (decision->mode != Mode::ReplicateAllReduce || random.below(6) == 0) continue;
+    StateSharding& states = decision->roles.states;
+    states.stage = stage > 0 ? stage : 1 + static_cast<std::int32_t>(random.below(3));
+    states.smallest = Bytes(random.below(3) == 0 ? 256 : 0);
+    const auto rows =
+        static_cast<std::int32_t>(decision->devices.size() / columns_of(*decision));
+    if (random.below(2) == 0) states.rows = random_divisor(rows, random);
+    drop_meaningless_roles(*decision);
   }
-  sharded.gather = static_cast<ParameterGather>(random.below(2));
-  return sharded;
+  return shared;
 }
 
 }  // namespace strato

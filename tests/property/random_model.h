@@ -19,9 +19,9 @@ RandomProblem problem_of(std::shared_ptr<const Graph> graph, Random& random,
 // of the first is replicated (sharded data parallelism).
 std::vector<OpSplit> random_splits(const RandomProblem& problem, const Strategy& strategy,
                                    Random& random);
-// Most updates in parts on the devices of their groups (ZeRO), gathered once a step or in each
-// pass.
-Strategy with_sharded_updates(const RandomProblem& problem, const Strategy& strategy,
-                              Random& random);
+// Rows of most replicated groups, or some of them, share states; 0: each group has its own of
+// ZeRO's stages.
+Strategy with_shared_states(const RandomProblem& problem, const Strategy& strategy, Random& random,
+                            std::int32_t stage = 0);
 
 }  // namespace strato

@@ -287,7 +287,7 @@ Decision random_mesh(const Cluster& cluster, Random& random) {
       random.below(4) == 0 ? 1 : 2 + random.below(std::min<std::size_t>(devices, 4) - 1);
   const std::size_t rows = 1 + random.below(devices / columns);
   Decision mesh;
-  mesh.tensor = static_cast<std::int32_t>(columns);
+  mesh.roles.tensor = static_cast<std::int32_t>(columns);
   std::size_t left = rows * columns;
   for (std::size_t d = 0; d < devices && left > 0; ++d)
     if (random.below(devices - d) < left) {
@@ -300,7 +300,7 @@ Decision random_mesh(const Cluster& cluster, Random& random) {
     for (std::size_t i = row * columns; i < (row + 1) * columns; ++i)
       mesh.devices[i].weight = weight;
   }
-  if (random.below(2) == 0) mesh.expert = random_divisor(static_cast<std::int32_t>(rows), random);
+  if (random.below(2) == 0) mesh.roles.expert = random_divisor(static_cast<std::int32_t>(rows), random);
   return mesh;
 }
 
@@ -326,8 +326,8 @@ std::optional<Strategy> with_experts(const RandomProblem& problem, Strategy stra
   const std::size_t rows = together * (1 + random.below(sets / columns));
   if (static_cast<std::int64_t>(rows) > problem.graph->batch()) return std::nullopt;
   Decision mesh;
-  mesh.tensor = static_cast<std::int32_t>(columns);
-  mesh.expert = static_cast<std::int32_t>(together);
+  mesh.roles.tensor = static_cast<std::int32_t>(columns);
+  mesh.roles.expert = static_cast<std::int32_t>(together);
   for (std::size_t d = 0; d < rows * columns; ++d) mesh.devices.push_back({DeviceId(d), 1});
   for (auto& group : strategy.groups)
     if (random.below(10) > 0) group = mesh;

@@ -42,7 +42,7 @@ Case random_case(std::uint64_t seed, Random& random) {
                                     : random_data_parallel(result.problem, random);
   if (seed % 12 == 1) strategy = with_meshes(result.problem, strategy, random);
   if (experts) strategy = with_experts(result.problem, strategy, random).value_or(strategy);
-  if (seed % 10 == 5) strategy = with_sharded_updates(result.problem, strategy, random);
+  if (seed % 10 == 5) strategy = with_shared_states(result.problem, strategy, random);
   if (seed % 5 == 1) strategy.recomputed = random_recomputed(*result.problem.graph, random);
   if (real_ops) strategy.splits = random_splits(result.problem, strategy, random);
   const RandomProblem& problem = result.problem;

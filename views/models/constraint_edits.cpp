@@ -62,7 +62,7 @@ Constraints with_pins(const Constraints& constraints, std::span<const GroupId> g
     const auto& decision = snapshot.strategy.groups[group];
     if (!decision) continue;
     Constraints::Pin pin{
-        constrained_ops(group, *snapshot.problem), decision->mode, {}, decision->tensor};
+        constrained_ops(group, *snapshot.problem), decision->mode, {}, decision->roles};
     for (const DeviceShare& share : decision->devices)
       pin.devices.emplace_back(cluster.device(share.device).name, share.weight);
     std::erase_if(result.pins, [&](const Constraints::Pin& other) { return other.of == pin.of; });

@@ -26,7 +26,7 @@ Strategy changed(const Strategy& strategy, std::span<const GroupId> groups, cons
     auto& decision = result.groups[group];
     if (!decision) continue;
     change(group, *decision);
-    decision->tensor = static_cast<std::int32_t>(columns_of(*decision));
+    decision->roles.tensor = static_cast<std::int32_t>(columns_of(*decision));
   }
   return result;
 }
@@ -172,7 +172,7 @@ Strategy with_mode(const Strategy& strategy, std::span<const GroupId> groups, Mo
 
 Strategy with_tensor(const Strategy& strategy, std::span<const GroupId> groups,
                      std::int32_t columns) {
-  return changed(strategy, groups, [&](GroupId, Decision& decision) { decision.tensor = columns; });
+  return changed(strategy, groups, [&](GroupId, Decision& decision) { decision.roles.tensor = columns; });
 }
 
 std::vector<std::int32_t> possible_columns(const Strategy& strategy,
@@ -186,7 +186,7 @@ std::vector<std::int32_t> possible_columns(const Strategy& strategy,
     const bool fits = common % width == 0 && std::ranges::all_of(groups, [&](GroupId group) {
                         if (!strategy.groups[group]) return true;
                         Decision wanted = *strategy.groups[group];
-                        wanted.tensor = width;
+                        wanted.roles.tensor = width;
                         return columns_of(wanted) > 1;
                       });
     if (fits) widths.push_back(width);

@@ -4,11 +4,13 @@
 
 namespace strato {
 
-void ParameterGathers::start(ParameterGather how) {
-  how_ = how;
+void ParameterGathers::start() {
+  of_each_pass_ = std::ranges::any_of(tables_.updates, [&](OpId update) {
+    return placement_.states(update).stage >= 3;
+  });
   op_ = OpId();
   gathers_ = false;
-  if (how == ParameterGather::OnceAStep) return;
+  if (!of_each_pass_) return;
   of_.assign(tables_.tensors.size(), -1);
   computed_.assign(tables_.cluster->device_count(), {});
 }
@@ -32,14 +34,14 @@ void ParameterGathers::find_computed() {
 }
 
 void ParameterGathers::read(TensorId parameter) {
-  if (how_ == ParameterGather::OnceAStep || of_[parameter] == pass_) return;
+  if (!is_of_each_pass(parameter) || of_[parameter] == pass_) return;
   of_[parameter] = pass_;
   copies_.forget_copies(parameter);
 }
 
-void ParameterGathers::limit_ahead(std::span<const Shard> devices) {
+void ParameterGathers::limit_ahead(TensorId parameter, std::span<const Shard> devices) {
   constexpr std::size_t kAhead = 2;
-  if (how_ == ParameterGather::OnceAStep) return;
+  if (!is_of_each_pass(parameter)) return;
   gathers_ = true;
   for (const Shard& shard : devices)
     if (const std::vector<TaskId>& all = computed_[shard.device]; all.size() >= kAhead)

@@ -1,5 +1,5 @@
-// When parameters that are kept in parts are gathered (ParameterGather). Of each pass on its own as
-// PyTorch's FSDP does it (Zhao et al. 2023, "PyTorch FSDP: experiences on scaling fully sharded
+// When parameters of which rows have a share each are gathered: once, or from ZeRO's stage 3 on in
+// each pass (StateSharding). Of each pass on its own as PyTorch's FSDP does it (Zhao et al. 2023, "PyTorch FSDP: experiences on scaling fully sharded
 // data parallel", section 3.3: resharding, and the rate limiter): a pass gathers what it reads just
 // before, and what it gathered is dropped with its last reader there. Not thread safe.
 #pragma once
@@ -15,19 +15,22 @@ class ParameterGathers {
  public:
   ParameterGathers(const Tables& tables, Placement& placement, Emitter& emitter, Copies& copies)
       : tables_(tables), placement_(placement), emitter_(emitter), copies_(copies) {}
-  void start(ParameterGather how);
+  void start();
   // The op is lowered next.
   void enter(OpId op) {
-    if (how_ == ParameterGather::EachPass) begin(op);
+    if (of_each_pass_) begin(op);
   }
   // The op reads a parameter that is kept in parts. What another pass gathered of it is not there.
   void read(TensorId parameter);
-  // The task that is committed next gathers for the op on these devices: it waits until each of
-  // them has computed the last but one op that it gathered for. So what is gathered ahead is what
-  // one op reads.
-  void limit_ahead(std::span<const Shard> devices);
+  // The task that is committed next gathers it for the op on these devices. One of each pass waits
+  // until each of them has computed the last but one op that it gathered for. So what is gathered
+  // ahead is what one op reads.
+  void limit_ahead(TensorId parameter, std::span<const Shard> devices);
 
  private:
+  bool is_of_each_pass(TensorId parameter) const {
+    return of_each_pass_ && placement_.states(tables_.tensors[parameter].op).stage >= 3;
+  }
   void begin(OpId op);
   void find_computed();
 
@@ -35,7 +38,7 @@ class ParameterGathers {
   Placement& placement_;
   Emitter& emitter_;
   Copies& copies_;
-  ParameterGather how_ = ParameterGather::OnceAStep;
+  bool of_each_pass_ = false;            // is any parameter gathered so?
   std::int32_t pass_ = 0;                // 2 x micro-batch, and 1 for the backward pass
   IdVector<TensorId, std::int32_t> of_;  // the pass that gathered it; -1: none
   OpId op_;

@@ -81,7 +81,6 @@ Instance Exchange::parameter(TensorId tensor, DeviceId device) {
   const Layout& homes = placement_.homes(update);
   const bool stale = placement_.variables().is_stale(update);
   const bool at_home = homes.has(device) && !homes.is_split();
-  if (homes.is_split()) gathers_.read(tensor);
   if (at_home && !stale) return resident(tensor, device, tasks_.all_samples());
   if (const Instance* here = copies_.local(tensor, device, kWhole)) return *here;
   if (at_home)
@@ -228,8 +227,6 @@ void Exchange::gather_on_owners(TensorId tensor) {
   std::vector<Instance> held;
   for (std::size_t i = 0; i < placement_.layout(copies_.owners(tensor)).shards.size(); ++i)
     held.push_back(part(tensor, i, copies_.divided_axis(tensor)));
-  if (tables_.tensors[tensor].source == Source::Parameter)
-    gathers_.limit_ahead(placement_.layout(copies_.owners(tensor)).shards);
   collectives_.all_gather(tensor, held);
 }
 

@@ -61,7 +61,7 @@ bool MeshExchange::bring_in_row(OpId reader, TensorId tensor, const Part& wanted
   return true;
 }
 
-// Of a parameter that the rows share: the part of the device's column, for all rows.
+// Of a parameter that rows share: the part of the device's column, for all of these.
 bool MeshExchange::gather_column(OpId reader, TensorId parameter, const Part& wanted,
                                  DeviceId device) {
   const TensorFacts& facts = tables_.tensors[parameter];
@@ -72,11 +72,10 @@ bool MeshExchange::gather_column(OpId reader, TensorId parameter, const Part& wa
   const int axis = letters_.of(facts.op).shared_axis;
   const auto shard = static_cast<std::size_t>(homes.position(device));
   if (part_of(owned(parameter, shard)).without(axis) != wanted) return false;
-  const Line at =
-      line_with(copies_.owners(parameter), summing_lines(copies_.owners(parameter)), shard);
+  const Line at = line_with(copies_.owners(parameter), MeshLine::Sharers, shard);
   std::vector<Instance> shares;
   for (const std::size_t i : line(at).shards) shares.push_back(owned(parameter, i));
-  gathers_.limit_ahead(placement_.layout(line(at).group).shards);
+  gathers_.limit_ahead(parameter, placement_.layout(line(at).group).shards);
   gather_slices(at, parameter, shares, wanted, with_axis({}, parameter, axis));
   return true;
 }

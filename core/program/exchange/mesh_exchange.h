@@ -5,7 +5,7 @@
 // - Partial sums are summed up first (mesh_sums.h).
 // - Slices are put together by one AllGather in a row where its columns all need them; parts along
 //   one axis are swapped for those along another one by one AllToAll (mesh_swaps.h). A parameter
-//   of which the rows have a share each is gathered in each column whose part is read.
+//   of which rows have a share each is gathered among them, in each column whose part is read.
 // - What is elsewhere is sent (mesh_transfers.h).
 //
 // Not thread safe.

@@ -4,34 +4,47 @@
 #include <map>
 #include <utility>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 
 namespace strato {
 
 void MeshSums::settle(OpId reader, TensorId tensor, const Part& wanted) {
   if (tables_.tensors[tensor].source == Source::Parameter) return;
-  const Layout& made = owners(tensor);
-  Part first = part_of(owned(tensor, 0));
-  if (first.sums_letter()) {
-    for (std::size_t row = 0; row < made.row_count(); ++row) {
-      const std::size_t shard = row * made.columns;
-      if (concerns(tensor, shard, wanted) && !settled_there(tensor, shard, first.sums_samples()))
-        reduce_row(reader, tensor, row);
-    }
-    first = first.total();
-  }
-  if (!first.sums_samples() || wanted.sums_samples() || settled_there(tensor, 0, false)) return;
-  is_scattered(reader, tensor) ? scatter_columns(reader, tensor) : reduce_columns({&tensor, 1});
+  reduce_rows(reader, tensor, wanted);
+  const Part made = part_of(owned(tensor, 0));
+  if (!made.sums_samples() || wanted.sums_samples() || settled_there(tensor, 0, false)) return;
+  if (sharing_reader(tensor) != reader) return reduce_columns({&tensor, 1});
+  if (made.summed_up() != share_of(reader, tensor, 0)) scatter(reader, tensor);
+  sum_up_shares(reader, tensor);
 }
 
-// Does each row need just its share of what its column adds up to, and nobody else anything?
-bool MeshSums::is_scattered(OpId reader, TensorId tensor) const {
-  const ColumnPart& columns = letters_.of(reader);
-  if (columns.shared_axis < 0 || !is_same_mesh(reader, tensor) ||
-      tables_.graph->consumers(tensor).size() != 1)
-    return false;
-  const std::size_t input = input_of(tables_, reader, tensor);
-  return part_of(owned(tensor, 0)).summed_up() == letters_.part_read({}, reader, input, 0);
+void MeshSums::reduce_rows(OpId reader, TensorId tensor, const Part& wanted) {
+  const Layout& made = owners(tensor);
+  const Part first = part_of(owned(tensor, 0));
+  for (std::size_t row = 0; first.sums_letter() && row < made.row_count(); ++row) {
+    const std::size_t shard = row * made.columns;
+    if (concerns(tensor, shard, wanted) && !settled_there(tensor, shard, first.sums_samples()))
+      reduce_row(reader, tensor, row);
+  }
+}
+
+// The update of which each row needs just its share of what its column adds up to, and which alone
+// reads it; invalid: there is none.
+OpId MeshSums::sharing_reader(TensorId gradient) const {
+  const std::span<const OpId> consumers = tables_.graph->consumers(gradient);
+  if (consumers.size() != 1) return {};
+  const OpId reader = consumers.front();
+  if (letters_.of(reader).shared_axis < 0 || !is_same_mesh(reader, gradient)) return {};
+  const Part made = part_of(owned(gradient, 0)).summed_up();
+  const std::size_t input = input_of(tables_, reader, gradient);
+  const bool is_all = made == letters_.part_read({}, reader, input, 0);
+  return is_all || made == share_of(reader, gradient, 0) ? reader : OpId();
+}
+
+Part MeshSums::share_of(OpId update, TensorId gradient, std::size_t shard) const {
+  const std::size_t input = input_of(tables_, update, gradient);
+  return letters_.share_of(letters_.part_read({}, update, input, shard), update, shard);
 }
 
 // Does nobody read the partial sums themselves?
@@ -116,24 +129,38 @@ void MeshSums::reduce_line(std::span<const TensorId> tensors, const Line& at) {
   commit(what);
 }
 
-void MeshSums::scatter_columns(OpId update, TensorId gradient) {
-  const LayoutId mesh = copies_.owners(gradient);
-  const MeshLine kind = summing_lines(mesh);
+// What the terms of these shards add up to, which are all of those that share states: of all
+// samples, or of theirs; within a micro-batch, of those that it has.
+Part MeshSums::sum_of(TensorId gradient, const std::vector<std::size_t>& shards) {
+  const Part term = part_of(*settled_there(gradient, shards.front(), true));
+  const Layouts& layouts = placement_.layouts();
+  const Layout& made = layouts[layouts.unfolded(copies_.owners(gradient))];
+  const DeviceId device = owners(gradient).shards[shards.front()].device;
+  const std::size_t together = made.columns * made.experts * made.sharers;
+  const std::size_t first = at(made.position(device)) / together * together;
+  const std::int32_t begin = made.shards[first].begin,
+                     end = made.shards[first + together - 1].end;
+  const bool in_micro_batch = layouts.now().micro >= 0;
+  if (!in_micro_batch && end - begin == tables_.micro_batch) return term.summed_up();
+  const std::int32_t before = in_micro_batch ? layouts.now().range.begin : 0;
+  return term.cut({kBatchAxis, before + begin, before + end});
+}
+
+void MeshSums::scatter(OpId update, TensorId gradient) {
+  const LayoutId mesh = placement_.homes_id(update);
   // All of the axis that is scattered: what else the columns have slices of is in the parts.
   const PartId along =
       emitter_.parts().find(with_axis({}, gradient, letters_.of(update).shared_axis));
-  for (std::size_t i = 0; i < placement_.layouts().lines(mesh, kind).size(); ++i) {
-    const std::vector<std::size_t>& shards = placement_.layouts().lines(mesh, kind)[i].shards;
-    const PartId total =
-        emitter_.parts().find(part_of(owned(gradient, shards.front())).summed_up());
-    const Collected what = collective(TaskKind::ReduceScatter, gradient, {mesh, kind, i},
-                                      tasks_.bytes_of(gradient, total), along);
+  for (std::size_t i = 0; i < placement_.layouts().lines(mesh, MeshLine::Sharers).size(); ++i) {
+    const Line at{mesh, MeshLine::Sharers, i};
+    const Part sum = sum_of(gradient, line(at).shards);
+    const Bytes bytes = tasks_.bytes_of(gradient, emitter_.parts().find(sum));
+    const Collected what = collective(TaskKind::ReduceScatter, gradient, at, bytes, along);
     const TaskId id = emitter_.next_task();
-    for (const std::size_t shard : shards) {
+    for (const std::size_t shard : line(at).shards) {
       const Instance term = *settled_there(gradient, shard, true);
       emitter_.read(term);
-      const PartId share =
-          emitter_.parts().find(letters_.share_of(emitter_.program().parts[total], update, shard));
+      const PartId share = emitter_.parts().find(letters_.share_of(sum, update, shard));
       const BufferId buffer =
           emitter_.write(gradient, term.device, tasks_.bytes_of(gradient, share), share);
       copies_.add(gradient, {buffer, id, term.device, share});
@@ -142,13 +169,53 @@ void MeshSums::scatter_columns(OpId update, TensorId gradient) {
   }
 }
 
+// Among the rows that have the same share, where there are several; in place.
+void MeshSums::sum_up_shares(OpId update, TensorId gradient) {
+  const LayoutId mesh = placement_.homes_id(update);
+  for (std::size_t i = 0; i < placement_.layouts().lines(mesh, MeshLine::SameShare).size(); ++i) {
+    const Line at{mesh, MeshLine::SameShare, i};
+    const PartId total =
+        emitter_.parts().find(share_of(update, gradient, line(at).shards.front()));
+    const Collected what = collective(TaskKind::AllReduce, gradient, at,
+                                      tasks_.bytes_of(gradient, total), total);
+    const TaskId id = emitter_.next_task();
+    for (const std::size_t shard : line(at).shards) {
+      const Instance term = scattered(gradient, shard);
+      emitter_.read(term);
+      copies_.add(gradient, {term.buffer, id, term.device, total});
+    }
+    commit(what);
+  }
+}
+
+Instance MeshSums::scattered(TensorId gradient, std::size_t shard) {
+  const Part share = share_of(sharing_reader(gradient), gradient, shard);
+  const Instance* found = copies_.first_there(
+      gradient, owners(gradient).shards[shard].device, [&](const Instance& here) {
+        const Part part = part_of(here);
+        return part.sums_samples() && part.total() == share;
+      });
+  CHECK(found, "a share of a gradient that was not scattered");
+  return *found;
+}
+
+bool MeshSums::scatter_of_micro_batch(TensorId gradient) {
+  if (!has(gradient)) return false;
+  const OpId update = sharing_reader(gradient);
+  if (!update.valid() || placement_.states(update).stage < 2) return false;
+  if (!part_of(owned(gradient, 0)).sums_samples()) return false;
+  reduce_rows(update, gradient, {});
+  scatter(update, gradient);
+  return true;
+}
+
 bool MeshSums::is_fusible(TensorId tensor) const {
   const Copies::Made& made = copies_.made(tensor);
   if (made.form != Copies::Form::OnMesh || made.copies >= 0) return false;
   const Part part = part_of(owned(tensor, 0));
   const auto consumers = tables_.graph->consumers(tensor);
   return part.sums_samples() && !part.sums_letter() && !consumers.empty() &&
-         tables_.is_late(consumers.front()) && !is_scattered(consumers.front(), tensor) &&
+         tables_.is_late(consumers.front()) && !sharing_reader(tensor).valid() &&
          is_same_mesh(consumers.front(), tensor) && allow_sum_in_place(tensor, part);
 }
 

@@ -120,8 +120,8 @@ void MeshTwins::check_transfer(LayoutId made_id, LayoutId read_id, Holders holde
 void MeshTwins::check_shares(LayoutId mesh, std::int64_t elements) const {
   if (!is_folded(mesh)) return;
   const Layouts& layouts = placement_.layouts();
-  const auto rows = static_cast<std::int64_t>(layouts[layouts.unfolded(mesh)].row_count());
-  if (elements % rows != 0) throw TwinsDiffer();
+  const auto shares = static_cast<std::int64_t>(layouts[layouts.unfolded(mesh)].sharers);
+  if (elements % shares != 0) throw TwinsDiffer();
 }
 
 }  // namespace strato

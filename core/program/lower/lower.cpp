@@ -28,6 +28,12 @@ void check_splits(const Strategy& strategy, const Tables& tables) {
           "use a single micro-batch, or do not split it");
 }
 
+bool gathers_each_pass(const Strategy& strategy) {
+  return std::ranges::any_of(strategy.groups, [](const std::optional<Decision>& decision) {
+    return decision->roles.states.stage >= 3 && state_rows_of(*decision) > 1;
+  });
+}
+
 // Of ops alone, without what they exchange.
 std::size_t tasks_of_ops(const Tables& tables, const Placement& placement) {
   std::size_t tasks = 0;
@@ -118,15 +124,15 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
     for (const OpId op : ops.tables().late) ops.lower(op);
   };
   const auto try_compute = [&](bool repeat) {
-    ops.start(into, strategy.priorities, strategy.gather);
+    ops.start(into, strategy.priorities);
     Recomputation all(ops, strategy.recomputed);
     if (several) return MicroBatchLowering(ops, all).lower(strategy.micro_batches, into, repeat);
     for (const OpId op : ops.tables().early) all.lower(op);
     return true;
   };
   const auto compute = [&] {
-    const bool repeat = options.repeat_cells && strategy.gather == ParameterGather::OnceAStep &&
-                        strategy.variables.empty();
+    const bool repeat =
+        options.repeat_cells && !gathers_each_pass(strategy) && strategy.variables.empty();
     if (!try_compute(repeat)) try_compute(false);
   };
   const auto lower_ops = [&] {

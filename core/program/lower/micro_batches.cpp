@@ -55,13 +55,15 @@ void MicroBatchLowering::lower_cell(const Pipeline& pipeline, const ScheduleCell
 }
 
 // What a term of one micro-batch is when those of all are added to it.
-PartId MicroBatchLowering::of_all(const Instance& term, const Shard& shard) {
+PartId MicroBatchLowering::of_all(const Instance& term) {
   const Tables& tables = ops_.tables();
   Emitter& emitter = ops_.emitter();
   const Part part = emitter.program().parts[term.part];
-  if (shard.end - shard.begin == tables.micro_batch)
+  const AxisRange* samples = part.along(kBatchAxis);
+  if (samples == nullptr || samples->size() == tables.micro_batch)
     return emitter.parts().find(part.without(kBatchAxis));
-  return emitter.parts().find(part.cut({kBatchAxis, shard.begin, shard.end})
+  const std::int32_t begin = samples->begin % tables.micro_batch;
+  return emitter.parts().find(part.cut({kBatchAxis, begin, begin + samples->size()})
                                   .repeated(tables.micro_batch, tables.micro_batches));
 }
 
@@ -72,7 +74,9 @@ void MicroBatchLowering::accumulate(OpId op, TensorId sum, std::int32_t micro) {
   const std::vector<Shard>& shards = ops_.placement().layout(layout).shards;
   Copies& copies = ops_.copies();
   std::vector<Instance> terms;
-  for (std::size_t s = 0; s < shards.size(); ++s) terms.push_back(copies.of_shard(sum, s));
+  const bool scattered = ops_.mesh_sums().scatter_of_micro_batch(sum);
+  for (std::size_t s = 0; s < shards.size(); ++s)
+    terms.push_back(scattered ? ops_.mesh_sums().scattered(sum, s) : copies.of_shard(sum, s));
   ops_.placement().layouts().enter(-1);
   const bool first = copies.made(sum).form == Copies::Form::Absent;
   if (first) copies.declare(sum, layout);
@@ -83,7 +87,7 @@ void MicroBatchLowering::accumulate(OpId op, TensorId sum, std::int32_t micro) {
       if (repeated_) repeated_->add_sum(added, sum, s, total.task);
       total.task = added;
     }
-    total.part = of_all(terms[s], shards[s]);
+    total.part = of_all(terms[s]);
     copies.set(copies.first(sum) + s, total);
   }
   ops_.placement().layouts().enter(micro);

@@ -27,7 +27,7 @@ class MicroBatchLowering {
   bool lower_or_repeat(const Pipeline& pipeline, const ScheduleCell& cell);
   void lower_cell(const Pipeline& pipeline, const ScheduleCell& cell);
   void accumulate(OpId op, TensorId sum, std::int32_t micro);
-  PartId of_all(const Instance& term, const Shard& shard);
+  PartId of_all(const Instance& term);
 
   OpLowering& ops_;
   Recomputation& all_;

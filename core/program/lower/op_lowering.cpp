@@ -28,8 +28,7 @@ OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const
       meshes_(exchange_base_, exchange_, mesh_exchange_),
       variables_(exchange_base_) {}
 
-void OpLowering::start(Program& into, std::span<const std::int32_t> priorities,
-                       ParameterGather gather) {
+void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) {
   into.graph = tables_.graph;
   into.cluster = tables_.cluster;
   into.micro_batches = tables_.micro_batches;
@@ -48,7 +47,7 @@ void OpLowering::start(Program& into, std::span<const std::int32_t> priorities,
   letters_.choose();
   residents_.start();
   tasks_.start();
-  gathers_.start(gather);
+  gathers_.start();
   tasks_.set_priorities(priorities);
   variables_.start();
   twins_.start();

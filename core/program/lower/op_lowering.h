@@ -35,8 +35,7 @@ class OpLowering {
   void set_observer(BlockObserver* observer) { observer_ = observer; }
 
   // Empties the program, for the strategy that is placed. Priorities: by op; empty: none.
-  void start(Program& into, std::span<const std::int32_t> priorities,
-             ParameterGather gather = ParameterGather::OnceAStep);
+  void start(Program& into, std::span<const std::int32_t> priorities);
   // `outputs_stay`: they are declared already, with the same layout.
   void lower(OpId op, bool outputs_stay = false);
   // What a shard of the op is about to read of its input (by Tables::inputs()): the tasks that
@@ -58,6 +57,7 @@ class OpLowering {
   Copies& copies() { return copies_; }
   Residents& residents() { return residents_; }
   ExchangeTasks& tasks() { return tasks_; }
+  MeshSums& mesh_sums() { return mesh_sums_; }
 
  private:
   // The inputs of an op, but for those that are resident wherever they are read.

@@ -280,6 +280,9 @@ class PartVerifier {
                 "it sums up before all micro-batches are there");
     }
     at.expect(make_up(terms_of, all), tensor, "its terms leave a gap, or one is there twice");
+    if (some)
+      at.expect(written(at)->period() == first.period() && written(at)->times() == first.times(),
+                tensor, "its sum is of other micro-batches than its terms");
     if (at.task().kind == TaskKind::ReduceScatter) return;
     for (const BufferId buffer : at.writes())
       at.expect(some ? holds_[buffer].total() == first.total() && holds_[buffer].is_partial_sum()
@@ -290,10 +293,11 @@ class PartVerifier {
     const TensorId tensor = at.task().tensor;
     const int axis = program_.range_of(at.task()).axis;
     const Part total = held(at, at.reads().front()).total();
+    const Part sum = written(at).value_or(Part()).without(axis);  // perhaps a partial one itself
     std::vector<AxisRange> ranges;
     for (const BufferId buffer : at.writes()) {
       const AxisRange* range = holds_[buffer].along(axis);
-      at.expect(range && holds_[buffer].without(axis) == total, tensor,
+      at.expect(range && holds_[buffer].without(axis) == sum && sum.total() == total, tensor,
                 "a part of the sum is no slice of it");
       ranges.push_back(*range);
     }

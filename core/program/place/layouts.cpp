@@ -21,6 +21,7 @@ std::uint64_t hash_of(bool sharded, std::span<const Shard> shards,
   mix(unfolded);
   mix(static_cast<std::int32_t>(grid.columns));
   mix(static_cast<std::int32_t>(grid.experts));
+  mix(static_cast<std::int32_t>(grid.sharers));
   for (const Shard& shard : shards) {
     mix(shard.device.value());
     mix(shard.end);
@@ -127,6 +128,15 @@ LayoutId Layouts::of_samples(bool sharded, std::span<const DeviceShare> devices,
   return scratch_.size() == 1 ? on(scratch_[0].device) : find(sharded);
 }
 
+// Of the rows that are in scratch_, perhaps without some that have no samples.
+std::size_t Layouts::sharers_of(const Decision& decision, std::size_t experts) const {
+  const std::size_t wanted = state_rows_of(decision);
+  if (wanted == 1) return 1;
+  const std::size_t rows = scratch_.size() / columns_of(decision);
+  const bool of_all = decision.roles.states.rows == 0 || rows % wanted != 0;
+  return std::max<std::size_t>(1, (of_all ? rows : wanted) / experts);
+}
+
 LayoutId Layouts::of_mesh(const Decision& decision, bool sharded, std::size_t experts) {
   const std::vector<std::int64_t> samples = samples_of_rows(decision, tables_.micro_batch);
   if (experts > 1 && std::ranges::count(samples, 0) > 0) return -1;
@@ -148,7 +158,8 @@ LayoutId Layouts::of_mesh(const Decision& decision, bool sharded, std::size_t ex
     }
     if (sharded && (row + 1) % experts == 0) begin += count;
   }
-  const LayoutId mesh = find(sharded, {}, -1, {columns, columns, experts, true});
+  const LayoutId mesh =
+      find(sharded, {}, -1, {columns, columns, experts, sharers_of(decision, experts), true});
   if (lines(mesh, MeshLine::Row).empty()) make_lines(mesh);
   return mesh;
 }
@@ -166,30 +177,34 @@ void Layouts::add_line(LayoutId mesh, MeshLine kind, std::vector<std::size_t> sh
 }
 
 void Layouts::make_lines(LayoutId mesh) {
-  const std::size_t rows = (*this)[mesh].row_count(), columns = (*this)[mesh].columns,
-                    experts = (*this)[mesh].experts;
-  // `count` rows of a column, each so many after the one before.
-  const auto add = [&](MeshLine kind, std::size_t column, std::size_t first, std::size_t apart,
-                       std::size_t count) {
-    std::vector<std::size_t> shards;
-    for (std::size_t i = 0; i < count; ++i)
-      shards.push_back((first + i * apart) * columns + column);
-    add_line(mesh, kind, std::move(shards));
+  const Grid grid = (*this)[mesh];
+  const std::size_t rows = (*this)[mesh].row_count(), experts = grid.experts,
+                    set = experts * grid.sharers;  // rows that have all states among them
+  // In each column `count` rows, each so many after the one before.
+  const auto add = [&](MeshLine kind, std::size_t first, std::size_t apart, std::size_t count) {
+    for (std::size_t column = 0; column < grid.columns; ++column) {
+      std::vector<std::size_t> shards;
+      for (std::size_t i = 0; i < count; ++i)
+        shards.push_back((first + i * apart) * grid.columns + column);
+      add_line(mesh, kind, std::move(shards));
+    }
   };
   for (std::size_t row = 0; row < rows; ++row) {
     std::vector<std::size_t> shards;
-    for (std::size_t i = 0; i < columns; ++i) shards.push_back(row * columns + i);
+    for (std::size_t i = 0; i < grid.columns; ++i) shards.push_back(row * grid.columns + i);
     add_line(mesh, MeshLine::Row, std::move(shards));
   }
-  for (std::size_t column = 0; rows > 1 && column < columns; ++column)
-    add(MeshLine::Column, column, 0, 1, rows);
-  if (experts == 1) return;
-  for (std::size_t first = 0; first < rows; first += experts)
-    for (std::size_t column = 0; column < columns; ++column)
-      add(MeshLine::Experts, column, first, 1, experts);
-  for (std::size_t first = 0; experts < rows && first < experts; ++first)
-    for (std::size_t column = 0; column < columns; ++column)
-      add(MeshLine::Peers, column, first, experts, rows / experts);
+  if (rows > 1) add(MeshLine::Column, 0, 1, rows);
+  for (std::size_t first = 0; experts > 1 && first < rows; first += experts)
+    add(MeshLine::Experts, first, 1, experts);
+  for (std::size_t first = 0; experts > 1 && experts < rows && first < experts; ++first)
+    add(MeshLine::Peers, first, experts, rows / experts);
+  if (grid.sharers == 1) return;
+  for (std::size_t first = 0; first < rows; first += set)
+    for (std::size_t expert = 0; expert < experts; ++expert)
+      add(MeshLine::Sharers, first + expert, experts, grid.sharers);
+  for (std::size_t row = 0; set < rows && row < set; ++row)
+    add(MeshLine::SameShare, row, set, rows / set);
 }
 
 LayoutId Layouts::of_parts(const OpSplit& split, std::int64_t extent) {

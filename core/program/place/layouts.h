@@ -35,6 +35,9 @@ struct Grid {
   // Of ops that experts compute: so many rows, which follow each other, have the same samples,
   // those of all of them, and each its part of the experts. Else 1.
   std::size_t experts = 1;
+  // So many of the rows that have the same experts, which follow each other, have states among
+  // them (StateSharding). 1: each has all.
+  std::size_t sharers = 1;
   bool is_mesh = false;
   friend bool operator==(const Grid&, const Grid&) = default;
 };
@@ -67,6 +70,8 @@ struct Layout : Grid {
     const auto at = begin + static_cast<std::int32_t>(row(shard) % experts) * unit;
     return of_column.cut({static_cast<std::int8_t>(axis), at, at + unit});
   }
+  // Of the states that its row and others have among them, which part a shard has.
+  std::size_t share(std::size_t shard) const { return row(shard) / experts % sharers; }
   std::size_t row_count() const { return shards.size() / columns; }
   std::span<const Shard> members_of_row(std::size_t row) const {
     return std::span(shards).subspan(row * columns, columns);
@@ -95,8 +100,10 @@ enum class MeshLine : std::uint8_t {
   Column,
   Experts,  // of one column, rows that have all experts among them
   Peers,    // of one column, the rows that have the same experts
+  Sharers,  // of peers, or of a column, those that have states among them
+  SameShare,  // of peers, or of a column, those that have the same part of states
 };
-constexpr std::size_t kMeshLines = 4;
+constexpr std::size_t kMeshLines = 6;
 struct LineOfMesh {
   LayoutId group = -1;              // whole on each of them
   std::vector<std::size_t> shards;  // of the mesh, ascending
@@ -159,7 +166,8 @@ class Layouts {
   // Of what experts compute, so many rows have the samples of all of them. -1: one of them has
   // none, so that experts are not divided.
   LayoutId of_mesh(const Decision& decision, bool sharded, std::size_t experts = 1);
-  // Of a mesh, by index; those of one member are there, but for columns and peers.
+  // Of a mesh, by index; those of one member are there, but for
+  // columns, peers and those with the same share.
   const std::vector<LineOfMesh>& lines(LayoutId mesh, MeshLine kind) const {
     return known(mesh).lines[static_cast<std::size_t>(kind)];
   }
@@ -187,6 +195,7 @@ class Layouts {
   const Known& known(LayoutId id) const { return known_[static_cast<std::size_t>(id)]; }
   void add_line(LayoutId mesh, MeshLine kind, std::vector<std::size_t> shards);
   void make_lines(LayoutId mesh);
+  std::size_t sharers_of(const Decision& decision, std::size_t experts) const;
   void forget();
   LayoutId add(Known known);
   // The layout of the shards in scratch_: a known one, or one more.

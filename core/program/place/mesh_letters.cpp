@@ -49,24 +49,28 @@ std::vector<int> MeshLetters::axes_read(OpId op, const LetterSplit& split) const
   return axes;
 }
 
-// The axis that the strategy names; where columns have slices of that one, or it is shorter than
-// there are rows, the first other one that is not.
-int MeshLetters::shared_axis(OpId update, const ColumnPart& part) const {
-  const PlacedSplit* named = placement_.split(update);
-  if (named == nullptr) return kAllOf;
+// The first axis of which every row finds a part, of equal parts if there are any, and of which
+// columns and experts have no slices.
+int MeshLetters::shared_axis(OpId update, const ColumnPart& part) {
   const Layouts& layouts = placement_.layouts();
   const Layout& mesh = layouts[layouts.unfolded(placement_.layout_id(update))];
-  const auto rows = static_cast<std::int64_t>(mesh.row_count() / mesh.experts);
-  const Shape& shape = tables_.graph->tensor(tables_.inputs(update).front()).shape;
-  const auto is_long = [&](int axis) {
-    return rows > 1 && (part.split == nullptr || part.inputs.front() != axis) &&
-           (part.experts == nullptr || part.expert_inputs.front() != axis) &&
-           shape[static_cast<std::size_t>(axis)] >= rows;
+  if (mesh.sharers == 1 || tables_.graph->op(update).phase != Phase::Update) return kAllOf;
+  const TensorId parameter = tables_.inputs(update).front();
+  if (tables_.tensors[parameter].bytes < placement_.states(update).smallest) return kAllOf;
+  const auto rows = static_cast<std::int64_t>(mesh.sharers);
+  const auto is_free = [&](int axis) {
+    return (part.split == nullptr || part.inputs.front() != axis) &&
+           (part.experts == nullptr || part.expert_inputs.front() != axis);
   };
-  if (is_long(named->axis)) return named->axis;
-  for (int axis = 0; axis < std::ssize(shape); ++axis)
-    if (is_long(axis)) return axis;
-  return kAllOf;
+  int found = kAllOf;
+  for (const SplitAxis& split : tables_.split_axes(update)) {
+    const std::int64_t extent =
+        tables_.graph->tensor(parameter).shape[static_cast<std::size_t>(split.axis)];
+    if (!is_free(split.axis) || extent < rows) continue;
+    if (extent % rows == 0) return split.axis;
+    if (found == kAllOf) found = split.axis;
+  }
+  return found;
 }
 
 Part MeshLetters::share_of(const Part& of_column, OpId update, std::size_t shard) const {
@@ -76,13 +80,12 @@ Part MeshLetters::share_of(const Part& of_column, OpId update, std::size_t shard
   const Layout& mesh = layouts[layouts.unfolded(placement_.homes_id(update))];
   const std::int64_t extent =
       tables_.graph->tensor(tables_.inputs(update).front()).shape[static_cast<std::size_t>(axis)];
-  const auto cut = [&](std::size_t row) {
-    return static_cast<std::int32_t>(extent * std::int64_t(row) /
-                                     std::int64_t(mesh.row_count() / mesh.experts));
+  const auto cut = [&](std::size_t share) {
+    return static_cast<std::int32_t>(extent * std::int64_t(share) / std::int64_t(mesh.sharers));
   };
   const DeviceId device = placement_.homes(update).shards[shard].device;
-  const std::size_t row = mesh.row(at(mesh.position(device))) / mesh.experts;
-  return of_column.cut({static_cast<std::int8_t>(axis), cut(row), cut(row + 1)});
+  const std::size_t share = mesh.share(at(mesh.position(device)));
+  return of_column.cut({static_cast<std::int8_t>(axis), cut(share), cut(share + 1)});
 }
 
 Part MeshLetters::own_experts(const Part& of_column, OpId op, TensorId tensor, int axis,

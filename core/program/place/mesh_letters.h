@@ -66,7 +66,7 @@ class MeshLetters {
   const std::vector<ColumnChoice>& choices_for(const Region& region);
   ColumnPart part_of(OpId op, ColumnChoice choice);
   std::vector<int> axes_read(OpId op, const LetterSplit& split) const;
-  int shared_axis(OpId update, const ColumnPart& part) const;
+  int shared_axis(OpId update, const ColumnPart& part);
   std::int64_t parts_of(OpId op, const LetterSplit& split);
   Part own_experts(const Part& of_column, OpId op, TensorId tensor, int axis,
                    std::size_t shard) const;

@@ -15,8 +15,9 @@
 //   among them (Decision::expert), ops that experts compute have a layout of their own.
 // - Ops that the strategy splits along another axis than the batch (FastT 5.2) have a layout of
 //   their own: a part on each of their devices, of the whole batch. What their groups say does not
-//   hold for them; a split update's parameter and state are kept in parts, too. An update that is
-//   split over just the devices of its mesh stays on it: its rows share what its columns have.
+//   hold for them; a split update's parameter and state are kept in parts, too.
+// - Where rows share states (StateSharding), each of them updates, and keeps, its part of what its
+//   columns have.
 //
 // - With micro-batches the samples are those of one of them. An op that runs once a step is then
 //   whole wherever it runs.
@@ -86,13 +87,11 @@ class SyncedVariables {
   bool has_stale_ = false;
 };
 
-// An op that is split along another axis than the batch: its layout is_split(), or it is an update
-// on a mesh, whose rows share it along that axis.
+// An op that is split along another axis than the batch: its layout is_split().
 struct PlacedSplit {
   OpId op;
   int axis = 0;             // of its first output; of an update: of its parameter
   std::vector<int> inputs;  // by Tables::inputs(): the axis that a part has its slice of; -1: all
-                            // (not on a mesh)
   LayoutId displaced = -1;  // what the op's group says
 };
 
@@ -116,10 +115,10 @@ class Placement {
   LayoutId homes_id(OpId update) const { return homes_[update]; }
   const Layout& homes(OpId update) const { return layout(homes_[update]); }
 
-  // Is an op split over other devices than those of its mesh?
-  bool has_splits() const {
-    return std::ranges::any_of(splits_,
-                               [&](const PlacedSplit& split) { return !layout(split.op).is_mesh; });
+  bool has_splits() const { return !splits_.empty(); }
+  // What the rows of the op's mesh share.
+  const StateSharding& states(OpId op) const {
+    return placed_[tables_.grouping->group_of(op)].roles.states;
   }
 
   const SyncedVariables& variables() const { return variables_; }

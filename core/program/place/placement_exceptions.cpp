@@ -33,12 +33,6 @@ const PlacedSplit* Placement::split(OpId op) const {
 }
 
 void Placement::place_split(const OpSplit& split) {
-  const Layout& mesh = layout(layout_of_[split.op]);
-  if (mesh.is_mesh && tables_.graph->op(split.op).phase == Phase::Update &&
-      std::ranges::equal(mesh.shards, split.parts, {}, &Shard::device, &DeviceShare::device)) {
-    splits_.push_back({split.op, split.axis, {}, layout_of_[split.op]});
-    return;
-  }
   const std::vector<SplitAxis>& axes = tables_.split_axes(split.op);
   const auto known = std::ranges::find(axes, split.axis, &SplitAxis::axis);
   CHECK(known != axes.end(), "an op is split along an axis that does not divide it");

@@ -10,7 +10,7 @@ namespace strato {
 namespace {
 
 Decision adapted(const Decision& decision, const ConstraintRule& rule) {
-  Decision result{decision.mode, {}, decision.tensor, decision.expert};
+  Decision result{decision.mode, {}, decision.roles};
   for (const DeviceShare& share : decision.devices)
     if (rule.allowed[share.device]) result.devices.push_back(share);
   if (result.devices.empty()) {  // all of it moves, spread as it was
@@ -30,8 +30,10 @@ Decision adapted(const Decision& decision, const ConstraintRule& rule) {
     result.mode = static_cast<Mode>(std::ranges::find(rule.modes, true) - rule.modes.begin());
   if (result.mode != decision.mode && !splits_batch(result.mode))
     for (DeviceShare& share : result.devices) share.weight = 1;
-  if (!rule.roles[static_cast<std::size_t>(Role::Tensor)]) result.tensor = 1;
-  if (!rule.roles[static_cast<std::size_t>(Role::Expert)]) result.expert = 1;
+  const auto forbids = [&](Role role) { return !rule.roles[static_cast<std::size_t>(role)]; };
+  if (forbids(Role::Tensor)) result.roles.tensor = 1;
+  if (forbids(Role::Expert)) result.roles.expert = 1;
+  if (forbids(Role::Sharding)) result.roles.states = {};
   drop_meaningless_roles(result);
   return result;
 }

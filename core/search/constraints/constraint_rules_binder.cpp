@@ -152,7 +152,7 @@ class ConstraintBinder {
   }
 
   Decision decision_of(const Constraints::Pin& pin) const {
-    Decision decision{pin.mode, {}, pin.tensor, pin.expert};
+    Decision decision{pin.mode, {}, pin.roles};
     for (const auto& [name, its_weight] : pin.devices) {
       const auto [devices, weight] = share_of(name, its_weight);
       for (const DeviceId device : devices) decision.devices.push_back({device, weight});

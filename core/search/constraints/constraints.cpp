@@ -23,10 +23,8 @@ std::string describe(const Constraints::Pin& pin) {
   std::vector<std::string> devices;
   for (const auto& [name, weight] : pin.devices)
     devices.push_back(weight == 1 ? name : fmt::format("{} x{}", name, weight));
-  return fmt::format(
-      "{} keeps {}{} on {}", quoted(pin.of), label_of(pin.mode),
-      describe_roles(static_cast<std::size_t>(pin.tensor), static_cast<std::size_t>(pin.expert)),
-      fmt::join(devices, ", "));
+  return fmt::format("{} keeps {}{} on {}", quoted(pin.of), label_of(pin.mode), describe(pin.roles),
+                     fmt::join(devices, ", "));
 }
 
 std::string describe(const Constraints::Forbid& forbid) {
@@ -141,42 +139,18 @@ std::vector<std::string> describe(const Constraints& constraints) {
   return lines;
 }
 
-// Takes "WORD:4" from the front, and the colon behind it. `pin`: all of the text.
-static std::optional<std::int32_t> take_role(const std::string& word, std::string_view& decision,
-                                             std::string_view pin) {
-  if (!decision.starts_with(word + ":")) return std::nullopt;
-  const std::string_view rest = decision.substr(word.size() + 1);
-  const std::size_t colon = rest.find(':');
-  const auto number = number_from(rest.substr(0, colon), 1, 1'000'000);
-  if (!number)
-    refuse("--pin", pin,
-           fmt::format("\"{}\" is no number of {}", rest.substr(0, colon).substr(0, 64),
-                       word == "tensor" ? "columns" : "rows"),
-           fmt::format("write {0}:4, or {0}:4:DEVICES, with a whole number from 1", word));
-  decision = colon == rest.npos ? "all" : rest.substr(colon + 1);
-  return number;
-}
-
-// "tensor:4", "expert:8" or both, and perhaps ":DEVICES" behind them. Is it one of these?
-static bool read_roles(std::string_view decision, std::string_view text, Constraints::Pin& pin,
-                       std::string_view& devices) {
-  const auto tensor = take_role("tensor", decision, text),
-             expert = take_role("expert", decision, text);
-  pin.tensor = tensor.value_or(1);
-  pin.expert = expert.value_or(1);
-  devices = decision;
-  return tensor || expert;
-}
-
 Constraints::Pin parse_pin(std::string_view text) {
   const char* remedy =
       "write GROUP=MODE:DEVICES, such as fc6=allreduce:v100:0,v100:1 (modes: allreduce, ps, "
-      "duplicate, model-parallel, tensor:4, expert:8)";
+      "duplicate, model-parallel, tensor:4, expert:8, zero:3)";
   const auto sides = divided(text);
   if (!sides || sides->left.empty()) refuse("--pin", text, "names no group and decision", remedy);
   Constraints::Pin pin{{std::string(sides->left), {}}, Mode::ReplicateAllReduce, {}};
-  std::string_view devices;
-  if (!read_roles(sides->right, text, pin, devices)) {
+  std::string_view devices = sides->right;
+  if (const auto roles = take_roles(devices, fmt::format("--pin \"{}\"", text.substr(0, 64)))) {
+    pin.roles = *roles;
+    if (devices.empty()) devices = "all";
+  } else {
     const std::size_t colon = sides->right.find(':');
     const std::string_view word = sides->right.substr(0, colon);
     const auto mode = mode_of(word);

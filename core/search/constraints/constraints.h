@@ -39,8 +39,8 @@ enum class Role : std::uint8_t {
   Tensor,     // devices compute one of them together: rows of several columns (Decision::tensor),
               // and ops of the forward and backward pass that are split (Strategy::splits)
   Recompute,  // the backward pass computes them again (Strategy::recomputed)
-  Sharding,   // their updates are split, so that each device keeps a part of a parameter and of its
-              // optimizer state (Strategy::splits)
+  Sharding,   // each device keeps, and updates, a part of their parameters: rows share states
+              // (StateSharding), and updates that are split (Strategy::splits)
   Expert,     // rows have experts among them (Decision::expert)
 };
 inline constexpr std::array<std::string_view, 5> kRoles = {"pipeline", "tensor", "recompute",
@@ -63,8 +63,7 @@ struct Constraints {
     ConstrainedOps of;
     Mode mode = Mode::ReplicateAllReduce;
     std::vector<std::pair<std::string, std::int32_t>> devices;  // name and weight
-    std::int32_t tensor = 1;                                    // Decision::tensor
-    std::int32_t expert = 1;                                    // Decision::expert
+    MeshRoles roles{};                                          // Decision::roles
     friend bool operator==(const Pin&, const Pin&) = default;
   };
   // None of these devices, none of these modes, none of these roles.
@@ -111,7 +110,7 @@ std::vector<std::string> describe(const Constraints& constraints);
 // These read what a person writes on the command line. They throw InputError.
 // "fc6=ps:v100x2,1080ti-0:1"; "layers.*=tensor:4:v100" has rows of four devices that all-reduce
 // gradients, "layers.*=tensor:4" on all devices; with "tensor:2:expert:4", or "expert:4" alone,
-// four rows have experts among them.
+// four rows have experts among them, with "zero:3" rows share states (take_roles()).
 Constraints::Pin parse_pin(std::string_view text);
 // "conv1=p100,duplicate"; "layers.*=tensor"; "p100" and "pipeline" alone: of all. The name of a
 // mode or role is that, also where a device has the same name: the file's "devices" has such

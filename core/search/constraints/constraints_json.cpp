@@ -5,6 +5,7 @@
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/search/constraints/constraints.h"
+#include "core/strategy/file/roles_json.h"
 
 namespace strato {
 namespace {
@@ -29,8 +30,7 @@ Json pin_json(const Constraints::Pin& pin) {
   Json devices = Json::object();
   for (const auto& [name, weight] : pin.devices) devices[name] = weight;
   Json json = {{"group", named_json(pin.of)}, {"mode", name_of(pin.mode)}, {"devices", devices}};
-  if (pin.tensor > 1) json["tensor"] = pin.tensor;
-  if (pin.expert > 1) json["expert"] = pin.expert;
+  add_roles(json, pin.roles);
   return json;
 }
 
@@ -86,17 +86,15 @@ Role read_role(const JsonView& view) {
 }
 
 Constraints::Pin read_pin(const JsonView& view) {
-  view.allow_only({"group", "mode", "devices", "tensor", "expert", "note"});
+  view.allow_only({"group", "mode", "devices", "tensor", "expert", "zero", "zero_rows",
+                   "zero_smallest_bytes", "note"});
   Constraints::Pin pin{read_ops(view.at("group")), read_mode(view.at("mode")), {}};
   const JsonView devices = view.at("devices");
   for (const auto& [name, weight] : devices.members())
     pin.devices.emplace_back(name, static_cast<std::int32_t>(weight.integer(1, kMostPinnedWeight)));
   if (pin.devices.empty())
     devices.fail("is empty", "name a device with its weight: {\"v100:0\": 1}");
-  if (const auto tensor = view.find("tensor"))
-    pin.tensor = static_cast<std::int32_t>(tensor->integer(1, kMostPinnedWeight));
-  if (const auto expert = view.find("expert"))
-    pin.expert = static_cast<std::int32_t>(expert->integer(1, kMostPinnedWeight));
+  pin.roles = read_roles(view);
   return pin;
 }
 

@@ -80,6 +80,9 @@ GroupId group_with(Role role, const Strategy& strategy, const Graph& graph,
   if (role == Role::Expert)
     for (const GroupId group : groups)
       if (expert_rows_of(*strategy.groups[group]) > 1) return group;
+  if (role == Role::Sharding)
+    for (const GroupId group : groups)
+      if (state_rows_of(*strategy.groups[group]) > 1) return group;
   for (const OpSplit& split : strategy.splits)
     if (is_split_of(role, split, graph) && has(split.op)) return grouping.group_of(split.op);
   return {};

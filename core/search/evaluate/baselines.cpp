@@ -69,7 +69,7 @@ Decision on_rows(Decision decision, std::int32_t columns) {
   if (columns == 1 || decision.mode != Mode::ReplicateAllReduce ||
       decision.devices.size() % width != 0)
     return decision;
-  decision.tensor = columns;
+  decision.roles.tensor = columns;
   for (std::size_t row = 0; row < decision.devices.size(); row += width) {
     const auto members = std::span(decision.devices).subspan(row, width);
     const std::int32_t least = std::ranges::min_element(members, {}, &DeviceShare::weight)->weight;

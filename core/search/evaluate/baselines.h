@@ -26,7 +26,7 @@ std::vector<DeviceShare> proportional_shares(const Cluster& cluster,
                                              const IdVector<GpuTypeId, Nanos>& times,
                                              std::span<const DeviceId> devices);
 
-// The decision with its devices in rows of so many columns (Decision::tensor), each as fast as its
+// The decision with its devices in rows of so many columns (MeshRoles::tensor), each as fast as its
 // slowest device; as it is where it does not all-reduce gradients, or has no whole rows.
 Decision on_rows(Decision decision, std::int32_t columns);
 

@@ -91,8 +91,7 @@ std::vector<DeviceShare> carried(const std::vector<DeviceShare>& shares, const C
 Decision carried(const Decision& decision, const ChangedCluster& to) {
   const bool grows = splits_batch(decision.mode) &&
                      (decision.devices.size() > 1 || decision.devices.size() == to.instead.size());
-  Decision result{decision.mode, carried(decision.devices, to, grows), decision.tensor,
-                  decision.expert};
+  Decision result{decision.mode, carried(decision.devices, to, grows), decision.roles};
   if (result.devices.empty())
     for (std::size_t d = 0; d < to.like.size(); ++d) result.devices.push_back({DeviceId(d), 1});
   drop_meaningless_roles(result);

@@ -137,7 +137,7 @@ void tree_does_not_fit(const std::string& what) {
 void check_decision(const Decision& decision) {
   if (decision.mode > Mode::ModelParallel) damaged_tree("an action has an unknown mode");
   if (decision.devices.empty()) damaged_tree("an action has no device");
-  if (decision.tensor < 1 || decision.expert < 1) damaged_tree("an action has rows of no device");
+  if (!decision.roles.is_sane()) damaged_tree("an action has rows of no device");
   for (const DeviceShare& share : decision.devices)
     if (!share.device.valid() || share.weight < 1) damaged_tree("an action has a bad device share");
   if (std::ranges::adjacent_find(decision.devices, std::greater_equal(), &DeviceShare::device) !=

@@ -85,14 +85,22 @@ std::vector<Row> parse_rows(const JsonView& json, const char* damage) {
   return rows;
 }
 
+// Columns of roles, each with its name: those that mean something are stored.
+template <class Visit>
+void for_each_role(const Visit& visit) {
+  visit("tensors", [](auto& roles) -> auto& { return roles.tensor; });
+  visit("experts", [](auto& roles) -> auto& { return roles.expert; });
+  visit("zeros", [](auto& roles) -> auto& { return roles.states.stage; });
+  visit("zero_rows", [](auto& roles) -> auto& { return roles.states.rows; });
+  visit("zero_smallest", [](auto& roles) -> auto& { return roles.states.smallest.value; });
+}
+
 Json decisions_json(const std::vector<Decision>& decisions) {
   std::vector<std::uint8_t> modes;
-  std::vector<std::int32_t> counts, devices, weights, tensors, experts;
+  std::vector<std::int32_t> counts, devices, weights;
   for (const Decision& decision : decisions) {
     modes.push_back(static_cast<std::uint8_t>(decision.mode));
     counts.push_back(static_cast<std::int32_t>(decision.devices.size()));
-    tensors.push_back(decision.tensor);
-    experts.push_back(decision.expert);
     for (const DeviceShare& share : decision.devices) {
       devices.push_back(share.device.value());
       weights.push_back(share.weight);
@@ -102,9 +110,13 @@ Json decisions_json(const std::vector<Decision>& decisions) {
                {"counts", packed(counts)},
                {"devices", packed(devices)},
                {"weights", packed(weights)}};
-  const auto means_something = [](std::int32_t number) { return number > 1; };
-  if (std::ranges::any_of(tensors, means_something)) json["tensors"] = packed(tensors);
-  if (std::ranges::any_of(experts, means_something)) json["experts"] = packed(experts);
+  for_each_role([&](const char* name, auto number_in) {
+    const MeshRoles none;
+    std::vector<std::decay_t<decltype(number_in(none))>> column;
+    for (const Decision& decision : decisions) column.push_back(number_in(decision.roles));
+    const auto is_none = [&](auto number) { return number == number_in(none); };
+    if (!std::ranges::all_of(column, is_none)) json[name] = packed(column);
+  });
   return json;
 }
 
@@ -115,19 +127,17 @@ std::vector<Decision> parse_decisions(const JsonView& json) {
   const auto weights = unpacked<std::int32_t>(json.at("weights"));
   if (modes.size() != counts.size() || devices.size() != weights.size())
     damaged_tree("its actions are not all there");
-  const auto numbers_of = [&](const char* role) {
-    std::vector<std::int32_t> numbers(modes.size(), 1);
-    if (const auto stored = json.find(role)) numbers = unpacked<std::int32_t>(*stored);
-    if (numbers.size() != modes.size()) damaged_tree("its actions are not all there");
-    return numbers;
-  };
-  const std::vector<std::int32_t> tensors = numbers_of("tensors"), experts = numbers_of("experts");
   std::vector<Decision> decisions(modes.size());
+  for_each_role([&](const char* name, auto number_in) {
+    const auto stored = json.find(name);
+    if (!stored) return;
+    const auto column = unpacked<std::decay_t<decltype(number_in(decisions[0].roles))>>(*stored);
+    if (column.size() != modes.size()) damaged_tree("its actions are not all there");
+    for (std::size_t i = 0; i < decisions.size(); ++i) number_in(decisions[i].roles) = column[i];
+  });
   std::size_t next = 0;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     decisions[i].mode = static_cast<Mode>(modes[i]);
-    decisions[i].tensor = tensors[i];
-    decisions[i].expert = experts[i];
     for (std::int32_t left = counts[i]; left > 0; --left, ++next) {
       if (next == devices.size()) damaged_tree("an action has a bad device share");
       decisions[i].devices.push_back(

@@ -81,12 +81,10 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
     if (const std::optional<Decision>& decision = strategy.groups[GroupId(i)]) {
       entry.mode = decision->mode;
       entry.devices = name_shares(decision->devices, cluster);
-      entry.tensor = decision->tensor;
-      entry.expert = decision->expert;
+      entry.roles = decision->roles;
     }
   }
   named.bucket = strategy.bucket;
-  named.gather = strategy.gather;
   named.micro_batches = strategy.micro_batches;
   named.duplicated = names_of(std::span(strategy.duplicated), graph.ops());
   named.recomputed = names_of(std::span(strategy.recomputed), graph.ops());

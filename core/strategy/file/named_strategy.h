@@ -14,11 +14,10 @@
 // All parts of a group but its name may be missing: without mode and devices it is undecided,
 // without ops it means the op group of that name. With "renamed": true its ops are called so from
 // then on; else groups get names from their ops. With "tensor": 4 the devices are rows of four that
-// compute each op of their samples together (Decision::tensor); with "expert": 8 eight rows have
-// the experts of a mixture among them (Decision::expert). A device group's name ("v100") stands for
-// all its devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "recomputed",
-// "splits", "gather" ("once-a-step", "each-pass": of parameters whose updates are split),
-// "variables", "order", "micro_batches" (1) and their "schedule" ("as-ready", "gpipe", "1f1b",
+// compute each op of their samples together, with "expert": 8 eight rows have the experts of a
+// mixture among them, and with "zero": 3 rows share states (roles_json.h). A device group's name
+// ("v100") stands for all its devices. "bucket_bytes" (0: no gradient buckets), "duplicated",
+// "recomputed", "splits", "variables", "order", "micro_batches" (1) and their "schedule" ("as-ready", "gpipe", "1f1b",
 // "interleaved", "zb-h1", "zb-v", "dualpipe-v", or a table by hand: a row for each stage,
 // ["0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1"], see schedule_table.h) may be missing. "duplicated" lists
 // ops of replicated groups that every device of their group computes on the whole batch (sufficient
@@ -57,8 +56,7 @@ struct NamedGroup {
   NamedShares devices;           // empty when undecided
   std::vector<std::string> ops;  // empty: the op group called `name`
   bool renamed = false;          // `name` was given by a person
-  std::int32_t tensor = 1;       // Decision::tensor
-  std::int32_t expert = 1;       // Decision::expert
+  MeshRoles roles{};             // Decision::roles
   friend bool operator==(const NamedGroup&, const NamedGroup&) = default;
 };
 
@@ -93,7 +91,9 @@ struct NamedStrategy {
   std::vector<std::string> duplicated;  // each op once
   std::vector<std::string> recomputed;  // each op once
   std::vector<NamedSplit> splits;       // each op once
-  ParameterGather gather = ParameterGather::OnceAStep;
+  // Files of before, of parameters whose updates are split: what was gathered in each pass anew.
+  // Bound to a graph it is ZeRO's stage 3 of groups whose updates their devices share.
+  bool gathers_each_pass = false;
   std::vector<NamedVariable> variables;  // each parameter once
   std::optional<NamedOrder> order;       // nothing: first in, first out
   MicroBatches micro_batches;

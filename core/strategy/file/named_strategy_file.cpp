@@ -7,6 +7,7 @@
 
 #include "core/io/json.h"
 #include "core/strategy/file/named_strategy.h"
+#include "core/strategy/file/roles_json.h"
 #include "core/strategy/file/schedule_json.h"
 #include "core/strategy/value/variable_check.h"
 
@@ -15,7 +16,6 @@ namespace {
 
 constexpr std::int64_t kMaxWeight = 1'000'000;
 constexpr std::int64_t kMaxAxis = 63;
-constexpr std::int64_t kMostColumns = 1 << 20;
 constexpr std::int64_t kMostMicroBatches = 1 << 20;
 
 // The value that the word names, one of those up to `last`.
@@ -57,7 +57,8 @@ Json devices_to_json(const NamedShares& devices) {
 }
 
 NamedGroup read_group(const JsonView& view) {
-  view.allow_only({"name", "renamed", "mode", "devices", "tensor", "expert", "ops", "note"});
+  view.allow_only({"name", "renamed", "mode", "devices", "tensor", "expert", "zero", "zero_rows",
+                   "zero_smallest_bytes", "ops", "note"});
   NamedGroup group;
   group.name = view.at("name").string();
   if (const auto renamed = view.find("renamed")) group.renamed = renamed->boolean();
@@ -65,12 +66,9 @@ NamedGroup read_group(const JsonView& view) {
     group.mode = read_word(*mode, Mode::ModelParallel, "is not a mode",
                            "modes: replicate-allreduce, replicate-ps, duplicate, model-parallel");
   if (const auto devices = view.find("devices")) group.devices = read_devices(*devices);
-  if (const auto tensor = view.find("tensor"))
-    group.tensor = static_cast<std::int32_t>(tensor->integer(1, kMostColumns));
-  if (group.tensor > 1 && !group.mode) view.fail("has \"tensor\" and no \"mode\"", "add it");
-  if (const auto expert = view.find("expert"))
-    group.expert = static_cast<std::int32_t>(expert->integer(1, kMostColumns));
-  if (group.expert > 1 && !group.mode) view.fail("has \"expert\" and no \"mode\"", "add it");
+  group.roles = read_roles(view);
+  if (!group.mode && group.roles != MeshRoles())
+    view.fail("has roles of its devices and no \"mode\"", "add it");
   if (group.mode && group.devices.empty()) view.fail("has a mode and no \"devices\"", "add them");
   if (!group.mode && !group.devices.empty()) view.fail("has devices and no \"mode\"", "add it");
   return group;
@@ -104,6 +102,14 @@ Json order_to_json(const NamedOrder& order) {
     else
       json[name] = priority;
   return json;
+}
+
+bool reads_each_pass(const JsonView& view) {
+  const std::string word = view.string();
+  if (word != "once-a-step" && word != "each-pass")
+    view.fail(fmt::format("\"{}\" is no way to gather parameters", word.substr(0, 64)),
+              "ways: once-a-step, each-pass");
+  return word == "each-pass";
 }
 
 std::vector<NamedSplit> read_splits(const JsonView& view) {
@@ -224,8 +230,7 @@ static void to_json(Json& json, const NamedGroup& group) {
   if (group.mode) {
     json["mode"] = name_of(*group.mode);
     json["devices"] = devices_to_json(group.devices);
-    if (group.tensor > 1) json["tensor"] = group.tensor;
-    if (group.expert > 1) json["expert"] = group.expert;
+    add_roles(json, group.roles);
   }
   if (!group.ops.empty()) json["ops"] = group.ops;
 }
@@ -257,7 +262,7 @@ void add_strategy(Json& root, const NamedStrategy& strategy) {
   if (!strategy.duplicated.empty()) root["duplicated"] = strategy.duplicated;
   if (!strategy.recomputed.empty()) root["recomputed"] = strategy.recomputed;
   if (!strategy.splits.empty()) root["splits"] = strategy.splits;
-  if (strategy.gather != ParameterGather::OnceAStep) root["gather"] = name_of(strategy.gather);
+  if (strategy.gathers_each_pass) root["gather"] = "each-pass";
   if (!strategy.variables.empty()) root["variables"] = strategy.variables;
   if (strategy.order) root["order"] = order_to_json(*strategy.order);
   if (strategy.micro_batches.count == 1) return;
@@ -275,8 +280,7 @@ NamedStrategy strategy_from_json(const JsonView& root) {
     strategy.recomputed = read_names(*ops, "name each op once");
   if (const auto splits = root.find("splits")) strategy.splits = read_splits(*splits);
   if (const auto gather = root.find("gather"))
-    strategy.gather = read_word(*gather, ParameterGather::EachPass,
-                                "is no way to gather parameters", "ways: once-a-step, each-pass");
+    strategy.gathers_each_pass = reads_each_pass(*gather);
   if (const auto list = root.find("variables")) strategy.variables = read_variables(*list);
   if (const auto order = root.find("order")) strategy.order = read_order(*order);
   if (const auto count = root.find("micro_batches"))

@@ -77,7 +77,7 @@ class Binder {
       std::optional<Decision>& decision = decisions_.emplace_back();
       if (!group.mode) continue;
       const std::size_t dropped = missing_devices_.size();
-      decision = Decision{*group.mode, bind_shares(group.devices), group.tensor, group.expert};
+      decision = Decision{*group.mode, bind_shares(group.devices), group.roles};
       if (!decision->devices.empty()) {
         if (missing_devices_.size() > dropped)
           keep_rows(*decision, group.name);
@@ -92,16 +92,16 @@ class Binder {
 
   // Without the devices that are missing there may be no whole rows.
   void keep_rows(Decision& decision, const std::string& group) {
-    const auto columns = static_cast<std::int32_t>(columns_of(decision));
-    if (columns != decision.tensor)
+    const MeshRoles wanted = decision.roles;
+    drop_meaningless_roles(decision);
+    if (decision.roles.tensor != wanted.tensor)
       say("group \"{}\": its devices are no whole rows of {}, tensor parallelism dropped", group,
-          decision.tensor);
-    decision.tensor = columns;
-    const auto rows = static_cast<std::int32_t>(expert_rows_of(decision));
-    if (rows != decision.expert)
+          wanted.tensor);
+    if (decision.roles.expert != wanted.expert)
       say("group \"{}\": {} does not divide its rows of devices, expert parallelism dropped", group,
-          decision.expert);
-    decision.expert = rows;
+          wanted.expert);
+    if (decision.roles.states != wanted.states)
+      say("group \"{}\": its rows of devices cannot share states, each keeps all", group);
   }
 
   // Devices that are named go before those that their device group stands for. Reports each name
@@ -133,6 +133,29 @@ class Binder {
                if (is_possible(split, named.op)) splits.push_back(std::move(split));
              });
     std::ranges::sort(splits, {}, &OpSplit::op);
+    for (const GroupId group : result_.strategy.groups.ids())
+      if (std::optional<Decision>& decision = result_.strategy.groups[group])
+        share_states(*decision, group);
+  }
+
+  // As files of before had it: updates were split over the devices of their group, and parameters
+  // perhaps gathered in each pass.
+  void share_states(Decision& decision, GroupId group) {
+    if (decision.mode != Mode::ReplicateAllReduce || decision.roles.states.stage > 0) return;
+    if (!named_.gathers_each_pass && !is_mesh(decision)) return;
+    std::vector<Bytes> shared;
+    std::erase_if(result_.strategy.splits, [&](const OpSplit& split) {
+      const Op& op = graph_.op(split.op);
+      const bool alike = std::ranges::equal(split.parts, decision.devices, {}, &DeviceShare::device,
+                                            &DeviceShare::device);
+      if (!alike || op.phase != Phase::Update || grouping_.group_of(split.op) != group) return false;
+      shared.push_back(graph_.tensor(op.inputs.front()).bytes());
+      return true;
+    });
+    if (shared.empty()) return;
+    const std::int32_t stage = named_.gathers_each_pass ? 3 : 1;
+    decision.roles.states = {stage, 0, std::ranges::min(shared)};
+    drop_meaningless_roles(decision);
   }
 
   bool is_possible(const OpSplit& split, const std::string& name) {
@@ -275,7 +298,6 @@ Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grou
   CHECK(op_times.empty() || op_times.size() == graph.op_count(), "one time for each op");
   Rebound result = Binder(named, graph, grouping, cluster, op_times).bind();
   result.strategy.bucket = named.bucket;
-  result.strategy.gather = named.gather;
   result.strategy.micro_batches = named.micro_batches;
   const auto bind_list = [&](const char* what, const std::vector<std::string>& names,
                              std::vector<OpId>& ops) {

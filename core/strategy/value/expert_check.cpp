@@ -8,14 +8,15 @@ namespace strato {
 
 void check_experts(const Decision& decision, std::span<const OpId> ops, const Graph& graph,
                    const std::string& place) {
-  if (decision.expert <= 1) return;
+  const std::int32_t rows = decision.roles.expert;
+  if (rows <= 1) return;
   for (const OpId id : ops) {
     const Op& op = graph.op(id);
     if (op.type != "DispatchTokens" || op.attribute("wrt") != nullptr) continue;
-    if (const std::int64_t experts = op.integer("experts", 1); experts % decision.expert != 0)
+    if (const std::int64_t experts = op.integer("experts", 1); experts % rows != 0)
       throw InputError("", place,
                        fmt::format("is expert {}, which does not divide the {} experts of \"{}\"",
-                                   decision.expert, experts, op.name),
+                                   rows, experts, op.name),
                        "give a number that divides them");
   }
 }

@@ -79,17 +79,57 @@ void validate(const Decision& decision, const std::string& place, const Cluster&
   check_rows(decision, place);
 }
 
+std::size_t rows_of(const Decision& decision) {
+  return decision.devices.size() / columns_of(decision);
+}
+
 void check_columns(const Decision& decision, const std::string& place) {
-  if (decision.tensor == 1 || columns_of(decision) > 1) return;
+  const std::int32_t tensor = decision.roles.tensor;
+  if (tensor < 1) refuse(place, "give at least 1", "is tensor {}", tensor);
+  if (tensor == 1 || columns_of(decision) > 1) return;
   if (decision.mode != Mode::ReplicateAllReduce)
-    refuse(place, "take replicate-allreduce, or tensor 1", "is tensor {} in mode {}",
-           decision.tensor, name_of(decision.mode));
-  if (decision.devices.size() % static_cast<std::size_t>(decision.tensor) != 0)
+    refuse(place, "take replicate-allreduce, or tensor 1", "is tensor {} in mode {}", tensor,
+           name_of(decision.mode));
+  if (decision.devices.size() % static_cast<std::size_t>(tensor) != 0)
     refuse(place, "give a number that divides that of the devices",
-           "is tensor {} on {} devices, which are no whole rows", decision.tensor,
-           decision.devices.size());
+           "is tensor {} on {} devices, which are no whole rows", tensor, decision.devices.size());
   refuse(place, "give equal weights to the devices of a row", "is tensor {} with unequal weights",
-         decision.tensor);
+         tensor);
+}
+
+void check_expert_rows(const Decision& decision, const std::string& place) {
+  const std::int32_t expert = decision.roles.expert;
+  if (expert < 1) refuse(place, "give at least 1", "is expert {}", expert);
+  if (expert == 1 || expert_rows_of(decision) > 1) return;
+  if (decision.mode != Mode::ReplicateAllReduce)
+    refuse(place, "take replicate-allreduce, or expert 1", "is expert {} in mode {}", expert,
+           name_of(decision.mode));
+  refuse(place, "give a number that divides that of the rows",
+         "is expert {} on {} rows of devices, which it does not divide", expert, rows_of(decision));
+}
+
+// On a single row there is nothing to share, which is legal.
+void check_state_rows(const Decision& decision, const std::string& place) {
+  const StateSharding& states = decision.roles.states;
+  if (states.stage < 0 || states.stage > StateSharding::kMostStage)
+    refuse(place, "give a stage of ZeRO, from 0 to 3", "is ZeRO {}", states.stage);
+  if (states.rows < 0) refuse(place, "give at least 2, or 0 for all rows", "shares states in {} rows", states.rows);
+  if (states.smallest < Bytes(0))
+    refuse(place, "give 0 bytes or more", "keeps parameters below {} bytes whole",
+           states.smallest.value);
+  if (states.stage == 0) return;
+  if (decision.mode != Mode::ReplicateAllReduce)
+    refuse(place, "take replicate-allreduce, or ZeRO 0", "is ZeRO {} in mode {}", states.stage,
+           name_of(decision.mode));
+  const auto rows = static_cast<std::size_t>(states.rows);
+  if (rows == 0) return;
+  if (rows_of(decision) % rows != 0)
+    refuse(place, "give a number that divides that of the rows",
+           "shares states in {} rows of {}, which it does not divide", rows, rows_of(decision));
+  if (rows % expert_rows_of(decision) != 0)
+    refuse(place, "give a multiple of the rows that have the experts",
+           "shares states in {} rows, of which {} have the experts among them", rows,
+           expert_rows_of(decision));
 }
 
 // Only the graph tells whether an axis divides its op (split_axes.h).
@@ -166,8 +206,7 @@ Digest Strategy::digest() const {
     if (!decision) continue;
     hasher.number(decision->mode).number(decision->devices.size());
     add_to(hasher, decision->devices);
-    if (decision->tensor > 1) hasher.text("tensor").number(decision->tensor);
-    if (decision->expert > 1) hasher.text("expert").number(decision->expert);
+    add_to(hasher, decision->roles);
   }
   // Nothing is added for what is not set: digests of strategies without stay what they were.
   if (bucket > Bytes(0)) hasher.text("bucket").number(bucket.value);
@@ -180,7 +219,6 @@ Digest Strategy::digest() const {
     hasher.number(split.op.value()).number(split.axis).number(split.parts.size());
     add_to(hasher, split.parts);
   }
-  if (gather != ParameterGather::OnceAStep) hasher.text("gather").number(gather);
   if (!variables.empty()) hasher.text("variables").number(variables.size());
   for (const VariableSync& variable : variables) add_to(hasher, variable);
   if (!priorities.empty()) hasher.text("priorities").numbers(std::span(priorities));
@@ -197,7 +235,7 @@ bool operator==(const Strategy& a, const Strategy& b) {
   const bool alike =
       a.grouping && b.grouping ? *a.grouping == *b.grouping : a.grouping == b.grouping;
   return a.groups == b.groups && a.bucket == b.bucket && a.duplicated == b.duplicated &&
-         a.recomputed == b.recomputed && a.splits == b.splits && a.gather == b.gather &&
+         a.recomputed == b.recomputed && a.splits == b.splits &&
          a.variables == b.variables && a.priorities == b.priorities &&
          a.micro_batches == b.micro_batches && alike;
 }
@@ -217,8 +255,9 @@ Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupI
 Decision decision_on_device(DeviceId device) { return {Mode::ReplicateAllReduce, {{device, 1}}}; }
 
 std::size_t columns_of(const Decision& decision) {
-  if (decision.tensor <= 1 || decision.mode != Mode::ReplicateAllReduce) return 1;
-  const auto columns = static_cast<std::size_t>(decision.tensor);
+  const std::int32_t tensor = decision.roles.tensor;
+  if (tensor <= 1 || decision.mode != Mode::ReplicateAllReduce) return 1;
+  const auto columns = static_cast<std::size_t>(tensor);
   const std::span<const DeviceShare> devices = decision.devices;
   if (devices.size() % columns != 0) return 1;
   for (std::size_t row = 0; row < devices.size(); row += columns)
@@ -227,28 +266,29 @@ std::size_t columns_of(const Decision& decision) {
 }
 
 std::size_t expert_rows_of(const Decision& decision) {
-  if (decision.expert <= 1 || decision.mode != Mode::ReplicateAllReduce) return 1;
-  const auto experts = static_cast<std::size_t>(decision.expert);
-  const std::size_t rows = decision.devices.size() / columns_of(decision);
-  return rows % experts == 0 ? experts : 1;
+  if (decision.roles.expert <= 1 || decision.mode != Mode::ReplicateAllReduce) return 1;
+  const auto experts = static_cast<std::size_t>(decision.roles.expert);
+  return rows_of(decision) % experts == 0 ? experts : 1;
+}
+
+std::size_t state_rows_of(const Decision& decision) {
+  const StateSharding& states = decision.roles.states;
+  if (states.stage == 0 || decision.mode != Mode::ReplicateAllReduce) return 1;
+  const std::size_t all = rows_of(decision);
+  const std::size_t rows = states.rows == 0 ? all : static_cast<std::size_t>(states.rows);
+  return all % rows == 0 && rows % expert_rows_of(decision) == 0 ? rows : 1;
 }
 
 void drop_meaningless_roles(Decision& decision) {
-  decision.tensor = static_cast<std::int32_t>(columns_of(decision));
-  decision.expert = static_cast<std::int32_t>(expert_rows_of(decision));
+  decision.roles.tensor = static_cast<std::int32_t>(columns_of(decision));
+  decision.roles.expert = static_cast<std::int32_t>(expert_rows_of(decision));
+  if (state_rows_of(decision) == 1) decision.roles.states = {};
 }
 
 void check_rows(const Decision& decision, const std::string& place) {
-  if (decision.tensor < 1) refuse(place, "give at least 1", "is tensor {}", decision.tensor);
   check_columns(decision, place);
-  if (decision.expert < 1) refuse(place, "give at least 1", "is expert {}", decision.expert);
-  if (decision.expert == 1 || expert_rows_of(decision) > 1) return;
-  if (decision.mode != Mode::ReplicateAllReduce)
-    refuse(place, "take replicate-allreduce, or expert 1", "is expert {} in mode {}",
-           decision.expert, name_of(decision.mode));
-  refuse(place, "give a number that divides that of the rows",
-         "is expert {} on {} rows of devices, which it does not divide", decision.expert,
-         decision.devices.size() / columns_of(decision));
+  check_expert_rows(decision, place);
+  check_state_rows(decision, place);
 }
 
 bool has_equal_weights(std::span<const DeviceShare> shares) {
@@ -342,18 +382,12 @@ std::string describe(const MicroBatches& micro_batches) {
                      by_hand ? "a table" : name_of(micro_batches.schedule));
 }
 
-std::string describe_roles(std::size_t tensor, std::size_t expert) {
-  std::string words;
-  if (tensor > 1) words += fmt::format(", tensor {}", tensor);
-  if (expert > 1) words += fmt::format(", expert {}", expert);
-  return words.empty() ? words : words + ",";
-}
-
 std::string describe(const Decision& decision, const Cluster& cluster) {
   const std::string devices = describe_devices(decision, cluster);
   if (decision.devices.size() == 1) return "on " + devices;  // every mode is the same there
-  return fmt::format("{}{} on {}", label_of(decision.mode),
-                     describe_roles(columns_of(decision), expert_rows_of(decision)), devices);
+  Decision meant = decision;
+  drop_meaningless_roles(meant);
+  return fmt::format("{}{} on {}", label_of(decision.mode), describe(meant.roles), devices);
 }
 
 }  // namespace strato

@@ -19,6 +19,7 @@
 #include "core/base/units.h"
 #include "core/cluster/value/cluster.h"
 #include "core/graph/group/grouping.h"
+#include "core/strategy/value/mesh_roles.h"
 #include "core/strategy/value/schedule_table.h"
 #include "core/strategy/value/variable_sync.h"
 
@@ -47,28 +48,23 @@ struct DeviceShare {
 struct Decision {
   Mode mode = Mode::ReplicateAllReduce;
   std::vector<DeviceShare> devices;  // ascending by device, at least one, weights >= 1
-  // Tensor parallelism: with ReplicateAllReduce the devices are rows of this many, which follow
-  // each other. Rows share the batch; the columns of a row compute each op of its samples together,
-  // in equal parts along one of the op's letters where that pays
-  // (core/program/place/tensor_letters.h).
-  std::int32_t tensor = 1;
-  // Expert parallelism: with ReplicateAllReduce so many rows, which follow each other, have the
-  // experts of a mixture among them, each an equal part, and compute those for the samples of all
-  // of them (core/graph/axes/expert_letters.h; GShard, Lepikhin et al. 2020, 3.2).
-  std::int32_t expert = 1;
+  MeshRoles roles{};  // with ReplicateAllReduce
   friend bool operator==(const Decision&, const Decision&) = default;
 };
-// The devices of a row. Where the decision's own number means nothing (in another mode, or where it
-// does not divide the devices, or a row's weights differ) it is 1: each device is a row.
+// What of its roles means something in the decision's mode and on its devices: the others are 1.
+//
+// The devices of a row: 1 where their number does not divide them, or a row's weights differ.
 std::size_t columns_of(const Decision& decision);
-// The rows that have the experts among them. Where the decision's own number means nothing (in
-// another mode, or where it does not divide the rows) it is 1: each row has all experts.
+// The rows that have experts among them: 1 where their number does not divide that of the rows.
 std::size_t expert_rows_of(const Decision& decision);
+// The rows that have states among them: 1 where their number does not divide that of the rows, or
+// is not divided by the rows that have experts among them.
+std::size_t state_rows_of(const Decision& decision);
 // Takes back from a decision, whose devices may have changed, what means nothing on them.
 void drop_meaningless_roles(Decision& decision);
-// Are its devices rows of columns, or rows that have experts among them?
+// Are its devices rows of columns, or rows that have experts, or states, among them?
 inline bool is_mesh(const Decision& decision) {
-  return columns_of(decision) > 1 || expert_rows_of(decision) > 1;
+  return columns_of(decision) > 1 || expert_rows_of(decision) > 1 || state_rows_of(decision) > 1;
 }
 // Throws InputError (of this place) where it means nothing.
 void check_rows(const Decision& decision, const std::string& place);
@@ -121,18 +117,6 @@ struct MicroBatches {
 // it has.
 MicroBatches by_hand(ScheduleTable table, std::int32_t count);
 
-// When parameters that are kept in parts (updates that are split) are brought to those who read all
-// of them.
-enum class ParameterGather : std::uint8_t {
-  OnceAStep,  // when the step begins, for both passes (ZeRO's stage 2: see sharded-dp)
-  EachPass,   // in each micro-batch's forward and backward pass anew, just before they are read
-              // (ZeRO's stage 3: Rajbhandari et al. 2020, section 5.3)
-};
-inline constexpr std::array<std::string_view, 2> kParameterGathers = {"once-a-step", "each-pass"};
-inline std::string_view name_of(ParameterGather gather) {
-  return kParameterGathers[static_cast<std::size_t>(gather)];
-}
-
 struct Strategy {
   IdVector<GroupId, std::optional<Decision>> groups;  // one entry per op group
   // Gradients that the same devices all-reduce are fused, in the order in which they are made, into
@@ -151,7 +135,6 @@ struct Strategy {
   // Ops split along another axis than the batch, ascending by op, no op twice; what their groups
   // say does not hold for them.
   std::vector<OpSplit> splits;
-  ParameterGather gather = ParameterGather::OnceAStep;
   // Variables of replicated groups that are synchronised otherwise than their group says (AutoDist
   // 2.2); ascending by update op, no update twice. Elsewhere an entry changes nothing and is legal.
   std::vector<VariableSync> variables;
@@ -216,7 +199,6 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
 // "AllReduce on v100, 1080ti-0:1"; "AllReduce on all 16 devices"; unequal shares as "v100:0 x3". A
 // device group that is there as a whole goes by its name.
 std::string describe(const Decision& decision, const Cluster& cluster);
-std::string describe_roles(std::size_t tensor, std::size_t expert);  // ", tensor 4, expert 8,"
 std::string describe(const MicroBatches& micro_batches);             // "1", "8 by 1f1b"
 
 }  // namespace strato

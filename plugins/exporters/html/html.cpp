@@ -150,8 +150,6 @@ class Report {
                                     name_of(parts.schedule)));
     count(strategy_.recomputed.size(),
           "ops of the forward pass are computed again for the backward pass, and not kept");
-    if (strategy_.gather == ParameterGather::EachPass)
-      text += paragraph("Parameters that are kept in parts are gathered for each pass.");
     count(strategy_.splits.size(), "ops are split along another axis than the batch");
     count(strategy_.variables.size(), "variables are synchronised in a way of their own");
     if (!strategy_.priorities.empty()) text += paragraph("Ops run in an order of their own.");

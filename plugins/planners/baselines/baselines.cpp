@@ -121,17 +121,23 @@ PlanResult horovod(const PlanRequest& request, const HorovodSettings& settings) 
 }
 
 struct ShardedDpSettings {
-  Bytes smallest{std::int64_t{64} << 10}, bucket{std::int64_t{64} << 20};
-  ParameterGather gather = ParameterGather::OnceAStep;
+  StateSharding states{.stage = 2};
+  Bytes bucket{std::int64_t{64} << 20};
 
   OptionTable option_table() {
-    return {{"gather",
-             gather,
-             {kParameterGathers.begin(), kParameterGathers.end()},
-             "when parameters are there whole: for the whole step (ZeRO's stage 2), or gathered "
-             "for each pass and dropped behind it (stage 3, FSDP)"},
+    return {{"stage",
+             states.stage,
+             {1, StateSharding::kMostStage},
+             "of ZeRO: each device keeps its part of optimizer states and parameters (1), of the "
+             "gradients that micro-batches add up, too (2), and has parameters whole just while a "
+             "pass reads them (3, FSDP)"},
+            {"rows",
+             states.rows,
+             {0, 1e6},
+             "so many devices, which follow each other, have everything among them, and the next "
+             "ones again (HSDP); 0: all"},
             {"smallest",
-             smallest,
+             states.smallest,
              OptionUnit::KB,
              {0, 1e9},
              "parameters below this many KB (2^10 bytes) stay whole on every device"},
@@ -149,19 +155,24 @@ struct ShardedDpSettings {
 // of which updates and keeps its part of every parameter and of its optimizer state. Gradients are
 // reduce-scattered as they are made; parameters are all-gathered at the start of the step and stay
 // until the backward pass has read them. So it is stage 2, with the gather of stage 1 and 2 moved
-// from the end of a step to the start of the next one; with gather=each-pass it is stage 3.
+// from the end of a step to the start of the next one; or stage 3, where each pass gathers them.
 //
 // Small parameters stay whole: a collective of their own costs more than the memory is worth. Their
 // gradients are all-reduced in fusion buckets.
 PlanResult sharded_dp(const PlanRequest& request, const ShardedDpSettings& settings) {
   Strategy strategy = data_parallel(request.problem);
-  const ParameterBytes bytes = shard_updates(request.problem, strategy, settings.smallest);
+  const std::size_t devices = strategy.groups.front()->devices.size();
+  if (settings.states.rows > 0 && devices % static_cast<std::size_t>(settings.states.rows) != 0)
+    refuse_option("rows", std::to_string(settings.states.rows),
+                  fmt::format("does not divide the {} devices", devices),
+                  "give a number that divides them, or 0 for all");
+  share_states(strategy, settings.states);
   strategy.bucket = settings.bucket;
-  strategy.gather = settings.gather;
   PlanResult result = best_of(request, {std::move(strategy)});
+  const SharedParameters shared = shared_parameters(request.problem, result.strategy);
   result.facts.push_back(
-      {"parameters in parts", fmt::format("{}: {} of {}", result.strategy.splits.size(),
-                                          bytes_text(bytes.parts), bytes_text(bytes.all))});
+      {"parameters in parts", fmt::format("{}: {} of {}", shared.count, bytes_text(shared.parts),
+                                          bytes_text(shared.all))});
   return result;
 }
 

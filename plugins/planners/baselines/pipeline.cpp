@@ -19,7 +19,7 @@
 namespace strato::pipeline {
 namespace {
 
-constexpr std::array kShardings = {"nothing", "updates", "parameters", "any"};  // by StageSharding
+constexpr std::array kShardings = {"nothing", "updates", "gradients", "parameters", "any"};  // by StageSharding
 
 // Devices in their order, as many for each stage.
 std::vector<std::vector<DeviceId>> devices_of_stages(const Cluster& cluster, std::size_t stages) {
@@ -54,7 +54,7 @@ Strategy staged(const Problem& problem, const Shape& shape, const Settings& sett
     stages.push_back(
         on_rows({Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices)},
                 settings.tensor));
-    stages.back().expert = settings.expert;
+    stages.back().roles.expert = settings.expert;
   }
   for (std::size_t block = 0; block < shape.stages * shape.chunks; ++block) {
     speeds.push_back(stage_speeds[shape.stage_of(block)]);
@@ -65,11 +65,9 @@ Strategy staged(const Problem& problem, const Shape& shape, const Settings& sett
   return strategy;
 }
 
-Strategy sharded(Strategy strategy, const Problem& problem, StageSharding shard) {
-  constexpr Bytes kSmallest{std::int64_t{64} << 10};
-  if (shard == StageSharding::Nothing) return strategy;
-  shard_updates(problem, strategy, kSmallest);
-  if (shard == StageSharding::Parameters) strategy.gather = ParameterGather::EachPass;
+Strategy sharded(Strategy strategy, const Settings& settings) {
+  const auto stage = static_cast<std::int32_t>(settings.shard);
+  share_states(strategy, {.stage = stage, .rows = settings.shard_rows});
   return strategy;
 }
 
@@ -115,7 +113,8 @@ std::vector<std::int32_t> expert_rows(const Problem& problem, const Settings& se
 
 std::vector<StageSharding> shardings(StageSharding wanted) {
   if (wanted != StageSharding::Any) return {wanted};
-  return {StageSharding::Nothing, StageSharding::Updates, StageSharding::Parameters};
+  return {StageSharding::Nothing, StageSharding::Updates, StageSharding::Gradients,
+          StageSharding::Parameters};
 }
 
 // Of whole rows of `tensor` devices.
@@ -236,7 +235,7 @@ Settings allowed(const Constraints& constraints, Settings settings) {
            settings.expert > 1);
   keep_out(Role::Sharding, "shard", settings.shard, StageSharding::Nothing,
            kShardings[static_cast<std::size_t>(settings.shard)],
-           settings.shard == StageSharding::Updates || settings.shard == StageSharding::Parameters);
+           settings.shard != StageSharding::Nothing && settings.shard != StageSharding::Any);
   keep_out(Role::Recompute, "recompute", settings.recompute, Recomputing::None,
            std::string(kRecomputing[static_cast<std::size_t>(settings.recompute)]),
            settings.recompute == Recomputing::Cheap || settings.recompute == Recomputing::Blocks);
@@ -274,9 +273,14 @@ OptionTable Settings::option_table() {
       {"shard",
        shard,
        {kShardings.begin(), kShardings.end()},
-       "what the replicas of a stage, or its rows, keep a part of each: updates (ZeRO's stage "
-       "2), or parameters, which are gathered for each pass, too (stage 3, FSDP); any: each of "
-       "these is tried"},
+       "what the rows of a stage keep a part of each: optimizer states and parameters, which "
+       "each updates (updates: ZeRO's stage 1), gradients of each micro-batch, too (stage 2), or "
+       "parameters while no pass reads them, too (stage 3, FSDP); any: each of these is tried"},
+      {"shard_rows",
+       shard_rows,
+       {0, 1e6},
+       "so many rows, which follow each other, have everything among them, and the next ones "
+       "again (HSDP); 0: all of a stage"},
       {"recompute",
        recompute,
        {kRecomputing.begin(), kRecomputing.end()},
@@ -298,7 +302,7 @@ Tried try_stages(const PlanRequest& request, const Settings& settings, std::size
   for (const std::size_t chunks : chunk_counts(request.problem, stages, settings)) {
     const Shape shape{stages, chunks, chunks == 2 && has_v_shape(settings.schedule)};
     const Strategy whole =
-        sharded(staged(request.problem, shape, settings), request.problem, settings.shard);
+        sharded(staged(request.problem, shape, settings), settings);
     most_chunks = std::max(most_chunks, chunks);
     for (const MicroBatches& micro_batches : all_micro_batches(request, stages, settings)) {
       strategies.push_back(whole);
@@ -312,6 +316,18 @@ Tried try_stages(const PlanRequest& request, const Settings& settings, std::size
   return try_recomputing(request, strategies, settings.recompute, in_flight);
 }
 
+void check_shard_rows(const Settings& settings, std::int64_t rows, std::int32_t expert) {
+  const std::string given = std::to_string(settings.shard_rows);
+  if (settings.shard_rows == 0) return;
+  if (rows % settings.shard_rows != 0)
+    refuse_option("shard_rows", given, fmt::format("does not divide the {} rows of a stage", rows),
+                  "give a number that divides them, or 0 for all");
+  if (settings.shard_rows % expert != 0)
+    refuse_option("shard_rows", given,
+                  fmt::format("is no multiple of the {} rows that have the experts", expert),
+                  "give one, or 0 for all");
+}
+
 // What is tried of one width and sharding.
 struct Variant {
   Settings settings;
@@ -323,13 +339,15 @@ std::vector<Variant> variants(const PlanRequest& request, const Settings& settin
     for (const std::size_t stages : stage_counts(request.problem, settings.stages, width)) {
       const auto devices = static_cast<std::int64_t>(request.problem.cluster->device_count());
       const std::int64_t rows = devices / static_cast<std::int64_t>(stages) / width;
-      for (const std::int32_t expert : expert_rows(request.problem, settings, rows))
+      for (const std::int32_t expert : expert_rows(request.problem, settings, rows)) {
+        check_shard_rows(settings, rows, expert);
         for (const StageSharding shard : shardings(settings.shard)) {
           all.push_back({settings, stages});
           all.back().settings.tensor = width;
           all.back().settings.expert = expert;
           all.back().settings.shard = shard;
         }
+      }
     }
   return all;
 }

@@ -18,18 +18,20 @@ namespace strato::pipeline {
 
 enum class StageSharding : std::uint8_t {
   Nothing,
-  Updates,     // parameters are gathered once a step
-  Parameters,  // in each pass of each micro-batch
+  Updates,     // ZeRO's stage 1 (StateSharding), and so on
+  Gradients,
+  Parameters,
   Any,         // each of these is tried
 };
 
 struct Settings {
   std::int32_t stages = 0, micro_batches = 0;  // 0: several are tried
-  std::int32_t tensor = 1;                     // Decision::tensor of every stage; 0: see widths()
-  std::int32_t expert = 1;                     // Decision::expert; 0: see expert_rows()
+  std::int32_t tensor = 1;                     // of every stage (MeshRoles); 0: see widths()
+  std::int32_t expert = 1;                     // 0: see expert_rows()
   std::int32_t chunks = 0;                     // blocks of a stage; 0: see chunk_counts()
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   StageSharding shard = StageSharding::Nothing;
+  std::int32_t shard_rows = 0;  // StateSharding::rows
   Recomputing recompute = Recomputing::WhenNeeded;
   Bytes bucket{std::int64_t{64} << 20};
 

@@ -8,14 +8,15 @@
 
 namespace strato {
 
-// The bytes of parameters that are kept in parts, and of all.
-struct ParameterBytes {
+// In each group that all-reduces its gradients; nothing where that means nothing.
+void share_states(Strategy& strategy, const StateSharding& states);
+
+// Of parameters that are kept in parts, and of all.
+struct SharedParameters {
+  std::size_t count = 0;
   Bytes parts, all;
 };
-
-// Divides the updates of all parameters of at least so many bytes whose groups all-reduce their
-// gradients; on rows of several columns each row has a share of what its columns have. The strategy
-// has a decision for each group.
-ParameterBytes shard_updates(const Problem& problem, Strategy& strategy, Bytes smallest);
+// The strategy has a decision for each group.
+SharedParameters shared_parameters(const Problem& problem, const Strategy& strategy);
 
 }  // namespace strato

@@ -56,7 +56,7 @@ class Mesh : public testing::Test {
   static Strategy on(std::vector<int> devices, std::int32_t tensor, std::vector<int> weights = {}) {
     Strategy strategy;
     Decision decision = toy::Bench::decision(Mode::ReplicateAllReduce, devices, weights);
-    decision.tensor = tensor;
+    decision.roles.tensor = tensor;
     strategy.groups.push_back(decision);
     return strategy;
   }
@@ -143,7 +143,7 @@ TEST(MeshSumsOfSums, AreReducedOnce) {
                                        std::vector<Nanos>(graph->op_count(), Nanos(1)));
   Strategy strategy;
   strategy.groups.push_back(toy::Bench::decision(Mode::ReplicateAllReduce, {0, 1, 2, 3}));
-  strategy.groups.front()->tensor = 4;
+  strategy.groups.front()->roles.tensor = 4;
   LowerOptions options;
   options.verify = true;
   const Program program = Lowering(graph, grouping, cluster, costs).lower(strategy, options);
@@ -262,13 +262,10 @@ TEST_F(Mesh, MicroBatchesExchangeActivationsEachAndGradientsOnce) {
 // parameters and their state are kept once by all devices together, and gathered to be read.
 class SharedByRows : public Mesh {
  protected:
-  Strategy shared(int micro_batches, ParameterGather gather) const {
+  Strategy shared(int micro_batches, std::int32_t stage) const {
     Strategy strategy = on({0, 1, 2, 3}, 2);
-    for (const OpId op : graph->ops().ids())
-      if (graph->op(op).phase == Phase::Update)
-        strategy.splits.push_back({op, 0, strategy.groups[GroupId(0)]->devices});
+    strategy.groups[GroupId(0)]->roles.states = {stage, 0, Bytes(0)};
     strategy.micro_batches = {micro_batches, PipelineSchedule::Gpipe};
-    strategy.gather = gather;
     return strategy;
   }
   static Reduced all_of(const Program& program, TaskKind kind) {
@@ -285,7 +282,7 @@ class SharedByRows : public Mesh {
 };
 
 TEST_F(SharedByRows, GradientsAreScatteredAndParametersGatheredInColumns) {
-  const auto program = lower(shared(1, ParameterGather::OnceAStep));
+  const auto program = lower(shared(1, 1));
   EXPECT_EQ(reduced(*program).second.count, 0);
   EXPECT_EQ(reduced(*program).first.bytes, kActivation * kExchanges);  // as without
   for (const TaskKind kind : {TaskKind::ReduceScatter, TaskKind::AllGather}) {
@@ -308,11 +305,22 @@ TEST_F(SharedByRows, GradientsAreScatteredAndParametersGatheredInColumns) {
 // Each micro-batch's forward pass gathers all weights, its backward pass all but the first: nobody
 // asks for the gradient of the input.
 TEST_F(SharedByRows, PassesGatherEachForItself) {
-  const auto program = lower(shared(2, ParameterGather::EachPass));
+  const auto program = lower(shared(2, 3));
   const Reduced gathered = all_of(*program, TaskKind::AllGather);
   const Bytes of_passes = kPair * (2 * kBlocks) - Bytes(kPair.value / 2);
   EXPECT_EQ(gathered.bytes, of_passes * 2);
-  EXPECT_EQ(all_of(*program, TaskKind::ReduceScatter).bytes, kPair * kBlocks);
+  EXPECT_EQ(all_of(*program, TaskKind::ReduceScatter).bytes, kPair * kBlocks * 2);
+}
+
+// Of stage 2 gradients are scattered in each micro-batch, of stage 1 once; both gather parameters
+// once.
+TEST_F(SharedByRows, StagesDifferInWhatEachMicroBatchMoves) {
+  for (const int stage : {1, 2}) {
+    const auto program = lower(shared(2, stage));
+    EXPECT_EQ(all_of(*program, TaskKind::AllGather).bytes, kPair * kBlocks);
+    EXPECT_EQ(all_of(*program, TaskKind::ReduceScatter).bytes,
+              kPair * kBlocks * stage);
+  }
 }
 
 // Of what another mesh reads pieces are sent, which differ along two axes.
@@ -328,9 +336,9 @@ TEST_F(SharedByRows, OtherMeshesGetAllPieces) {
   grouping = std::make_shared<const Grouping>(*graph, group_of,
                                               std::vector<Nanos>(graph->op_count(), Nanos(1)));
   costs = std::make_shared<WorkCosts>(graph, cluster);
-  Strategy strategy = shared(1, ParameterGather::OnceAStep);
+  Strategy strategy = shared(1, 1);
   strategy.groups.push_back(toy::Bench::decision(Mode::ReplicateAllReduce, {4, 5, 6, 7}));
-  strategy.groups[GroupId(1)]->tensor = 2;
+  strategy.groups[GroupId(1)]->roles.tensor = 2;
   LowerOptions options;
   options.verify = true;
   const Program program = Lowering(graph, grouping, cluster, costs).lower(strategy, options);

@@ -49,7 +49,7 @@ Strategy in_two_stages(const Problem& problem) {
 // Every role at once.
 Strategy with_all(const Problem& problem) {
   Strategy strategy = in_two_stages(problem);
-  for (auto& decision : strategy.groups) decision->tensor = 2;
+  for (auto& decision : strategy.groups) decision->roles.tensor = 2;
   strategy.recomputed = ops_of(problem, Phase::Forward);
   for (const OpId op : ops_of(problem, Phase::Update)) {
     const auto& devices = strategy.groups[problem.grouping->group_of(op)]->devices;
@@ -114,7 +114,7 @@ TEST(ForbiddenRoles, OfTheNameOfADeviceAreRoles) {
   const Problem problem = toy::chain_problem(cluster, 2);  // its groups are "product0" and so on
   Strategy strategy = data_parallel(problem);
   EXPECT_TRUE(BoundConstraints(without("tensor"), problem).violated(strategy).empty());
-  strategy.groups[GroupId(0)]->tensor = 2;
+  strategy.groups[GroupId(0)]->roles.tensor = 2;
   EXPECT_FALSE(BoundConstraints(without("tensor"), problem).violated(strategy).empty());
   Constraints device;
   device.forbidden.push_back({{"*", {}}, {"tensor:0"}, {}, {}});
@@ -158,7 +158,7 @@ TEST(ForbiddenRoles, AreOfSomeGroups) {
 TEST(ForbiddenRoles, RowsDoWithoutExperts) {
   const Problem problem = two_and_two();
   Strategy strategy = data_parallel(problem);
-  for (auto& decision : strategy.groups) decision->expert = 2;
+  for (auto& decision : strategy.groups) decision->roles.expert = 2;
   const BoundConstraints bound(without("expert"), problem);
   EXPECT_EQ(bound.violated(strategy).size(), 1u);
   EXPECT_NE(message_of([&] { bound.check(strategy); }).find("has expert parallelism"),

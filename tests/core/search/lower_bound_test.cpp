@@ -133,7 +133,7 @@ Nanos step_on_all(const Problem& problem, std::int32_t columns) {
   Decision everywhere;
   for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
     everywhere.devices.push_back({DeviceId(d), 1});
-  everywhere.tensor = columns;
+  everywhere.roles.tensor = columns;
   Strategy strategy;
   strategy.groups.emplace_back(everywhere);
   return make_simulating_evaluator(problem, 1)->evaluate(strategy).step_time;

@@ -61,9 +61,12 @@ TEST(StrategyFile, RoundTripOfAnyStrategy) {
       for (std::size_t i = 0; i < 16; ++i) {
         if (mask >> i & 1) group->devices.push_back({DeviceId(i), *rc::gen::inRange(1, 100)});
       }
+      if (group->mode == Mode::ReplicateAllReduce && group->devices.size() > 1)
+        group->roles.states = {*rc::gen::inRange(0, 4), 0, Bytes(*rc::gen::inRange(0, 99))};
+      if (group->roles.states.stage == 0) group->roles.states = {};
       const bool pairs = *rc::gen::inRange(0, 3) == 0 && group->devices.size() % 2 == 0;
       if (!pairs || group->mode != Mode::ReplicateAllReduce) continue;
-      group->tensor = 2;
+      group->roles.tensor = 2;
       for (std::size_t i = 0; i < group->devices.size(); i += 2)
         group->devices[i + 1].weight = group->devices[i].weight;
     }
@@ -79,7 +82,6 @@ TEST(StrategyFile, BucketDuplicatedOpsAndOrderRoundTripExactly) {
   EXPECT_TRUE(rc::check([&] {
     Strategy strategy = weighted_strategy(p);
     strategy.bucket = Bytes(*rc::gen::inRange<std::int64_t>(0, 1 << 30));
-    strategy.gather = static_cast<ParameterGather>(*rc::gen::inRange(0, 2));
     for (std::size_t i = 0; i < ops; ++i)
       if (*rc::gen::inRange(0, 4) == 0) strategy.duplicated.push_back(OpId(i));
     for (std::size_t i = 0; i < ops; ++i)
@@ -147,7 +149,7 @@ TEST(StrategyFile, RowsWithoutADeviceAreNoRows) {
   EXPECT_EQ(bind(file, p).strategy, strategy);
   file.groups[0].devices[1].first = "gone:7";
   const Rebound rebound = bind(file, p);
-  EXPECT_EQ(rebound.strategy.groups[GroupId(0)]->tensor, 1);
+  EXPECT_EQ(rebound.strategy.groups[GroupId(0)]->roles.tensor, 1);
   EXPECT_NE(rebound.unmatched.back().find("no whole rows of 2"), std::string::npos)
       << rebound.unmatched.back();
 }
@@ -355,6 +357,13 @@ TEST(BadStrategyFile, RowsOfDevices) {
   EXPECT_TRUE(group(R"("expert": 0)").starts_with("s.json: groups[0].expert: is 0"));
   EXPECT_TRUE(message_of(R"([{"name": "g", "expert": 2}])").starts_with("s.json: groups[0]: has"));
 
+  EXPECT_EQ(group(R"("zero": 3, "zero_rows": 2, "zero_smallest_bytes": 0)"), "no error");
+  EXPECT_TRUE(group(R"("zero": 4)").starts_with("s.json: groups[0].zero: is 4"));
+  EXPECT_TRUE(group(R"("zero": "3")").starts_with("s.json: groups[0].zero: is not a"));
+  EXPECT_TRUE(group(R"("zero": 1, "zero_rows": 0)").starts_with("s.json: groups[0].zero_rows: is"));
+  EXPECT_TRUE(group(R"("zero_rows": 2)").starts_with("s.json: groups[0]: says how states are"));
+  EXPECT_TRUE(message_of(R"([{"name": "g", "zero": 2}])").starts_with("s.json: groups[0]: has"));
+
   // Rows that are none are told where the plan meets its cluster.
   const toy::Problem p;
   NamedStrategy file;
@@ -363,7 +372,7 @@ TEST(BadStrategyFile, RowsOfDevices) {
                          {{"v100:0", 1}, {"v100:1", 1}, {"v100:2", 1}},
                          {},
                          false,
-                         2});
+                         {.tensor = 2}});
   const auto bound = [&] {
     try {
       bind(file, p);
@@ -376,17 +385,26 @@ TEST(BadStrategyFile, RowsOfDevices) {
       << bound();
   file.groups[0].devices.pop_back();
   EXPECT_EQ(bound(), "no error");
-  file.groups[0].expert = 2;
+  file.groups[0].roles.expert = 2;
   EXPECT_NE(bound().find("is expert 2 on 1 rows of devices, which it does not divide"),
             std::string::npos)
       << bound();
-  file.groups[0].tensor = 1;
+  file.groups[0].roles.tensor = 1;
   EXPECT_EQ(bound(), "no error");
-  file.groups[0].tensor = 2;
-  file.groups[0].expert = 1;
+  file.groups[0].roles.tensor = 2;
+  file.groups[0].roles.expert = 1;
   file.groups[0].devices[1].second = 3;
   EXPECT_NE(bound().find("unequal weights"), std::string::npos) << bound();
   file.groups[0].devices[1].second = 1;
+  file.groups[0].roles = {.states = {.stage = 1, .rows = 3}};
+  EXPECT_NE(bound().find("shares states in 3 rows of 2, which it does not divide"),
+            std::string::npos)
+      << bound();
+  file.groups[0].roles = {.expert = 2, .states = {.stage = 1, .rows = 1}};
+  EXPECT_NE(bound().find("shares states in 1 rows, of which 2 have the experts"),
+            std::string::npos)
+      << bound();
+  file.groups[0].roles = {.tensor = 2};
   file.groups[0].mode = Mode::ReplicatePs;
   EXPECT_NE(bound().find("in mode replicate-ps"), std::string::npos) << bound();
 }

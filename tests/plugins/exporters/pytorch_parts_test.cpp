@@ -205,10 +205,7 @@ TEST_F(PytorchParts, WhatIsComputedAgainIsWhatItWas) {
 
 TEST_F(PytorchParts, ParametersAreGatheredInEachPass) {
   train_all(2, [](const RandomProblem& problem, int, Random& random) {
-    Strategy strategy =
-        with_sharded_updates(problem, random_data_parallel(problem, random), random);
-    strategy.gather = ParameterGather::EachPass;
-    return strategy;
+    return with_shared_states(problem, random_data_parallel(problem, random), random, 3);
   });
   int again = 0;
   for (const Trained& run : runs_) again += gathered_again(run);

@@ -59,9 +59,9 @@ TEST_F(DecisionFields, ColumnsAreOneUndoableEdit) {
   EXPECT_EQ(box.currentIndex(), 0);
   choose(box, "2 devices together");
   session_.settle();
-  EXPECT_EQ(decision(0).tensor, 2);
-  EXPECT_EQ(decision(1).tensor, 2);
-  EXPECT_EQ(decision(2).tensor, 1);
+  EXPECT_EQ(decision(0).roles.tensor, 2);
+  EXPECT_EQ(decision(1).roles.tensor, 2);
+  EXPECT_EQ(decision(2).roles.tensor, 1);
   EXPECT_EQ(session_.undo_stack().count(), 1);
   EXPECT_EQ(session_.undo_stack().text(0), "2 groups: 2 devices together");
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
@@ -69,7 +69,7 @@ TEST_F(DecisionFields, ColumnsAreOneUndoableEdit) {
   EXPECT_EQ(box.currentIndex(), -1) << "they differ";
   session_.undo_stack().undo();
   session_.settle();
-  EXPECT_EQ(decision(0).tensor, 1);
+  EXPECT_EQ(decision(0).roles.tensor, 1);
 }
 
 TEST_F(DecisionFields, ColumnsAreWhereTheyMeanSomething) {
@@ -88,7 +88,7 @@ TEST_F(DecisionFields, ColumnsAreForetold) {
   EditPreview& preview = view_.findChild<GroupPage*>()->preview();
   emit columns().choice().highlighted(1);
   ASSERT_TRUE(wait_until([&] { return preview.effect().has_value(); }));
-  EXPECT_EQ(preview.effect()->strategy.groups[GroupId(0)]->tensor, 2);
+  EXPECT_EQ(preview.effect()->strategy.groups[GroupId(0)]->roles.tensor, 2);
   EXPECT_EQ(session_.undo_stack().count(), 0);
 }
 
@@ -112,8 +112,8 @@ TEST_F(DecisionFields, WidthsDivideTheDevicesOfAllGroups) {
   EXPECT_EQ(possible_columns(strategy, std::vector{GroupId(3)}), Widths{1});
   strategy.groups[GroupId(1)]->mode = Mode::ReplicatePs;
   EXPECT_EQ(possible_columns(strategy, std::vector{GroupId(1)}), Widths{1});
-  EXPECT_EQ(with_tensor(strategy, std::vector{GroupId(0)}, 5).groups[GroupId(0)]->tensor, 1);
-  EXPECT_EQ(with_tensor(strategy, std::vector{GroupId(0)}, 6).groups[GroupId(0)]->tensor, 6);
+  EXPECT_EQ(with_tensor(strategy, std::vector{GroupId(0)}, 5).groups[GroupId(0)]->roles.tensor, 1);
+  EXPECT_EQ(with_tensor(strategy, std::vector{GroupId(0)}, 6).groups[GroupId(0)]->roles.tensor, 6);
 }
 
 TEST_F(DecisionFields, MicroBatchesAreOneUndoableEdit) {

@@ -190,7 +190,7 @@ std::optional<Strategy> on_like_meshes(const RandomProblem& problem, Random& ran
   Strategy strategy;
   for (std::size_t g = 0; g < problem.grouping->size(); ++g) {
     Decision mesh;
-    mesh.tensor = static_cast<std::int32_t>(columns);
+    mesh.roles.tensor = static_cast<std::int32_t>(columns);
     const std::size_t first = random.below(2) == 0 ? 0 : devices;
     for (std::size_t i = 0; i < rows * columns; ++i)
       mesh.devices.push_back({DeviceId(first + i), 1});
@@ -226,7 +226,7 @@ TEST_P(OnMeshes, RowsHaveExpertsAmongThem) {
     const RandomProblem problem = problem_of(net.graph, random);
     auto strategy = with_experts(problem, random_strategy(problem, random), random);
     if (!strategy) continue;
-    if (i % 4 == 1) strategy = with_sharded_updates(problem, *strategy, random);
+    if (i % 4 == 1) strategy = with_shared_states(problem, *strategy, random);
     if (i % 4 == 2) strategy->recomputed = random_recomputed(*net.graph, random);
     if (i % 2 == 1) strategy->micro_batches = {2, PipelineSchedule::OneFOneB};
     run_and_compare(problem, *strategy, reference, random);
@@ -246,7 +246,7 @@ TEST_P(Recomputed, OpsMakeWhatTheyMadeBefore) {
     Strategy strategy = i % 3 == 0   ? any_synchronisation(problem, random)
                         : i % 3 == 1 ? on_meshes(problem, random)
                                      : any_strategy(problem, random);
-    if (i == 5) strategy = with_sharded_updates(problem, strategy, random);
+    if (i == 5) strategy = with_shared_states(problem, strategy, random);
     strategy.recomputed = random_recomputed(*problem.graph, random);
     return std::optional(in_micro_batches_if(i % 2 == 1, problem, std::move(strategy), random));
   };
@@ -263,8 +263,7 @@ TEST_P(Sharded, ReplicasTrainTheirParts) {
   const auto make = [](const RandomProblem& problem, int i, Random& random) {
     Strategy strategy = i < 4 ? random_data_parallel(problem, random) : on_meshes(problem, random);
     duplicate_batch_norm(*problem.graph, strategy);
-    strategy = with_sharded_updates(problem, strategy, random);
-    strategy.gather = i % 2 == 0 ? ParameterGather::EachPass : ParameterGather::OnceAStep;
+    strategy = with_shared_states(problem, strategy, random, 1 + i % 3);
     return std::optional(in_micro_batches_if(i % 3 > 0, problem, std::move(strategy), random));
   };
   expect_as_on_one_device(GetParam(), 6, random_of(GetParam(), 700), make);

@@ -77,8 +77,7 @@ TEST(ShardedDp, each_pass_gathers_what_it_reads_and_drops_it) {
   constexpr int kLayers = 12;
   const Problem problem = make_problem(toy::chain(kLayers, 32, 256), toy::small_cluster(4, 0), {});
   Strategy once = sharded(problem).strategy;
-  Strategy each = sharded(problem, {{"gather", "each-pass"}}).strategy;
-  EXPECT_EQ(each.gather, ParameterGather::EachPass);
+  Strategy each = sharded(problem, {{"stage", "3"}}).strategy;
   EXPECT_NE(once.digest(), each.digest());
   const auto gathers = [&](const Strategy& strategy) {
     return kinds(*simulate_strategy(problem, strategy).program)[TaskKind::AllGather];
@@ -95,31 +94,67 @@ TEST(ShardedDp, each_pass_gathers_what_it_reads_and_drops_it) {
   once.micro_batches = each.micro_batches = {4, PipelineSchedule::OneFOneB};
   EXPECT_EQ(gathers(once), kLayers);
   EXPECT_EQ(gathers(each), 4 * (2 * kLayers - 1));
-  EXPECT_EQ(scatters(each), kLayers);
+  EXPECT_EQ(scatters(once), 4 * kLayers);
+  EXPECT_EQ(scatters(each), 4 * kLayers);
+  once.groups = sharded(problem, {{"stage", "1"}}).strategy.groups;
+  EXPECT_EQ(scatters(once), kLayers);
   EXPECT_LE(gathered_at_once(*simulate_strategy(problem, each).timeline), 3);
 }
 
+// What is there of a parameter of which each device has an equal part on each of them.
+std::map<Shape, Part> parts_of_parameters(const Problem& problem, const Strategy& strategy) {
+  std::map<Shape, Part> parts;
+  const Outcome outcome = simulate_strategy(problem, strategy);
+  for (const Resident& resident : outcome.program->residents) {
+    const Tensor& tensor = problem.graph->tensor(resident.tensor);
+    if (tensor.role == TensorRole::Parameter && resident.device == DeviceId(0))
+      parts[tensor.shape] = outcome.program->part_of(resident);
+  }
+  return parts;
+}
+
 TEST(ShardedDp, the_whole_is_data_parallelism_when_every_parameter_is_small) {
-  const Problem problem = training_chain(toy::small_cluster(4, 0), 8, 64);
-  EXPECT_EQ(sharded(problem, {{"smallest", "1000"}, {"bucket", "0"}}).strategy,
-            data_parallel(problem));
-  EXPECT_EQ(sharded(problem, {{"smallest", "16"}}).strategy.splits.size(), 3u);
-  EXPECT_EQ(sharded(problem, {{"smallest", "17"}}).strategy.splits.size(), 0u);
+  const Problem problem = training_chain(toy::small_cluster(4, 0), 8, 64);  // of 16 KB each
+  const Outcome plain = simulate_strategy(problem, data_parallel(problem));
+  const auto with_smallest = [&](const char* size) {
+    return simulate_strategy(problem,
+                             sharded(problem, {{"smallest", size}, {"bucket", "0"}}).strategy);
+  };
+  EXPECT_EQ(with_smallest("17").score.step_time, plain.score.step_time);
+  EXPECT_EQ(kinds(*with_smallest("17").program), kinds(*plain.program));
+  EXPECT_EQ(kinds(*with_smallest("16").program)[TaskKind::ReduceScatter], 3);
+  EXPECT_EQ(kinds(*with_smallest("16").program)[TaskKind::AllReduce], 0);
 }
 
 TEST(ShardedDp, an_axis_that_is_too_short_is_passed_over) {
   const Problem problem =
       make_problem(toy::chain({2, 4, 8}, 8), toy::small_cluster(4, 0), {});  // 2 x 4, 4 x 8
-  const Strategy strategy = sharded(problem, {{"smallest", "0"}}).strategy;
-  ASSERT_EQ(strategy.splits.size(), 2u);
-  std::map<Shape, int> axes;
-  for (const OpSplit& split : strategy.splits) {
-    const TensorId parameter = problem.graph->op(split.op).inputs[0];
-    axes[problem.graph->tensor(parameter).shape] = split.axis;
-  }
-  EXPECT_EQ(axes, (std::map<Shape, int>{{{2, 4}, 1}, {{4, 8}, 0}}));
+  EXPECT_EQ(parts_of_parameters(problem, sharded(problem, {{"smallest", "0"}}).strategy),
+            (std::map<Shape, Part>{{{2, 4}, Part::slice(1, 0, 1)}, {{4, 8}, Part::slice(0, 0, 1)}}));
   const Problem wide = make_problem(toy::chain({2, 4, 8}, 16), toy::small_cluster(8, 0), {});
-  EXPECT_EQ(sharded(wide, {{"smallest", "0"}}).strategy.splits.size(), 1u);
+  EXPECT_EQ(parts_of_parameters(wide, sharded(wide, {{"smallest", "0"}}).strategy),
+            (std::map<Shape, Part>{{{2, 4}, Part()}, {{4, 8}, Part::slice(1, 0, 1)}}));
+}
+
+// Hybrid sharding: pairs have all states among them, and sum up their shares with the other pair.
+TEST(ShardedDp, rows_share_and_others_have_the_same_again) {
+  const Problem problem = training_chain(toy::small_cluster(4, 0), 8, 256);
+  const Bytes all =
+      kept(*simulate_strategy(problem, on_one_device(problem, DeviceId(0))).program, DeviceId(0));
+  const Outcome outcome = simulate_strategy(problem, sharded(problem, {{"rows", "2"}}).strategy);
+  for (int d = 0; d < 4; ++d)
+    EXPECT_EQ(kept(*outcome.program, DeviceId(static_cast<std::size_t>(d))), all / 2);
+  std::map<TaskKind, int> count = kinds(*outcome.program);
+  EXPECT_EQ(count[TaskKind::ReduceScatter], 3 * 2);  // of each layer in each pair
+  EXPECT_EQ(count[TaskKind::AllReduce], 3 * 2);      // of each share
+  EXPECT_EQ(count[TaskKind::AllGather], 3 * 2);
+  Bytes reduced, scattered;
+  for (const Task& task : outcome.program->tasks) {
+    if (task.kind == TaskKind::AllReduce) reduced += task.bytes;
+    if (task.kind == TaskKind::ReduceScatter) scattered += task.bytes;
+  }
+  EXPECT_EQ(reduced * 2, scattered);
+  EXPECT_THROW(sharded(problem, {{"rows", "3"}}), InputError);
 }
 
 TEST(ShardedDp, devices_without_samples_keep_nothing) {
@@ -128,14 +163,17 @@ TEST(ShardedDp, devices_without_samples_keep_nothing) {
   EXPECT_EQ(kept(*outcome.program, DeviceId(3)), Bytes(0));
   EXPECT_EQ(kinds(*outcome.program)[TaskKind::ReduceScatter], 3);
   const Problem alone = training_chain(toy::small_cluster(1, 0), 8, 256);
-  EXPECT_TRUE(sharded(alone).strategy.splits.empty());
+  EXPECT_EQ(sharded(alone).strategy.groups, data_parallel(alone).groups);
   const Problem one_sample = training_chain(toy::small_cluster(4, 0), 1, 256);
-  EXPECT_TRUE(sharded(one_sample).strategy.splits.empty());
+  EXPECT_EQ(kinds(*simulate_strategy(one_sample, sharded(one_sample).strategy).program)
+                [TaskKind::ReduceScatter],
+            0);
 }
 
 TEST(ShardedDp, no_updates_no_parts) {
   const Problem problem = toy::chain_problem(toy::small_cluster(4, 0), 3);
-  EXPECT_TRUE(sharded(problem).strategy.splits.empty());
+  const Outcome outcome = simulate_strategy(problem, sharded(problem).strategy);
+  EXPECT_EQ(kinds(*outcome.program)[TaskKind::ReduceScatter], 0);
 }
 
 // The same bytes travel; state and gradients take less room.
