@@ -84,7 +84,7 @@ Meshes random_meshes(const SmallNet& net, Random& random) {
     made.strategy.groups.push_back(mesh);
   }
   if (random.below(3) == 0) made.strategy.bucket = Bytes(4096);
-  if (random.below(3) == 0) made.strategy = with_shared_states(problem, made.strategy, random);
+  if (random.below(2) == 0) made.strategy = with_shared_states(problem, made.strategy, random);
   if (random.below(3) == 0) made.strategy.recomputed = random_recomputed(*net.graph, random);
   if (const auto several = random_micro_batches(*net.graph, random);
       random.below(2) == 0 && several && goes_with(problem, *several)) {
@@ -156,14 +156,14 @@ TEST(MeshTwins, AreSimulatedOnce) {
     both += fold.stands_for[mesh.devices.front().device] == mesh.devices.size() &&
             mesh.devices.size() > static_cast<std::size_t>(mesh.roles.tensor);
     with_micro_batches += made.strategy.micro_batches.count > 1;
-    shared += !made.strategy.splits.empty();
+    shared += state_rows_of(mesh) > 1;
     tasks_folded += folded.program->tasks.size();
     tasks_full += full.program->tasks.size();
   }
   EXPECT_GT(folded_runs, meshes / 3);
   EXPECT_GT(both, 25u) << "rows and columns at once are hardly tested";
   EXPECT_GT(with_micro_batches, 50u);
-  EXPECT_GT(shared, 25u) << "shared updates are hardly tested";
+  EXPECT_GT(shared, 10u) << "shared states are hardly tested";
   EXPECT_LT(tasks_folded * 2, tasks_full);
 }
 

@@ -35,7 +35,9 @@ OpId MeshSums::sharing_reader(TensorId gradient) const {
   const std::span<const OpId> consumers = tables_.graph->consumers(gradient);
   if (consumers.size() != 1) return {};
   const OpId reader = consumers.front();
-  if (letters_.of(reader).shared_axis < 0 || !is_same_mesh(reader, gradient)) return {};
+  if (letters_.of(reader).shared_axis < 0 || !is_same_mesh(reader, gradient) ||
+      owners(gradient).experts != placement_.homes(reader).experts)
+    return {};
   const Part made = part_of(owned(gradient, 0)).summed_up();
   const std::size_t input = input_of(tables_, reader, gradient);
   const bool is_all = made == letters_.part_read({}, reader, input, 0);
@@ -131,12 +133,13 @@ void MeshSums::reduce_line(std::span<const TensorId> tensors, const Line& at) {
 
 // What the terms of these shards add up to, which are all of those that share states: of all
 // samples, or of theirs; within a micro-batch, of those that it has.
-Part MeshSums::sum_of(TensorId gradient, const std::vector<std::size_t>& shards) {
+Part MeshSums::sum_of(OpId update, TensorId gradient, const std::vector<std::size_t>& shards) {
   const Part term = part_of(*settled_there(gradient, shards.front(), true));
   const Layouts& layouts = placement_.layouts();
   const Layout& made = layouts[layouts.unfolded(copies_.owners(gradient))];
   const DeviceId device = owners(gradient).shards[shards.front()].device;
-  const std::size_t together = made.columns * made.experts * made.sharers;
+  const Layout& homes = layouts[layouts.unfolded(placement_.homes_id(update))];
+  const std::size_t together = homes.columns * homes.experts * homes.sharers;
   const std::size_t first = at(made.position(device)) / together * together;
   const std::int32_t begin = made.shards[first].begin,
                      end = made.shards[first + together - 1].end;
@@ -153,7 +156,7 @@ void MeshSums::scatter(OpId update, TensorId gradient) {
       emitter_.parts().find(with_axis({}, gradient, letters_.of(update).shared_axis));
   for (std::size_t i = 0; i < placement_.layouts().lines(mesh, MeshLine::Sharers).size(); ++i) {
     const Line at{mesh, MeshLine::Sharers, i};
-    const Part sum = sum_of(gradient, line(at).shards);
+    const Part sum = sum_of(update, gradient, line(at).shards);
     const Bytes bytes = tasks_.bytes_of(gradient, emitter_.parts().find(sum));
     const Collected what = collective(TaskKind::ReduceScatter, gradient, at, bytes, along);
     const TaskId id = emitter_.next_task();
@@ -203,7 +206,7 @@ bool MeshSums::scatter_of_micro_batch(TensorId gradient) {
   if (!has(gradient)) return false;
   const OpId update = sharing_reader(gradient);
   if (!update.valid() || placement_.states(update).stage < 2) return false;
-  if (!part_of(owned(gradient, 0)).sums_samples()) return false;
+  if (!owners(gradient).sharded) return false;  // each row has all of the micro-batch's
   reduce_rows(update, gradient, {});
   scatter(update, gradient);
   return true;

@@ -38,7 +38,7 @@ class MeshSums : public MeshParts {
   void reduce_line(std::span<const TensorId> tensors, const Line& at);
   OpId sharing_reader(TensorId gradient) const;
   Part share_of(OpId update, TensorId gradient, std::size_t shard) const;
-  Part sum_of(TensorId gradient, const std::vector<std::size_t>& shards);
+  Part sum_of(OpId update, TensorId gradient, const std::vector<std::size_t>& shards);
   void scatter(OpId update, TensorId gradient);
   void sum_up_shares(OpId update, TensorId gradient);
   bool allow_sum_in_place(TensorId tensor, const Part& term) const;

@@ -223,9 +223,7 @@ void RankBuilder::sum(const ProgramTask& at) {
     ranges.push_back(term.addend());
     reads.push_back(values_.get(at, {tensor, term, device}));
   }
-  AxisRange all = range_along(*program_.graph, tensor, sum, kBatchAxis);
-  if (!sum.is_partial_sum()) all = all_summed(at, terms.front());
-  expect_all(at, ranges, all);
+  expect_all(at, ranges, all_summed(at, terms.front(), sum));
   const ValueId to = values_.bind(at, at.writes().front());
   emit(at, device, instruction(at, Kind::Sum, sum), reads, {&to, 1});
 }

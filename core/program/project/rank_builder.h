@@ -57,6 +57,12 @@ class RankBuilder {
     if (!term.sums_letter() && term.times() > 1) all.end = term.period();
     return all;
   }
+  // The same where the sum may be a partial one itself.
+  AxisRange all_summed(const ProgramTask& at, const Part& term, const Part& sum) const {
+    return sum.is_partial_sum()
+               ? range_along(*program_.graph, at.task().tensor, sum, kBatchAxis)
+               : all_summed(at, term);
+  }
   AxisRange gathered_range(const ProgramTask& at, int axis) const;
 
   void find_losses();

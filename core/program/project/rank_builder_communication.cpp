@@ -161,9 +161,9 @@ void RankBuilder::reduce_scatter(const ProgramTask& at) {
   for (const DeviceId member : members) {
     const Part term = values_.partial_sum_of(at, read.one_of(at, member, kNotOne));
     terms.push_back(term.addend());
-    all = all_summed(at, term);
     const BufferId to = written.one_of(at, member, kNotOne);
     parts.push_back(program_.part_of(to));
+    all = all_summed(at, term, parts.back());
     const AxisRange* range = parts.back().along(axis);
     at.expect(range && range->begin == cuts.back(), tensor, "its parts are out of order");
     cuts.push_back(range->end);
