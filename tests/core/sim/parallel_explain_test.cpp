@@ -163,7 +163,7 @@ Timeline blocks(bool trained, int columns) {
   Lowering lowering(graph, grouping, cluster, std::make_shared<ProductCosts>(graph, cluster));
   Strategy strategy;
   strategy.groups.push_back(toy::Bench::decision(Mode::ReplicateAllReduce, {0, 1, 2, 3}));
-  strategy.groups.back()->tensor = columns;
+  strategy.groups.back()->roles.tensor = columns;
   Simulator simulator;
   return simulator.simulate(std::make_shared<const Program>(lowering.lower(strategy)));
 }
@@ -210,7 +210,7 @@ TEST(ExpertExchanges, AreToldApartFromThoseOfColumns) {
   Lowering lowering(graph, grouping, cluster, std::make_shared<toy::Costs>(graph, cluster));
   Strategy strategy;
   strategy.groups.push_back(toy::Bench::decision(Mode::ReplicateAllReduce, {0, 1, 2, 3}));
-  strategy.groups.back()->expert = 4;
+  strategy.groups.back()->roles.expert = 4;
   Simulator simulator;
   const Timeline timeline =
       simulator.simulate(std::make_shared<const Program>(lowering.lower(strategy)));

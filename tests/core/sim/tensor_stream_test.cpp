@@ -52,7 +52,7 @@ class TensorStream : public testing::Test {
                                          std::vector<Nanos>(graph->op_count(), Nanos(1)));
     Strategy strategy;
     strategy.groups.push_back(toy::Bench::decision(Mode::ReplicateAllReduce, {0, 1, 2, 3}));
-    strategy.groups.front()->tensor = 2;
+    strategy.groups.front()->roles.tensor = 2;
     LowerOptions options;
     options.verify = true;
     return std::make_shared<const Program>(

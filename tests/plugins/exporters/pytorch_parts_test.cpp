@@ -22,7 +22,7 @@ SmallNet net_named(const std::string& name) {
 Decision mesh(std::vector<std::size_t> devices, std::int32_t columns) {
   Decision decision;
   for (const std::size_t device : devices) decision.devices.push_back({DeviceId(device), 1});
-  decision.tensor = columns;
+  decision.roles.tensor = columns;
   return decision;
 }
 
