@@ -14,8 +14,8 @@
 #include <QVBoxLayout>
 #include <set>
 
-#include "views/inspector/columns_field.h"
 #include "views/inspector/facts.h"
+#include "views/inspector/role_field.h"
 #include "views/inspector/variables_view.h"
 #include "views/models/constraint_edits.h"
 #include "views/models/edit_preview.h"
@@ -66,7 +66,10 @@ GroupPage::GroupPage(Session& session, QWidget* parent)
       boxes_(new QWidget(this)),
       modes_(new QButtonGroup(this)),
       preview_(new EditPreview(session, this)),
-      columns_(new ColumnsField(session, *preview_, this)),
+      roles_{new RoleField(MeshRole::Tensor, session, *preview_, this),
+             new RoleField(MeshRole::Expert, session, *preview_, this),
+             new RoleField(MeshRole::States, session, *preview_, this),
+             new RoleField(MeshRole::StateRows, session, *preview_, this)},
       foretold_(make_note(this)),
       constraints_(make_note(this)),
       variables_heading_(make_heading(tr("Variables"), this)),
@@ -90,7 +93,8 @@ void GroupPage::build_editor(QVBoxLayout* layout) {
   new QGridLayout(boxes_);
   boxes_->layout()->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(boxes_);
-  layout->addWidget(columns_);  // not next to what is foretold, which its list would hide
+  for (RoleField* role : roles_)  // not next to what is foretold, which their lists would hide
+    layout->addWidget(role);
   layout->addWidget(make_heading(tr("Mode"), this));
   auto* grid = new QGridLayout;
   grid->setSpacing(style::kGrid);
@@ -287,7 +291,7 @@ void GroupPage::show_decision() {
     button->setChecked(modes.size() == 1 && modes_->id(button) == static_cast<int>(*modes.begin()));
   }
   modes_->setExclusive(modes.size() == 1);
-  columns_->refresh();
+  for (RoleField* role : roles_) role->refresh();
   share_buttons_->setEnabled(modes.size() == 1 && splits_batch(*modes.begin()));
   subtitle_->setText(descriptions.size() == 1 ? *descriptions.begin()
                                               : tr("placed in %1 ways").arg(descriptions.size()));

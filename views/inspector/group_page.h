@@ -3,11 +3,13 @@
 #pragma once
 
 #include <QWidget>
+#include <array>
 #include <functional>
 #include <unordered_map>
 
 #include "views/models/op_table_model.h"
 #include "views/models/session.h"
+#include "views/models/strategy_edits.h"
 
 class QButtonGroup;
 class QCheckBox;
@@ -18,9 +20,9 @@ class QVBoxLayout;
 
 namespace strato {
 
-class ColumnsField;
 class EditPreview;
 class Facts;
+class RoleField;
 class VariablesView;
 
 class GroupPage : public QWidget {
@@ -29,7 +31,7 @@ class GroupPage : public QWidget {
   explicit GroupPage(Session& session, QWidget* parent = nullptr);
   void refresh();
   EditPreview& preview() { return *preview_; }
-  ColumnsField& columns() { return *columns_; }
+  RoleField& role(MeshRole which) { return *roles_[static_cast<std::size_t>(which)]; }
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -58,7 +60,7 @@ class GroupPage : public QWidget {
   QButtonGroup* modes_;
   QWidget* share_buttons_;
   EditPreview* preview_;  // of the choice under the cursor
-  ColumnsField* columns_;
+  std::array<RoleField*, 4> roles_;  // by MeshRole
   QLabel *foretold_, *constraints_;
   std::unordered_map<const QObject*, std::function<Strategy()>> edits_;  // by choice
   QLabel* variables_heading_;

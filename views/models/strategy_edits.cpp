@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/graph/axes/expert_letters.h"
 #include "views/models/ascending.h"
 
 namespace strato {
@@ -26,7 +27,7 @@ Strategy changed(const Strategy& strategy, std::span<const GroupId> groups, cons
     auto& decision = result.groups[group];
     if (!decision) continue;
     change(group, *decision);
-    decision->roles.tensor = static_cast<std::int32_t>(columns_of(*decision));
+    drop_meaningless_roles(*decision);
   }
   return result;
 }
@@ -112,10 +113,11 @@ QString describe_shares(const Decision& decision, const Cluster& cluster) {
       name += QStringLiteral(" (%1/%2)").arg(share.devices).arg(share.of);
     parts << name + QStringLiteral(" %1 %").arg(qRound(100 * share.share));
   }
-  const std::size_t columns = columns_of(decision);
-  const QString rows = columns == 1 ? QString() : StrategyWords::tr(", tensor %1,").arg(columns);
+  Decision meant = decision;
+  drop_meaningless_roles(meant);
   return StrategyWords::tr("%1 on %2")
-      .arg(mode_text(decision) + rows, parts.join(QStringLiteral(", ")));
+      .arg(mode_text(decision) + QString::fromStdString(describe(meant.roles)),
+           parts.join(QStringLiteral(", ")));
 }
 
 std::vector<DeviceGroupId> device_groups_of(const Decision& decision, const Cluster& cluster) {
@@ -170,28 +172,58 @@ Strategy with_mode(const Strategy& strategy, std::span<const GroupId> groups, Mo
   return changed(strategy, groups, [&](GroupId, Decision& decision) { decision.mode = mode; });
 }
 
-Strategy with_tensor(const Strategy& strategy, std::span<const GroupId> groups,
-                     std::int32_t columns) {
-  return changed(strategy, groups, [&](GroupId, Decision& decision) { decision.roles.tensor = columns; });
+static std::int32_t& number_in(MeshRoles& roles, MeshRole role) {
+  switch (role) {
+    case MeshRole::Tensor:
+      return roles.tensor;
+    case MeshRole::Expert:
+      return roles.expert;
+    case MeshRole::States:
+      return roles.states.stage;
+    case MeshRole::StateRows:
+      return roles.states.rows;
+  }
+  return roles.tensor;
 }
 
-std::vector<std::int32_t> possible_columns(const Strategy& strategy,
-                                           std::span<const GroupId> groups) {
+std::int32_t number_of(const Decision& decision, MeshRole role) {
+  Decision meant = decision;
+  drop_meaningless_roles(meant);
+  return number_in(meant.roles, role);
+}
+
+Strategy with_role(const Strategy& strategy, std::span<const GroupId> groups, MeshRole role,
+                   std::int32_t number) {
+  return changed(strategy, groups, [&](GroupId, Decision& decision) {
+    number_in(decision.roles, role) = number;
+  });
+}
+
+std::vector<std::int32_t> possible_numbers(const Strategy& strategy,
+                                           std::span<const GroupId> groups, const Graph& graph,
+                                           MeshRole role) {
   std::int32_t common = 0;  // what divides the devices of all
   for (const GroupId group : groups)
     if (const auto& decision = strategy.groups[group])
       common = std::gcd(common, static_cast<std::int32_t>(decision->devices.size()));
-  std::vector<std::int32_t> widths = {1};
-  for (std::int32_t width = 2; width <= common; ++width) {
-    const bool fits = common % width == 0 && std::ranges::all_of(groups, [&](GroupId group) {
-                        if (!strategy.groups[group]) return true;
-                        Decision wanted = *strategy.groups[group];
-                        wanted.roles.tensor = width;
-                        return columns_of(wanted) > 1;
-                      });
-    if (fits) widths.push_back(width);
-  }
-  return widths;
+  const std::int64_t experts = role == MeshRole::Expert ? experts_of(graph) : 0;
+  const bool is_stage = role == MeshRole::States;
+  const std::int32_t most = is_stage ? StateSharding::kMostStage : common;
+  const auto fits = [&](std::int32_t number) {
+    if (!is_stage && common % number != 0) return false;
+    if (role == MeshRole::Expert && (experts == 0 || experts % number != 0)) return false;
+    return std::ranges::all_of(groups, [&](GroupId group) {
+      if (!strategy.groups[group]) return true;
+      Decision wanted = *strategy.groups[group];
+      number_in(wanted.roles, role) = number;
+      return number_of(wanted, role) == number;
+    });
+  };
+  MeshRoles none;
+  std::vector<std::int32_t> numbers = {number_in(none, role)};
+  for (std::int32_t number = numbers.front() + 1; number <= most; ++number)
+    if (fits(number)) numbers.push_back(number);
+  return numbers;
 }
 
 Strategy with_weight(const Strategy& strategy, std::span<const GroupId> groups,

@@ -39,14 +39,17 @@ Strategy with_only_devices(const Strategy& strategy, std::span<const GroupId> gr
 Strategy with_device(const Strategy& strategy, std::span<const GroupId> groups, DeviceId device,
                      bool used);
 Strategy with_mode(const Strategy& strategy, std::span<const GroupId> groups, Mode mode);
-// Rows of so many columns (Decision::tensor): of groups whose devices they do not divide, or that
-// do not all-reduce, none.
-Strategy with_tensor(const Strategy& strategy, std::span<const GroupId> groups,
-                     std::int32_t columns);
-// The widths that all of these groups can have, ascending: 1 and, where all of them all-reduce,
-// those that divide the devices of each into rows of equal weights.
-std::vector<std::int32_t> possible_columns(const Strategy& strategy,
-                                           std::span<const GroupId> groups);
+// The numbers of MeshRoles, of which the least one (1, of the last two 0) says nothing.
+enum class MeshRole : std::uint8_t { Tensor, Expert, States, StateRows };
+std::int32_t number_of(const Decision& decision, MeshRole role);  // as it means something
+// Groups in which it means nothing stay without.
+Strategy with_role(const Strategy& strategy, std::span<const GroupId> groups, MeshRole role,
+                   std::int32_t number);
+// The numbers that all of these groups can have, ascending: the least, and what divides the devices
+// of each, or the rows of them, and experts.
+std::vector<std::int32_t> possible_numbers(const Strategy& strategy,
+                                           std::span<const GroupId> groups, const Graph& graph,
+                                           MeshRole role);
 // The same weight for every device of the device group.
 Strategy with_weight(const Strategy& strategy, std::span<const GroupId> groups,
                      const Cluster& cluster, DeviceGroupId device_group, std::int32_t weight);

@@ -4,10 +4,10 @@
 #include <QWheelEvent>
 
 #include "tests/views/models/fixture.h"
-#include "views/inspector/columns_field.h"
 #include "views/inspector/group_page.h"
 #include "views/inspector/inspector_view.h"
 #include "views/inspector/micro_batch_field.h"
+#include "views/inspector/role_field.h"
 #include "views/inspector/summary_page.h"
 #include "views/models/edit_preview.h"
 #include "views/models/micro_batch_edits.h"
@@ -27,7 +27,8 @@ class DecisionFields : public SessionTest {
     view_.show();
     open_lenet();
   }
-  ColumnsField& columns() { return view_.findChild<GroupPage*>()->columns(); }
+  RoleField& role(MeshRole which) { return view_.findChild<GroupPage*>()->role(which); }
+  RoleField& columns() { return role(MeshRole::Tensor); }
   MicroBatchField& micro_batches() { return view_.findChild<SummaryPage*>()->micro_batches(); }
   void select(std::vector<GroupId> groups) {
     session_.selection().select_groups(std::move(groups));
@@ -105,6 +106,15 @@ TEST_F(DecisionFields, WidthsDivideTheDevicesOfAllGroups) {
   strategy.groups.push_back(on(8, 3));
   strategy.groups.push_back(std::nullopt);
   using Widths = std::vector<std::int32_t>;
+  const Graph& graph = *session_.snapshot().problem->graph;
+  const auto possible_columns = [&](const Strategy& of, const std::vector<GroupId>& groups) {
+    return possible_numbers(of, groups, graph, MeshRole::Tensor);
+  };
+  const auto with_tensor = [&](std::int32_t columns) {
+    return with_role(strategy, std::vector{GroupId(0)}, MeshRole::Tensor, columns)
+        .groups[GroupId(0)]
+        ->roles.tensor;
+  };
   EXPECT_EQ(possible_columns(strategy, std::vector{GroupId(0)}), (Widths{1, 2, 3, 4, 6, 12}));
   EXPECT_EQ(possible_columns(strategy, std::vector{GroupId(0), GroupId(1), GroupId(3)}),
             (Widths{1, 2, 4}));
@@ -112,8 +122,40 @@ TEST_F(DecisionFields, WidthsDivideTheDevicesOfAllGroups) {
   EXPECT_EQ(possible_columns(strategy, std::vector{GroupId(3)}), Widths{1});
   strategy.groups[GroupId(1)]->mode = Mode::ReplicatePs;
   EXPECT_EQ(possible_columns(strategy, std::vector{GroupId(1)}), Widths{1});
-  EXPECT_EQ(with_tensor(strategy, std::vector{GroupId(0)}, 5).groups[GroupId(0)]->roles.tensor, 1);
-  EXPECT_EQ(with_tensor(strategy, std::vector{GroupId(0)}, 6).groups[GroupId(0)]->roles.tensor, 6);
+  EXPECT_EQ(with_tensor(5), 1);
+  EXPECT_EQ(with_tensor(6), 6);
+  const auto possible = [&](MeshRole role, std::size_t group) {
+    return possible_numbers(strategy, std::vector{GroupId(group)}, graph, role);
+  };
+  EXPECT_EQ(possible(MeshRole::Expert, 0), Widths{1}) << "the model has no experts";
+  EXPECT_EQ(possible(MeshRole::States, 0), (Widths{0, 1, 2, 3}));
+  EXPECT_EQ(possible(MeshRole::StateRows, 0), Widths{0}) << "nothing is shared";
+  strategy.groups[GroupId(0)]->roles = {.tensor = 2, .states = {.stage = 1}};
+  EXPECT_EQ(possible(MeshRole::StateRows, 0), (Widths{0, 2, 3, 6}));
+  EXPECT_EQ(possible(MeshRole::States, 1), Widths{0}) << "not by PS";
+}
+
+TEST_F(DecisionFields, StatesAreSharedInOneUndoableEdit) {
+  select({GroupId(0), GroupId(1)});
+  EXPECT_FALSE(role(MeshRole::StateRows).isVisible());
+  EXPECT_FALSE(role(MeshRole::Expert).isVisible()) << "the model has no experts";
+  choose(role(MeshRole::States).choice(), "in parts, as ZeRO 3");
+  session_.settle();
+  QCoreApplication::processEvents();
+  EXPECT_EQ(decision(1).roles.states.stage, 3);
+  EXPECT_EQ(decision(2).roles.states.stage, 0);
+  EXPECT_EQ(session_.undo_stack().text(0), "2 groups: keep states in parts, as ZeRO 3");
+  EXPECT_TRUE(role(MeshRole::StateRows).isVisible());
+  const std::size_t rows = decision(0).devices.size();
+  ASSERT_EQ(rows % 2, 0u);
+  choose(role(MeshRole::StateRows).choice(), "2 rows");
+  session_.settle();
+  EXPECT_EQ(decision(0).roles.states.rows, 2);
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+  session_.undo_stack().undo();
+  session_.undo_stack().undo();
+  session_.settle();
+  EXPECT_EQ(decision(0).roles.states, StateSharding());
 }
 
 TEST_F(DecisionFields, MicroBatchesAreOneUndoableEdit) {
