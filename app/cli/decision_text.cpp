@@ -97,6 +97,17 @@ void add(Decision& decision, const Share& share, std::string_view text, const Cl
   }
 }
 
+// From the front, with the colon behind it. `text`: all of it.
+Mode take_mode(std::string_view& decision, std::string_view text) {
+  const std::size_t colon = decision.find(':');
+  const std::string_view word = decision.substr(0, colon);
+  decision = colon == std::string_view::npos ? "" : decision.substr(colon + 1);
+  if (const auto mode = mode_of(word)) return *mode;
+  throw InputError("", std::string(text), fmt::format("there is no mode \"{}\"", word),
+                   "write allreduce:DEVICES, ps:DEVICES, duplicate:DEVICES, "
+                   "model-parallel:DEVICES or tensor:4:DEVICES");
+}
+
 // 2 : 4 is 1 : 2, so that equal decisions are the same.
 void reduce_shares(Decision& decision) {
   std::int32_t divisor = 0;
@@ -107,23 +118,19 @@ void reduce_shares(Decision& decision) {
 }  // namespace
 
 Decision parse_decision(std::string_view text, const Cluster& cluster) {
-  const std::size_t colon = text.find(':');
-  const std::string_view word = text.substr(0, colon);
-  const auto mode = mode_of(word);
-  if (!mode) {
-    throw InputError("", std::string(text), fmt::format("there is no mode \"{}\"", word),
-                     "write allreduce:DEVICES, ps:DEVICES, duplicate:DEVICES or "
-                     "model-parallel:DEVICES");
-  }
-  if (colon == std::string_view::npos || colon + 1 == text.size()) {
-    throw InputError("", std::string(text), "names no device",
-                     fmt::format("write {}:all, or devices and device groups with commas", word));
-  }
   Decision decision;
-  decision.mode = *mode;
-  for (const std::string_view part : split(text.substr(colon + 1)))
+  std::string_view devices = text;
+  if (const auto roles = take_roles(devices, std::string(text)))
+    decision.roles = *roles;
+  else
+    decision.mode = take_mode(devices, text);
+  if (devices.empty())
+    throw InputError("", std::string(text), "names no device",
+                     fmt::format("write {}:all, or devices and device groups with commas",
+                                 text.substr(0, text.find_last_not_of(':') + 1)));
+  for (const std::string_view part : split(devices))
     add(decision, parse_share(part, cluster), text, cluster);
-  const bool replicates = splits_batch(*mode);
+  const bool replicates = splits_batch(decision.mode);
   const auto uneven = [](const DeviceShare& share) { return share.weight != 1; };
   if (!replicates && std::ranges::any_of(decision.devices, uneven)) {
     throw InputError("", std::string(text), "shares of the batch mean nothing in this mode",
@@ -131,6 +138,7 @@ Decision parse_decision(std::string_view text, const Cluster& cluster) {
   }
   std::ranges::sort(decision.devices);
   reduce_shares(decision);
+  check_rows(decision, std::string(text));
   return decision;
 }
 

@@ -8,8 +8,10 @@
 
 namespace strato::cli {
 
-// "MODE:DEVICES": MODE is allreduce, ps, duplicate or model-parallel; DEVICES are devices and
-// device groups with commas between, each with its share of the batch behind it where shares differ
+// "MODE:DEVICES": MODE is allreduce, ps, duplicate, model-parallel, or roles of rows and columns
+// that all-reduce gradients ("tensor:4", "tensor:2:expert:4:zero:3": take_roles()); DEVICES are
+// devices and device groups with commas between, each with its share of the batch behind it where
+// shares differ
 // ("ps:v100x2,1080ti-0:1"), or "all". Throws InputError that names what there is.
 Decision parse_decision(std::string_view text, const Cluster& cluster);
 

@@ -119,6 +119,8 @@ std::string synchronised_text(const PlanToCompare& plan, OpId update) {
     return fmt::format("a slice on each of {} devices", split->parts.size());
   if (decision->devices.size() == 1) return "none: one device";
   if (decision->mode == Mode::ModelParallel) return "none: one copy";
+  if (const std::size_t rows = state_rows_of(*decision); rows > 1)
+    return fmt::format("ZeRO {} in {} rows", decision->roles.states.stage, rows);
   const TensorId gradient = gradient_of(graph, update);
   const OpId maker = gradient.valid() ? graph.tensor(gradient).producer : OpId();
   if (decision->mode == Mode::Duplicate ||

@@ -217,8 +217,7 @@ Strategy with_shared_states(const RandomProblem& problem, const Strategy& strate
     StateSharding& states = decision->roles.states;
     states.stage = stage > 0 ? stage : 1 + static_cast<std::int32_t>(random.below(3));
     states.smallest = Bytes(random.below(3) == 0 ? 256 : 0);
-    const auto rows =
-        static_cast<std::int32_t>(decision->devices.size() / columns_of(*decision));
+    const auto rows = static_cast<std::int32_t>(decision->devices.size() / columns_of(*decision));
     if (random.below(2) == 0) states.rows = random_divisor(rows, random);
     drop_meaningless_roles(*decision);
   }

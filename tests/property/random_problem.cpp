@@ -300,7 +300,8 @@ Decision random_mesh(const Cluster& cluster, Random& random) {
     for (std::size_t i = row * columns; i < (row + 1) * columns; ++i)
       mesh.devices[i].weight = weight;
   }
-  if (random.below(2) == 0) mesh.roles.expert = random_divisor(static_cast<std::int32_t>(rows), random);
+  if (random.below(2) == 0)
+    mesh.roles.expert = random_divisor(static_cast<std::int32_t>(rows), random);
   return mesh;
 }
 

@@ -59,7 +59,7 @@ class GroupPage : public QWidget {
   const Cluster* boxes_of_ = nullptr;
   QButtonGroup* modes_;
   QWidget* share_buttons_;
-  EditPreview* preview_;  // of the choice under the cursor
+  EditPreview* preview_;             // of the choice under the cursor
   std::array<RoleField*, 4> roles_;  // by MeshRole
   QLabel *foretold_, *constraints_;
   std::unordered_map<const QObject*, std::function<Strategy()>> edits_;  // by choice

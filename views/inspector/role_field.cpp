@@ -19,7 +19,8 @@ namespace {
 struct RoleTexts {
   const char *label, *name, *tip, *needs;
 };
-constexpr std::array<RoleTexts, 4> kTexts = {{  // by MeshRole
+constexpr std::array<RoleTexts, 4> kTexts = {{
+    // by MeshRole
     {QT_TRANSLATE_NOOP("RoleField", "Compute ops"),
      QT_TRANSLATE_NOOP("RoleField", "Devices that compute each op together"),
      QT_TRANSLATE_NOOP("RoleField",
@@ -111,8 +112,7 @@ void RoleField::refresh() {
     if (const auto& decision = strategy.groups[group]) now.insert(number_of(*decision, role_));
   choice_->clear();
   for (const std::int32_t number : numbers_) choice_->addItem(words_of(role_, number));
-  const auto at =
-      now.size() == 1 ? std::ranges::find(numbers_, *now.begin()) : numbers_.end();
+  const auto at = now.size() == 1 ? std::ranges::find(numbers_, *now.begin()) : numbers_.end();
   choice_->setCurrentIndex(at == numbers_.end() ? -1 : static_cast<int>(at - numbers_.begin()));
   const bool some = numbers_.size() > 1 || now.size() > 1;
   setEnabled(some);
@@ -129,10 +129,9 @@ void RoleField::choose(int index) {
   session_.edit(chosen(index),
                 QStringLiteral("%1: %2").arg(
                     names_of(session_.selection().groups(), *session_.snapshot().problem->grouping),
-                    role_ == MeshRole::Tensor
-                        ? choice_->itemText(index)
-                        : tr("%1 %2").arg(tr(texts_of(role_).label).toLower(),
-                                          choice_->itemText(index))));
+                    role_ == MeshRole::Tensor ? choice_->itemText(index)
+                                              : tr("%1 %2").arg(tr(texts_of(role_).label).toLower(),
+                                                                choice_->itemText(index))));
 }
 
 void RoleField::enterEvent(QEnterEvent* event) {

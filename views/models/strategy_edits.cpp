@@ -93,9 +93,14 @@ static QString mode_text(const Decision& decision) {
 }
 
 QString short_mode_words(const Decision& decision) {
-  const std::size_t columns = columns_of(decision);
-  return columns == 1 ? mode_text(decision)
-                      : QStringLiteral("%1 ×%2").arg(mode_text(decision)).arg(columns);
+  Decision meant = decision;
+  drop_meaningless_roles(meant);
+  const MeshRoles& roles = meant.roles;
+  QStringList words;
+  if (roles.tensor > 1) words << QStringLiteral("TP %1").arg(roles.tensor);
+  if (roles.expert > 1) words << QStringLiteral("EP %1").arg(roles.expert);
+  if (roles.states.stage > 0) words << QStringLiteral("ZeRO %1").arg(roles.states.stage);
+  return words.isEmpty() ? mode_text(decision) : words.join(QStringLiteral(", "));
 }
 
 QString describe_shares(const Decision& decision, const Cluster& cluster) {
@@ -194,9 +199,8 @@ std::int32_t number_of(const Decision& decision, MeshRole role) {
 
 Strategy with_role(const Strategy& strategy, std::span<const GroupId> groups, MeshRole role,
                    std::int32_t number) {
-  return changed(strategy, groups, [&](GroupId, Decision& decision) {
-    number_in(decision.roles, role) = number;
-  });
+  return changed(strategy, groups,
+                 [&](GroupId, Decision& decision) { number_in(decision.roles, role) = number; });
 }
 
 std::vector<std::int32_t> possible_numbers(const Strategy& strategy,

@@ -19,7 +19,7 @@ struct DeviceGroupShare {
   double share =
       0;  // of the batch (replicated), of the ops (model parallel: even), or 1 (duplicated)
 };
-QString short_mode_words(const Decision& decision);  // "PS"; "AllReduce ×4" with rows of 4 columns
+QString short_mode_words(const Decision& decision);  // "PS"; "TP 4, ZeRO 3" of rows
 // As describe() has it, but unequal shares as parts of the batch: "AllReduce on v100 70 %, p100 30
 // %".
 QString describe_shares(const Decision& decision, const Cluster& cluster);

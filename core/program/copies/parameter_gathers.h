@@ -1,7 +1,8 @@
 // When parameters of which rows have a share each are gathered: once, or from ZeRO's stage 3 on in
-// each pass (StateSharding). Of each pass on its own as PyTorch's FSDP does it (Zhao et al. 2023, "PyTorch FSDP: experiences on scaling fully sharded
-// data parallel", section 3.3: resharding, and the rate limiter): a pass gathers what it reads just
-// before, and what it gathered is dropped with its last reader there. Not thread safe.
+// each pass (StateSharding). Of each pass on its own as PyTorch's FSDP does it (Zhao et al. 2023,
+// "PyTorch FSDP: experiences on scaling fully sharded data parallel", section 3.3: resharding, and
+// the rate limiter): a pass gathers what it reads just before, and what it gathered is dropped with
+// its last reader there. Not thread safe.
 #pragma once
 
 #include <utility>

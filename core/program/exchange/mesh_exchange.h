@@ -1,4 +1,4 @@
-// Brings what was made, or is kept, on a mesh (Decision::tensor) to where it is needed: from the
+// Brings what was made, or is kept, on a mesh (MeshRoles::tensor) to where it is needed: from the
 // parts in which a tensor stands to the part that a reader wants.
 //
 // - What is there, or a slice of it, is taken (Split).

@@ -1,4 +1,4 @@
-// What was made, or is kept, on a mesh (Decision::tensor): which part of it stands on which of the
+// What was made, or is kept, on a mesh (MeshRoles::tensor): which part of it stands on which of the
 // mesh's devices. A base of those who bring it elsewhere. Partial sums that were summed up are
 // called settled: over a letter, or over the samples, too. Not thread safe.
 #pragma once

@@ -141,8 +141,7 @@ Part MeshSums::sum_of(OpId update, TensorId gradient, const std::vector<std::siz
   const Layout& homes = layouts[layouts.unfolded(placement_.homes_id(update))];
   const std::size_t together = homes.columns * homes.experts * homes.sharers;
   const std::size_t first = at(made.position(device)) / together * together;
-  const std::int32_t begin = made.shards[first].begin,
-                     end = made.shards[first + together - 1].end;
+  const std::int32_t begin = made.shards[first].begin, end = made.shards[first + together - 1].end;
   const bool in_micro_batch = layouts.now().micro >= 0;
   if (!in_micro_batch && end - begin == tables_.micro_batch) return term.summed_up();
   const std::int32_t before = in_micro_batch ? layouts.now().range.begin : 0;
@@ -177,10 +176,9 @@ void MeshSums::sum_up_shares(OpId update, TensorId gradient) {
   const LayoutId mesh = placement_.homes_id(update);
   for (std::size_t i = 0; i < placement_.layouts().lines(mesh, MeshLine::SameShare).size(); ++i) {
     const Line at{mesh, MeshLine::SameShare, i};
-    const PartId total =
-        emitter_.parts().find(share_of(update, gradient, line(at).shards.front()));
-    const Collected what = collective(TaskKind::AllReduce, gradient, at,
-                                      tasks_.bytes_of(gradient, total), total);
+    const PartId total = emitter_.parts().find(share_of(update, gradient, line(at).shards.front()));
+    const Collected what =
+        collective(TaskKind::AllReduce, gradient, at, tasks_.bytes_of(gradient, total), total);
     const TaskId id = emitter_.next_task();
     for (const std::size_t shard : line(at).shards) {
       const Instance term = scattered(gradient, shard);
@@ -193,11 +191,11 @@ void MeshSums::sum_up_shares(OpId update, TensorId gradient) {
 
 Instance MeshSums::scattered(TensorId gradient, std::size_t shard) {
   const Part share = share_of(sharing_reader(gradient), gradient, shard);
-  const Instance* found = copies_.first_there(
-      gradient, owners(gradient).shards[shard].device, [&](const Instance& here) {
-        const Part part = part_of(here);
-        return part.sums_samples() && part.total() == share;
-      });
+  const Instance* found = copies_.first_there(gradient, owners(gradient).shards[shard].device,
+                                              [&](const Instance& here) {
+                                                const Part part = part_of(here);
+                                                return part.sums_samples() && part.total() == share;
+                                              });
   CHECK(found, "a share of a gradient that was not scattered");
   return *found;
 }

@@ -1,4 +1,4 @@
-// Sums up what the devices of a mesh (Decision::tensor) made partial sums of.
+// Sums up what the devices of a mesh (MeshRoles::tensor) made partial sums of.
 //
 // - Sums over a letter are all-reduced in each row whose samples are wanted, or where the reader
 //   stands on the same mesh and its columns need just slices, reduced and scattered (Megatron:

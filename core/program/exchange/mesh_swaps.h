@@ -2,7 +2,7 @@
 // each member gives every other one what that needs of its part.
 //
 // - Between ops that experts compute, of which rows have their part for the samples of all
-//   (Decision::expert), and other ops, of which each row has all experts for its own samples
+//   (MeshRoles::expert), and other ops, of which each row has all experts for its own samples
 //   (Lepikhin et al. 2020, GShard, 3.2).
 // - In a row, between slices along one axis and along another: of heads and of positions (Jacobs
 //   et al. 2023, DeepSpeed-Ulysses, 3.1).

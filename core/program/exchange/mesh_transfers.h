@@ -1,4 +1,4 @@
-// Brings what stands on a mesh (Decision::tensor) to devices that have it not: of another mesh, or
+// Brings what stands on a mesh (MeshRoles::tensor) to devices that have it not: of another mesh, or
 // whose columns need other slices.
 //
 // - Where the columns of the reader's mesh all need what the columns of a like mesh have slices of,

@@ -24,7 +24,7 @@ struct Shard {
 
 using LayoutId = std::int32_t;  // equal exactly when two layouts are equal, within one generation
 
-// How the shards of a mesh stand (Decision::tensor, Decision::expert).
+// How the shards of a mesh stand (MeshRoles::tensor, MeshRoles::expert).
 struct Grid {
   // The shards are rows of this many, whose columns have the same samples and compute them
   // together.
@@ -98,9 +98,9 @@ bool have_same_devices(const Layout& a, const Layout& b);
 enum class MeshLine : std::uint8_t {
   Row,
   Column,
-  Experts,  // of one column, rows that have all experts among them
-  Peers,    // of one column, the rows that have the same experts
-  Sharers,  // of peers, or of a column, those that have states among them
+  Experts,    // of one column, rows that have all experts among them
+  Peers,      // of one column, the rows that have the same experts
+  Sharers,    // of peers, or of a column, those that have states among them
   SameShare,  // of peers, or of a column, those that have the same part of states
 };
 constexpr std::size_t kMeshLines = 6;
@@ -166,8 +166,8 @@ class Layouts {
   // Of what experts compute, so many rows have the samples of all of them. -1: one of them has
   // none, so that experts are not divided.
   LayoutId of_mesh(const Decision& decision, bool sharded, std::size_t experts = 1);
-  // Of a mesh, by index; those of one member are there, but for
-  // columns, peers and those with the same share.
+  // Of a mesh, by index; those of one member are there, but for columns, peers and those with the
+  // same share.
   const std::vector<LineOfMesh>& lines(LayoutId mesh, MeshLine kind) const {
     return known(mesh).lines[static_cast<std::size_t>(kind)];
   }

@@ -1,4 +1,4 @@
-// Which letter of each op the columns of its mesh split (Decision::tensor). The ops of all groups
+// Which letter of each op the columns of its mesh split (MeshRoles::tensor). The ops of all groups
 // on the same mesh are one region, for which letters are chosen together (tensor_letters.h); what
 // was chosen is remembered from strategy to strategy. Not thread safe.
 #pragma once

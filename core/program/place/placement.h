@@ -10,9 +10,9 @@
 // - An op is sharded only if each of its partial inputs is made by shards with exactly the same
 //   layout.
 // - Whatever has one device is simply whole there.
-// - A group whose devices are rows of several columns (Decision::tensor) has the layouts of its
+// - A group whose devices are rows of several columns (MeshRoles::tensor) has the layouts of its
 //   rows; what the columns compute of each op is chosen by MeshLetters. Where rows have experts
-//   among them (Decision::expert), ops that experts compute have a layout of their own.
+//   among them (MeshRoles::expert), ops that experts compute have a layout of their own.
 // - Ops that the strategy splits along another axis than the batch (FastT 5.2) have a layout of
 //   their own: a part on each of their devices, of the whole batch. What their groups say does not
 //   hold for them; a split update's parameter and state are kept in parts, too.

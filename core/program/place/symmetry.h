@@ -31,7 +31,7 @@
 // Memory follows: a twin takes and releases buffers of equal size at the same moments; only what is
 // resident can differ, where layouts overlap differently, and is counted for every device.
 //
-// Meshes (Decision::tensor) have twins, too: the columns of a row compute equal parts, and rows
+// Meshes (MeshRoles::tensor) have twins, too: the columns of a row compute equal parts, and rows
 // with as many samples do the same. Their collectives are not of all twins, but of the rows and
 // columns that the twins stand in, and twins may send what other twins receive. So (b) does not
 // hold for them. What must hold instead is watched while they are lowered (MeshTwins): each such

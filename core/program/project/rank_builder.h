@@ -59,9 +59,8 @@ class RankBuilder {
   }
   // The same where the sum may be a partial one itself.
   AxisRange all_summed(const ProgramTask& at, const Part& term, const Part& sum) const {
-    return sum.is_partial_sum()
-               ? range_along(*program_.graph, at.task().tensor, sum, kBatchAxis)
-               : all_summed(at, term);
+    return sum.is_partial_sum() ? range_along(*program_.graph, at.task().tensor, sum, kBatchAxis)
+                                : all_summed(at, term);
   }
   AxisRange gathered_range(const ProgramTask& at, int axis) const;
 

@@ -55,7 +55,7 @@ inline bool is_communication(TaskKind kind) {
 }
 
 // What a device does one after another: it computes; it takes part in collectives inside a row of a
-// mesh (Decision::tensor), and in exchanges of tokens between experts (Decision::expert); it
+// mesh (MeshRoles::tensor), and in exchanges of tokens between experts (MeshRoles::expert); it
 // communicates otherwise. Frameworks have a communicator, and a stream, for each dimension of a
 // mesh, so that what the next op waits for is not behind gradients.
 enum class Stream : std::uint8_t { Compute, Communication, TensorCommunication };

@@ -44,7 +44,7 @@ struct PlannerOptions {
   // and those with ops split along another axis than the batch.
   MicroBatches micro_batches = {};
   // The op groups in them that all-reduce gradients have rows of so many columns
-  // (Decision::tensor) where that divides their devices, but those that have rows already.
+  // (MeshRoles::tensor) where that divides their devices, but those that have rows already.
   std::int32_t tensor = 1;
   // What those compute again that do not say so themselves.
   Recompute recompute = Recompute::None;

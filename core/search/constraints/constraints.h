@@ -36,12 +36,12 @@ namespace strato {
 enum class Role : std::uint8_t {
   Pipeline,   // several micro-batches pass them, and they are in more than one stage: see
               // forbidden_roles.h. Micro-batches in one stage (accumulated gradients) are not it
-  Tensor,     // devices compute one of them together: rows of several columns (Decision::tensor),
+  Tensor,     // devices compute one of them together: rows of several columns (MeshRoles::tensor),
               // and ops of the forward and backward pass that are split (Strategy::splits)
   Recompute,  // the backward pass computes them again (Strategy::recomputed)
   Sharding,   // each device keeps, and updates, a part of their parameters: rows share states
               // (StateSharding), and updates that are split (Strategy::splits)
-  Expert,     // rows have experts among them (Decision::expert)
+  Expert,     // rows have experts among them (MeshRoles::expert)
 };
 inline constexpr std::array<std::string_view, 5> kRoles = {"pipeline", "tensor", "recompute",
                                                            "sharding", "expert"};

@@ -10,7 +10,7 @@ namespace strato {
 // Which strategies a bound holds for.
 enum class BoundOf : std::uint8_t {
   // Every one: any modes, devices and shares; rows of columns that compute ops together
-  // (Decision::tensor), split ops, variables in parts, stale ones, micro-batches, buckets and
+  // (MeshRoles::tensor), split ops, variables in parts, stale ones, micro-batches, buckets and
   // priorities.
   All,
   // Those that divide the batch and nothing else: one micro-batch, every device a row of its own,

@@ -1,4 +1,4 @@
-// Op groups with rows of several columns (Decision::tensor) of which each column computes all ops,
+// Op groups with rows of several columns (MeshRoles::tensor) of which each column computes all ops,
 // because none of them can be divided between so many: for people, since nothing is wrong with it.
 #pragma once
 

@@ -107,7 +107,8 @@ class WantedOfAll {
       strategy.micro_batches = micro_batches_;
     if (strategy.recomputed.empty()) strategy.recomputed = recomputed_;
     for (std::optional<Decision>& decision : strategy.groups)
-      if (decision && decision->roles.tensor == 1) decision = on_rows(std::move(*decision), tensor_);
+      if (decision && decision->roles.tensor == 1)
+        decision = on_rows(std::move(*decision), tensor_);
     return was_allowed ? constraints_->repaired(strategy) : strategy;
   }
 

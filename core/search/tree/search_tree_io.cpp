@@ -88,11 +88,16 @@ std::vector<Row> parse_rows(const JsonView& json, const char* damage) {
 // Columns of roles, each with its name: those that mean something are stored.
 template <class Visit>
 void for_each_role(const Visit& visit) {
-  visit("tensors", [](auto& roles) -> auto& { return roles.tensor; });
-  visit("experts", [](auto& roles) -> auto& { return roles.expert; });
-  visit("zeros", [](auto& roles) -> auto& { return roles.states.stage; });
-  visit("zero_rows", [](auto& roles) -> auto& { return roles.states.rows; });
-  visit("zero_smallest", [](auto& roles) -> auto& { return roles.states.smallest.value; });
+  visit(
+      "tensors", [](auto& roles) -> auto& { return roles.tensor; });
+  visit(
+      "experts", [](auto& roles) -> auto& { return roles.expert; });
+  visit(
+      "zeros", [](auto& roles) -> auto& { return roles.states.stage; });
+  visit(
+      "zero_rows", [](auto& roles) -> auto& { return roles.states.rows; });
+  visit(
+      "zero_smallest", [](auto& roles) -> auto& { return roles.states.smallest.value; });
 }
 
 Json decisions_json(const std::vector<Decision>& decisions) {

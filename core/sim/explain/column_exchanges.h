@@ -21,7 +21,7 @@ struct ColumnExchanges {
 };
 ColumnExchanges column_exchanges(const Timeline& timeline);
 // The same of the AllToAlls in which rows give each other tokens for their experts, and get them
-// back (Decision::expert).
+// back (MeshRoles::expert).
 ColumnExchanges expert_exchanges(const Timeline& timeline);
 
 }  // namespace strato

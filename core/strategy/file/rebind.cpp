@@ -148,7 +148,8 @@ class Binder {
       const Op& op = graph_.op(split.op);
       const bool alike = std::ranges::equal(split.parts, decision.devices, {}, &DeviceShare::device,
                                             &DeviceShare::device);
-      if (!alike || op.phase != Phase::Update || grouping_.group_of(split.op) != group) return false;
+      if (!alike || op.phase != Phase::Update || grouping_.group_of(split.op) != group)
+        return false;
       shared.push_back(graph_.tensor(op.inputs.front()).bytes());
       return true;
     });

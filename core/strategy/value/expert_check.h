@@ -1,4 +1,4 @@
-// Whether rows can have the experts of a graph among them (Decision::expert). Pure; thread-safe.
+// Whether rows can have the experts of a graph among them (MeshRoles::expert). Pure; thread-safe.
 #pragma once
 
 #include <string>

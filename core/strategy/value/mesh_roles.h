@@ -18,9 +18,9 @@ struct StateSharding {
   // 0: of nothing, each row has all. From 1 on of optimizer states and parameters: these are
   // gathered when a step begins, and gradients reduced and scattered once a step. 2: of gradients,
   // too: those of each micro-batch are scattered as they are made. 3: parameters are gathered in
-  // each micro-batch's forward and backward pass anew, just before they are read, and dropped behind
-  // it (Zhao et al. 2023, "PyTorch FSDP: experiences on scaling fully sharded data parallel",
-  // section 3.3).
+  // each micro-batch's forward and backward pass anew, just before they are read, and dropped
+  // behind it (Zhao et al. 2023, "PyTorch FSDP: experiences on scaling fully sharded data
+  // parallel", section 3.3).
   std::int32_t stage = 0;
   // So many rows, which follow each other, have all of it among them, and the next ones again, so
   // that what is gathered stays near (hybrid sharding: Zhao et al. 2023, section 3.2.2). 0: all.

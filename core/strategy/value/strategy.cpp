@@ -113,7 +113,8 @@ void check_state_rows(const Decision& decision, const std::string& place) {
   const StateSharding& states = decision.roles.states;
   if (states.stage < 0 || states.stage > StateSharding::kMostStage)
     refuse(place, "give a stage of ZeRO, from 0 to 3", "is ZeRO {}", states.stage);
-  if (states.rows < 0) refuse(place, "give at least 2, or 0 for all rows", "shares states in {} rows", states.rows);
+  if (states.rows < 0)
+    refuse(place, "give at least 2, or 0 for all rows", "shares states in {} rows", states.rows);
   if (states.smallest < Bytes(0))
     refuse(place, "give 0 bytes or more", "keeps parameters below {} bytes whole",
            states.smallest.value);
@@ -235,9 +236,8 @@ bool operator==(const Strategy& a, const Strategy& b) {
   const bool alike =
       a.grouping && b.grouping ? *a.grouping == *b.grouping : a.grouping == b.grouping;
   return a.groups == b.groups && a.bucket == b.bucket && a.duplicated == b.duplicated &&
-         a.recomputed == b.recomputed && a.splits == b.splits &&
-         a.variables == b.variables && a.priorities == b.priorities &&
-         a.micro_batches == b.micro_batches && alike;
+         a.recomputed == b.recomputed && a.splits == b.splits && a.variables == b.variables &&
+         a.priorities == b.priorities && a.micro_batches == b.micro_batches && alike;
 }
 
 Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupId> groups,

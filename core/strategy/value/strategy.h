@@ -48,7 +48,7 @@ struct DeviceShare {
 struct Decision {
   Mode mode = Mode::ReplicateAllReduce;
   std::vector<DeviceShare> devices;  // ascending by device, at least one, weights >= 1
-  MeshRoles roles{};  // with ReplicateAllReduce
+  MeshRoles roles{};                 // with ReplicateAllReduce
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 // What of its roles means something in the decision's mode and on its devices: the others are 1.
@@ -199,6 +199,6 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
 // "AllReduce on v100, 1080ti-0:1"; "AllReduce on all 16 devices"; unequal shares as "v100:0 x3". A
 // device group that is there as a whole goes by its name.
 std::string describe(const Decision& decision, const Cluster& cluster);
-std::string describe(const MicroBatches& micro_batches);             // "1", "8 by 1f1b"
+std::string describe(const MicroBatches& micro_batches);  // "1", "8 by 1f1b"
 
 }  // namespace strato

@@ -19,7 +19,8 @@
 namespace strato::pipeline {
 namespace {
 
-constexpr std::array kShardings = {"nothing", "updates", "gradients", "parameters", "any"};  // by StageSharding
+constexpr std::array kShardings = {"nothing", "updates", "gradients", "parameters",
+                                   "any"};  // by StageSharding
 
 // Devices in their order, as many for each stage.
 std::vector<std::vector<DeviceId>> devices_of_stages(const Cluster& cluster, std::size_t stages) {
@@ -301,8 +302,7 @@ Tried try_stages(const PlanRequest& request, const Settings& settings, std::size
   std::size_t most_chunks = 1;
   for (const std::size_t chunks : chunk_counts(request.problem, stages, settings)) {
     const Shape shape{stages, chunks, chunks == 2 && has_v_shape(settings.schedule)};
-    const Strategy whole =
-        sharded(staged(request.problem, shape, settings), settings);
+    const Strategy whole = sharded(staged(request.problem, shape, settings), settings);
     most_chunks = std::max(most_chunks, chunks);
     for (const MicroBatches& micro_batches : all_micro_batches(request, stages, settings)) {
       strategies.push_back(whole);

@@ -18,10 +18,10 @@ namespace strato::pipeline {
 
 enum class StageSharding : std::uint8_t {
   Nothing,
-  Updates,     // ZeRO's stage 1 (StateSharding), and so on
+  Updates,  // ZeRO's stage 1 (StateSharding), and so on
   Gradients,
   Parameters,
-  Any,         // each of these is tried
+  Any,  // each of these is tried
 };
 
 struct Settings {

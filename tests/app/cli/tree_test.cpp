@@ -202,6 +202,9 @@ TEST_F(Tree, RefusesWhatIsNotThere) {
   refuse({"pin", group, "magic:all"}, {"no mode \"magic\"", "allreduce"});
   refuse({"pin", group, "ps"}, {"names no device", "ps:all"});
   refuse({"pin", group, "ps:"}, {"names no device"});
+  refuse({"pin", group, "tensor:2"}, {"names no device", "tensor:2:all"});
+  refuse({"pin", group, "tensor:x:all"}, {"\"x\" is no number", "tensor:2:DEVICES"});
+  refuse({"pin", group, "tensor:3:all"}, {"is tensor 3", "no whole rows"});
   refuse({"pin", group, "ps:v100"}, {"no device or device group", "1080ti"});
   refuse({"pin", group, "ps:1080ti-0x0"}, {"\"x0\" is not a share"});
   refuse({"pin", group, "ps:1080ti-0x1.5"}, {"\"x1.5\" is not a share"});

@@ -318,8 +318,7 @@ TEST_F(SharedByRows, StagesDifferInWhatEachMicroBatchMoves) {
   for (const int stage : {1, 2}) {
     const auto program = lower(shared(2, stage));
     EXPECT_EQ(all_of(*program, TaskKind::AllGather).bytes, kPair * kBlocks);
-    EXPECT_EQ(all_of(*program, TaskKind::ReduceScatter).bytes,
-              kPair * kBlocks * stage);
+    EXPECT_EQ(all_of(*program, TaskKind::ReduceScatter).bytes, kPair * kBlocks * stage);
   }
 }
 

@@ -339,6 +339,17 @@ TEST(Constraints, groups_may_keep_rows_of_columns) {
   EXPECT_EQ(parse_constraints(constraints_json(constraints), "c"), constraints);
   const Strategy with_experts = BoundConstraints(constraints, problem).repaired(plain);
   EXPECT_EQ(expert_rows_of(*with_experts.groups[group]), 2u);
+  constraints.pins = {parse_pin("product0=zero:3:zero_rows:2")};
+  EXPECT_EQ(parse_constraints(constraints_json(constraints), "c"), constraints);
+  const Strategy shared = BoundConstraints(constraints, problem).repaired(plain);
+  EXPECT_EQ(state_rows_of(*shared.groups[group]), 2u);
+  EXPECT_EQ(shared.groups[group]->roles.states.stage, 3);
+  constraints.pins = {parse_pin("product0=zero:3:zero_rows:3")};
+  EXPECT_NE(message_of([&] { BoundConstraints(constraints, problem); }).find("in 3 rows of 4"),
+            std::string::npos)
+      << message_of([&] { BoundConstraints(constraints, problem); });
+  EXPECT_THROW(parse_pin("product0=zero:4"), InputError);
+  EXPECT_THROW(parse_pin("product0=zero:"), InputError);
   constraints.pins = {parse_pin("product0=expert:3")};
   EXPECT_NE(message_of([&] { BoundConstraints(constraints, problem); }).find("is expert 3 on"),
             std::string::npos);

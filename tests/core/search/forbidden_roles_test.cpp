@@ -168,6 +168,17 @@ TEST(ForbiddenRoles, RowsDoWithoutExperts) {
   EXPECT_EQ(after, data_parallel(problem));
 }
 
+TEST(ForbiddenRoles, RowsDoWithoutSharedStates) {
+  const Problem problem = two_and_two();
+  Strategy strategy = data_parallel(problem);
+  for (auto& decision : strategy.groups) decision->roles.states.stage = 2;
+  const BoundConstraints bound(without("sharding"), problem);
+  EXPECT_EQ(bound.violated(strategy).size(), 1u);
+  const Strategy after = bound.repaired(strategy);
+  EXPECT_TRUE(bound.violated(after).empty());
+  EXPECT_EQ(after, data_parallel(problem));
+}
+
 // Split ops of the forward pass are tensor parallelism, split updates are sharding.
 TEST(ForbiddenRoles, SplitOpsHaveTheRoleOfTheirPhase) {
   const Problem problem = two_and_two();

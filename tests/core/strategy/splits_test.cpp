@@ -179,5 +179,48 @@ TEST_F(Splits, MakeAnotherStrategy) {
   EXPECT_TRUE(differs());
 }
 
+// Files of before had what is ZeRO's stages now as split updates, and a word for all of them.
+TEST_F(Splits, OfUpdatesThatWereGatheredEachPassAreZeroThree) {
+  strategy = {};
+  strategy.groups.assign(grouping.size(), Decision{Mode::ReplicateAllReduce, {}});
+  for (std::optional<Decision>& group : strategy.groups)
+    for (std::size_t d = 0; d < 4; ++d) group->devices.push_back({DeviceId(d), 1});
+  Bytes smallest{1 << 30};
+  std::vector<OpId> updates;
+  for (const OpId op : graph->ops().ids()) {
+    if (graph->op(op).phase != Phase::Update) continue;
+    updates.push_back(op);
+    smallest = std::min(smallest, graph->tensor(graph->op(op).inputs[0]).bytes());
+    strategy.splits.push_back({op, 0, strategy.groups.front()->devices});
+  }
+  ASSERT_EQ(updates.size(), 2u);
+  const auto read = [&](bool each_pass) {
+    NamedStrategy named = name_strategy(strategy, *graph, grouping, *cluster);
+    named.gathers_each_pass = each_pass;
+    const std::string text = strategy_json(named);
+    EXPECT_EQ(text.find("\"gather\": \"each-pass\"") != std::string::npos, each_pass);
+    return bind_strategy(parse_strategy(text, "s.json"), *graph, grouping, *cluster, times);
+  };
+  const Rebound each = read(true);
+  EXPECT_TRUE(each.unmatched.empty());
+  EXPECT_TRUE(each.strategy.splits.empty());
+  Bytes least{1 << 30};
+  for (const OpId update : updates) {
+    const auto& decision = each.strategy.groups[grouping.group_of(update)];
+    EXPECT_EQ(decision->roles.states.stage, 3);
+    EXPECT_EQ(state_rows_of(*decision), 4u);
+    least = std::min(least, decision->roles.states.smallest);
+  }
+  EXPECT_EQ(least, smallest);
+  EXPECT_EQ(read(false).strategy, strategy) << "split updates are legal by themselves";
+  for (std::optional<Decision>& group : strategy.groups) group->roles.tensor = 2;
+  const Strategy on_rows = read(false).strategy;
+  EXPECT_TRUE(on_rows.splits.empty()) << "its rows share what its columns have";
+  EXPECT_EQ(on_rows.groups[grouping.group_of(updates[0])]->roles.states.stage, 1);
+  // Updates on other devices stay split.
+  strategy.splits[0].parts.pop_back();
+  EXPECT_EQ(read(true).strategy.splits.size(), 1u);
+}
+
 }  // namespace
 }  // namespace strato

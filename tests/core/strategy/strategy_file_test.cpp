@@ -401,8 +401,7 @@ TEST(BadStrategyFile, RowsOfDevices) {
             std::string::npos)
       << bound();
   file.groups[0].roles = {.expert = 2, .states = {.stage = 1, .rows = 1}};
-  EXPECT_NE(bound().find("shares states in 1 rows, of which 2 have the experts"),
-            std::string::npos)
+  EXPECT_NE(bound().find("shares states in 1 rows, of which 2 have the experts"), std::string::npos)
       << bound();
   file.groups[0].roles = {.tensor = 2};
   file.groups[0].mode = Mode::ReplicatePs;

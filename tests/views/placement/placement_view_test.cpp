@@ -154,12 +154,12 @@ TEST_F(PlacementByHand, RolesAreForbiddenAndAllowedAgain) {
   EXPECT_EQ(session_.constraints()->forbidden.at(0).roles, std::vector{Role::Tensor});
   EXPECT_EQ(session_.constraints()->forbidden.at(0).of.name, "2 groups");
   EXPECT_FALSE(in_model(0, 0).data(PlacementModel::ViolatedRole).toBool());
-  session_.edit(with_tensor(session_.snapshot().strategy, std::vector{group_in(0)}, 2),
-                QStringLiteral("two together"));
+  session_.edit(
+      with_role(session_.snapshot().strategy, std::vector{group_in(0)}, MeshRole::Tensor, 2),
+      QStringLiteral("two together"));
   session_.settle();
   EXPECT_TRUE(in_model(0, 0).data(PlacementModel::ViolatedRole).toBool());
-  EXPECT_EQ(in_model(0, PlacementModel::ModeOfGroup).data().toString(),
-            QStringLiteral("AllReduce ×2"));
+  EXPECT_EQ(in_model(0, PlacementModel::ModeOfGroup).data().toString(), QStringLiteral("TP 2"));
   EXPECT_TRUE(in_model(0, PlacementModel::ModeOfGroup)
                   .data(Qt::ToolTipRole)
                   .toString()

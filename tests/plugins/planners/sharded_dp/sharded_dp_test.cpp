@@ -129,8 +129,9 @@ TEST(ShardedDp, the_whole_is_data_parallelism_when_every_parameter_is_small) {
 TEST(ShardedDp, an_axis_that_is_too_short_is_passed_over) {
   const Problem problem =
       make_problem(toy::chain({2, 4, 8}, 8), toy::small_cluster(4, 0), {});  // 2 x 4, 4 x 8
-  EXPECT_EQ(parts_of_parameters(problem, sharded(problem, {{"smallest", "0"}}).strategy),
-            (std::map<Shape, Part>{{{2, 4}, Part::slice(1, 0, 1)}, {{4, 8}, Part::slice(0, 0, 1)}}));
+  EXPECT_EQ(
+      parts_of_parameters(problem, sharded(problem, {{"smallest", "0"}}).strategy),
+      (std::map<Shape, Part>{{{2, 4}, Part::slice(1, 0, 1)}, {{4, 8}, Part::slice(0, 0, 1)}}));
   const Problem wide = make_problem(toy::chain({2, 4, 8}, 16), toy::small_cluster(8, 0), {});
   EXPECT_EQ(parts_of_parameters(wide, sharded(wide, {{"smallest", "0"}}).strategy),
             (std::map<Shape, Part>{{{2, 4}, Part()}, {{4, 8}, Part::slice(1, 0, 1)}}));
@@ -165,8 +166,8 @@ TEST(ShardedDp, devices_without_samples_keep_nothing) {
   const Problem alone = training_chain(toy::small_cluster(1, 0), 8, 256);
   EXPECT_EQ(sharded(alone).strategy.groups, data_parallel(alone).groups);
   const Problem one_sample = training_chain(toy::small_cluster(4, 0), 1, 256);
-  EXPECT_EQ(kinds(*simulate_strategy(one_sample, sharded(one_sample).strategy).program)
-                [TaskKind::ReduceScatter],
+  EXPECT_EQ(kinds(*simulate_strategy(one_sample, sharded(one_sample).strategy)
+                       .program)[TaskKind::ReduceScatter],
             0);
 }
 
