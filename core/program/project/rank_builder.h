@@ -78,6 +78,7 @@ class RankBuilder {
   void gather_records(const ProgramTask& at);
   void reduce_scatter(const ProgramTask& at);
   void all_to_all(const ProgramTask& at);
+  void host_copy(const ProgramTask& at);
 
   const Program& program_;
   const bool folded_;
