@@ -1,6 +1,7 @@
 #include "core/program/value/offload.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/program/value/tables.h"
 
@@ -57,6 +58,18 @@ std::optional<Offload> offload_from(std::string_view name) {
 
 bool may_offload(const Graph& graph, OpId op) {
   return makes_activations(graph, op) || has_state(graph, op);
+}
+
+std::vector<OpId> without(const std::vector<OpId>& offloaded, const std::vector<OpId>& recomputed) {
+  std::vector<OpId> result;
+  std::ranges::set_difference(offloaded, recomputed, std::back_inserter(result));
+  return result;
+}
+
+bool has_host_memory(const Cluster& cluster) {
+  return std::ranges::all_of(cluster.devices().ids(), [&](DeviceId device) {
+    return !cluster.path_to_host(device).links.empty();
+  });
 }
 
 std::vector<OpId> offloaded_ops(const Graph& graph, Offload which) {

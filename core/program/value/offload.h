@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/cluster/value/cluster.h"
 #include "core/graph/value/graph.h"
 
 namespace strato {
@@ -33,5 +34,11 @@ bool may_offload(const Graph& graph, OpId op);
 // Ascending. Activations: of all ops that may be, but for what is read again at once, since the
 // backward pass begins with it.
 std::vector<OpId> offloaded_ops(const Graph& graph, Offload which);
+
+// Those that are not computed again, too; both ascending.
+std::vector<OpId> without(const std::vector<OpId>& offloaded, const std::vector<OpId>& recomputed);
+
+// Has every device a way to the memory of a host?
+bool has_host_memory(const Cluster& cluster);
 
 }  // namespace strato

@@ -42,9 +42,10 @@ enum class Role : std::uint8_t {
   Sharding,   // their updates are split, so that each device keeps a part of a parameter and of its
               // optimizer state (Strategy::splits)
   Expert,     // rows have experts among them (Decision::expert)
+  Offload,    // what they keep waits in the memory of hosts (Strategy::offloaded)
 };
-inline constexpr std::array<std::string_view, 5> kRoles = {"pipeline", "tensor", "recompute",
-                                                           "sharding", "expert"};
+inline constexpr std::array<std::string_view, 6> kRoles = {"pipeline", "tensor", "recompute",
+                                                           "sharding", "expert", "offload"};
 constexpr std::string_view name_of(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
 std::string_view label_of(Role role);  // "pipelining", "tensor parallelism", ...
 std::optional<Role> role_from(std::string_view name);

@@ -8,7 +8,8 @@
 //
 // Compute, reshuffling and updating are compute nodes, with duration, flops and bytes; a transfer
 // is a send node at its source and a receive node at its destination with the same tag; a
-// collective is a node at each of its members. Data dependencies are the program's. Control
+// collective is a node at each of its members; a copy to the memory of a host is a memory store
+// node, one from there a load node. Data dependencies are the program's. Control
 // dependencies keep each stream of a device in the order in which it was simulated, which is one
 // order over all devices: so sends and receives that block cannot wait for each other in a circle.
 // Node ids ascend in it, too.
@@ -114,6 +115,7 @@ class Traces {
   std::vector<DeviceId> devices_of(TaskId id) const {
     const Task& task = program_.tasks[id];
     if (task.kind == TaskKind::Transfer) return {task.device, task.target};
+    if (is_host_copy(task.kind)) return {task.device};
     if (is_communication(task.kind)) return members_of(program_, id);
     return {task.device};
   }
@@ -131,6 +133,9 @@ class Traces {
     add_dependencies(node, id, device);
     if (task.kind == TaskKind::Transfer) {
       describe_transfer(node, task, device == task.device);
+    } else if (is_host_copy(task.kind)) {
+      node.set_kind(task.kind == TaskKind::Offload ? proto::MEMORY_STORE : proto::MEMORY_LOAD);
+      add_size(node, task.bytes);
     } else if (is_communication(task.kind)) {
       describe_collective(node, id);
     } else {
@@ -162,6 +167,10 @@ class Traces {
       bytes = Bytes(static_cast<std::int64_t>(moved)) + op.work.fixed_bytes;
     }
     add_attribute(node, "num_ops").set_uint64_value(static_cast<std::uint64_t>(flops));
+    add_size(node, bytes);
+  }
+
+  static void add_size(proto::Node& node, Bytes bytes) {
     add_attribute(node, "tensor_size")
         .set_uint64_value(static_cast<std::uint64_t>(std::max<std::int64_t>(1, bytes.value)));
   }

@@ -150,6 +150,9 @@ class Report {
                                     name_of(parts.schedule)));
     count(strategy_.recomputed.size(),
           "ops of the forward pass are computed again for the backward pass, and not kept");
+    count(strategy_.offloaded.size(),
+          "ops keep what waits for the backward pass, or their optimizer state, in the memory of "
+          "their host");
     if (strategy_.gather == ParameterGather::EachPass)
       text += paragraph("Parameters that are kept in parts are gathered for each pass.");
     count(strategy_.splits.size(), "ops are split along another axis than the batch");

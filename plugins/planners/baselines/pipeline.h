@@ -31,6 +31,7 @@ struct Settings {
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   StageSharding shard = StageSharding::Nothing;
   Recomputing recompute = Recomputing::WhenNeeded;
+  Offloading offload = Offloading::WhenNeeded;
   Bytes bucket{std::int64_t{64} << 20};
 
   OptionTable option_table();
