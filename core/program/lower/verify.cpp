@@ -267,16 +267,18 @@ class Verifier {
             at(id) + " sends nothing");
   }
 
-  // It waits for the writer, or for a collective or a sum that changed the buffer in place.
+  // It waits for the writer, or for a collective, a sum or an update that changed the buffer in
+  // place.
   bool is_ready(TaskId id, BufferId buffer) const {
     const TaskId writer = writer_[buffer.index()];
     if (!writer.valid() || writer == id) return false;
     for (TaskId dependency : program_.dependencies[id.index()]) {
       if (dependency == writer) return true;
       const auto read = program_.reads[dependency.index()];
-      const bool in_place = program_.tasks[dependency].kind == TaskKind::Sum &&
+      const TaskKind kind = program_.tasks[dependency].kind;
+      const bool in_place = (kind == TaskKind::Sum || kind == TaskKind::Update) &&
                             program_.writes[dependency.index()].empty();
-      if ((in_place || is_communication(program_.tasks[dependency].kind)) &&
+      if ((in_place || is_communication(kind)) &&
           std::binary_search(read.begin(), read.end(), buffer))
         return true;
     }

@@ -86,6 +86,7 @@ class RankBuilder {
   BufferValues values_;
   std::vector<Placed> placed_;
   IdVector<TaskId, Range> placed_of_;  // by task: in placed_
+  std::map<std::pair<DeviceId, bool>, RankDraft::Index> last_copy_;  // to the host, and back
   // By part of the loss: the first of the devices that compute it.
   std::map<std::pair<TensorId, PartId>, DeviceId> first_with_;
 };

@@ -67,9 +67,9 @@ std::vector<OpId> without(const std::vector<OpId>& offloaded, const std::vector<
 }
 
 bool has_host_memory(const Cluster& cluster) {
-  return std::ranges::all_of(cluster.devices().ids(), [&](DeviceId device) {
-    return !cluster.path_to_host(device).links.empty();
-  });
+  for (const DeviceId device : cluster.devices().ids())
+    if (cluster.path_to_host(device).links.empty()) return false;
+  return true;
 }
 
 std::vector<OpId> offloaded_ops(const Graph& graph, Offload which) {
