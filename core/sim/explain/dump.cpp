@@ -61,8 +61,8 @@ std::string resident_line(const Timeline& timeline) {
     bytes[timeline.program->cluster->device(DeviceId(d)).name] =
         timeline.devices[DeviceId(d)].resident.value;
   for (const MachineId machine : timeline.hosts.ids())
-    if (const Bytes resident = timeline.hosts[machine].resident; resident > Bytes(0))
-      bytes[host_name(*timeline.program, machine)] = resident.value;
+    if (const HostUse& use = timeline.hosts[machine]; use.peak > Bytes(0))
+      bytes[host_name(*timeline.program, machine)] = use.resident.value;
   Json line = {{"resident", std::move(bytes)}};
   if (timeline.options.fair_links) line["fair_links"] = true;
   return json_text(line) + "\n";
@@ -70,7 +70,8 @@ std::string resident_line(const Timeline& timeline) {
 
 std::string_view stream_name(const Program& program, TaskId id) {
   const TaskKind kind = program.tasks[id].kind;
-  return kind == TaskKind::Transfer || is_host_copy(kind) ? "links" : name_of(program.stream_of(id));
+  return kind == TaskKind::Transfer || is_host_copy(kind) ? "links"
+                                                          : name_of(program.stream_of(id));
 }
 
 Json task_line(const Timeline& timeline, TaskId id) {
