@@ -43,9 +43,8 @@ void expect_peaks(const Timeline& timeline) {
   const Cluster& cluster = *timeline.program->cluster;
   for (const DeviceId device : timeline.devices.ids()) {
     SCOPED_TRACE("device " + std::to_string(device.value()));
-    expect_peak(timeline, timeline.devices[device], [&](const Buffer& buffer) {
-      return !buffer.on_host && buffer.device == device;
-    });
+    expect_peak(timeline, timeline.devices[device],
+                [&](const Buffer& buffer) { return !buffer.on_host && buffer.device == device; });
   }
   for (const MachineId machine : timeline.hosts.ids()) {
     SCOPED_TRACE("host " + std::to_string(machine.value()));
@@ -90,9 +89,8 @@ class BothDisciplines {
     result.tasks = schedule.times;
     reset_devices(*program->cluster, result);
     for (const Resident& resident : program->residents)
-      (resident.on_host
-           ? result.hosts[program->cluster->device(resident.device).machine].resident
-           : result.devices[resident.device].resident) += resident.bytes;
+      (resident.on_host ? result.hosts[program->cluster->device(resident.device).machine].resident
+                        : result.devices[resident.device].resident) += resident.bytes;
     take_figures(TaskRows(*program), schedule, memory_, result);
     expect_peaks(result);
     return result;

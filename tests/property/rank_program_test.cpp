@@ -45,8 +45,7 @@ Case random_case(std::uint64_t seed, Random& random) {
   if (seed % 10 == 5) strategy = with_sharded_updates(result.problem, strategy, random);
   if (seed % 5 == 1) strategy.recomputed = random_recomputed(*result.problem.graph, random);
   if (seed % 10 < 2)
-    strategy.offloaded =
-        random_offloaded(*result.problem.graph, strategy.recomputed, random);
+    strategy.offloaded = random_offloaded(*result.problem.graph, strategy.recomputed, random);
   if (real_ops) strategy.splits = random_splits(result.problem, strategy, random);
   const RandomProblem& problem = result.problem;
   if (seed % 2 == 0 && real_ops) {

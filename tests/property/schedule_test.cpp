@@ -247,8 +247,8 @@ TEST(Schedule, RandomOnesHoldEveryRule) {
   }
   RecordProperty("tasks", static_cast<int>(tasks));
   EXPECT_GT(tasks, 30 * count);
-  for (const char* kind :
-       {"Compute", "Split", "Concat", "Sum", "Transfer", "AllReduce", "AllGather", "Update"})
+  for (const char* kind : {"Compute", "Split", "Concat", "Sum", "Transfer", "AllReduce",
+                           "AllGather", "Update", "Offload", "Fetch"})
     EXPECT_GT(kinds[kind], count / 20) << kind << " is hardly tested";
 }
 

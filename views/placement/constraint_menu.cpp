@@ -77,9 +77,8 @@ void add_roles(QMenu& menu, Session& session, const std::vector<GroupId>& groups
                const QString& names) {
   QMenu* roles = menu.addMenu(DemandWords::tr("Do Without"));
   const std::vector<std::size_t> numbers = concerning(groups, session);
-  for (const Role role :
-       {Role::Pipeline, Role::Tensor, Role::Recompute, Role::Sharding, Role::Expert,
-        Role::Offload}) {
+  for (const Role role : {Role::Pipeline, Role::Tensor, Role::Recompute, Role::Sharding,
+                          Role::Expert, Role::Offload}) {
     const QString name = words_of(role);
     const bool forbidden = !forbidding(constraints_now(session), numbers, role).empty();
     QAction* action =

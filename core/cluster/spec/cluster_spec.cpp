@@ -135,9 +135,8 @@ class SpecReader {
   }
 
   MachineSpec read_machine(const JsonView& view) {
-    view.allow_only(
-        {"name", "count", "gpus", "fabric", "host_link", "nic", "host_memory_bytes", "note",
-         "price_per_hour"});
+    view.allow_only({"name", "count", "gpus", "fabric", "host_link", "nic", "host_memory_bytes",
+                     "note", "price_per_hour"});
     MachineSpec machine;
     machine.name = read_name(view.at("name"));
     if (const auto count = view.find("count")) machine.count = count->integer(1, kMaxDevices);

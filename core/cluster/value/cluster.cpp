@@ -55,7 +55,7 @@ Path Cluster::path(DeviceId from, DeviceId to) const {
   return path;
 }
 
-Path Cluster::host_path(DeviceId device, LinkId Way::* direction) const {
+Path Cluster::host_path(DeviceId device, LinkId Way::*direction) const {
   Path path{{}, std::numeric_limits<double>::infinity(), {}, device, device};
   const LinkId link = ways_[device].memory.*direction;
   if (!link.valid()) return path;

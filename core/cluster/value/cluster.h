@@ -147,7 +147,7 @@ class Cluster {
     Way fabric, host, nic;  // to the fabric; to what leaves the machine; from there to the network
     Way memory;             // of the host
   };
-  Path host_path(DeviceId device, LinkId Way::* direction) const;
+  Path host_path(DeviceId device, LinkId Way::*direction) const;
   LinkId direct(MachineId from, MachineId to) const;
   IdVector<DeviceId, Ways> ways_;
   std::vector<DeviceId> by_name_;                             // ascending by name

@@ -9,10 +9,10 @@
 #include "core/base/error.h"
 #include "core/program/exchange/mesh_twins.h"
 #include "core/program/lower/micro_batches.h"
-#include "core/program/lower/offloading.h"
 #include "core/program/lower/op_lowering.h"
 #include "core/program/lower/recomputation.h"
 #include "core/program/lower/verify.h"
+#include "core/program/offload/offloading.h"
 #include "core/program/place/symmetry.h"
 #include "core/strategy/value/variable_check.h"
 
@@ -141,8 +141,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
         "finish", [&] { ops.list_residents(into); }, check_program);
     if (strategy.offloaded.empty()) return;
     pass(
-        "offload",
-        [&] { offload(into, ops.emitter().parts(), ops.tables(), strategy.offloaded); },
+        "offload", [&] { offload(into, ops.emitter().parts(), ops.tables(), strategy.offloaded); },
         [&] { verify(into); });
   };
   pass(

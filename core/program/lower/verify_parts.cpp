@@ -150,11 +150,10 @@ class PartVerifier {
     const auto on_host = task.kind == TaskKind::Offload ? at.writes() : at.reads();
     if (!on_host.empty()) return;
     const auto standing = program_.residents_of(task.tensor, task.device);
-    at.expect(std::ranges::any_of(standing,
-                                  [&](const Resident& here) {
-                                    return here.on_host && here.part == task.part;
-                                  }),
-              task.tensor, "it rests in no host's memory");
+    at.expect(
+        std::ranges::any_of(
+            standing, [&](const Resident& here) { return here.on_host && here.part == task.part; }),
+        task.tensor, "it rests in no host's memory");
   }
 
   // A Split or a Transfer: of one buffer, or of what stands there.

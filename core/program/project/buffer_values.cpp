@@ -87,9 +87,8 @@ Part BufferValues::standing_for(TensorId tensor, DeviceId device, const Part& wa
 bool BufferValues::is_resident(TensorId tensor, DeviceId device, const Part& part) const {
   const std::span<const Resident> here = program_.residents_of(tensor, device);
   if (!graph_.tensor(tensor).producer.valid() && !is_trained(graph_, tensor)) return !here.empty();
-  return std::ranges::any_of(here, [&](const Resident& of) {
-    return !of.on_host && program_.part_of(of) == part;
-  });
+  return std::ranges::any_of(
+      here, [&](const Resident& of) { return !of.on_host && program_.part_of(of) == part; });
 }
 
 ValueId BufferValues::resident_on_host(const ProgramTask& at) {

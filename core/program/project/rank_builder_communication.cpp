@@ -219,10 +219,10 @@ void RankBuilder::all_to_all(const ProgramTask& at) {
 // when the one before has ended, and then what that one read is released.
 void RankBuilder::host_copy(const ProgramTask& at) {
   const bool out = at.task().kind == TaskKind::Offload;
-  const ValueId from = at.reads().empty() ? values_.resident_on_host(at)
-                                          : values_.value_of(at.reads().front());
-  const ValueId to = at.writes().empty() ? values_.resident_on_host(at)
-                                         : values_.bind(at, at.writes().front());
+  const ValueId from =
+      at.reads().empty() ? values_.resident_on_host(at) : values_.value_of(at.reads().front());
+  const ValueId to =
+      at.writes().empty() ? values_.resident_on_host(at) : values_.bind(at, at.writes().front());
   emit(at, at.task().device,
        instruction(at, out ? Kind::Offload : Kind::Fetch, program_.part_of(at.task())), {&from, 1},
        {&to, 1});

@@ -32,6 +32,12 @@ bool is_gradient(const Graph& graph, TensorId id) {
   });
 }
 
+// What partial sums are changed to in place: sums over more micro-batches, or the total.
+bool is_cut_from_sum(const Part& made, const Part& sum) {
+  if (!made.is_partial_sum()) return is_cut_from(made, sum.total());
+  return made.times() > 1 && is_cut_from(made.repeated(made.period(), 1), sum);
+}
+
 class RankCheck {
  public:
   RankCheck(const RankProgram& program, const Graph& graph, const std::string& file)
@@ -284,12 +290,6 @@ class RankCheck {
     }
   }
 
-  // What partial sums are changed to in place: sums over more micro-batches, or the total.
-  static bool is_cut_from_sum(const Part& made, const Part& sum) {
-    if (!made.is_partial_sum()) return is_cut_from(made, sum.total());
-    return made.times() > 1 && is_cut_from(made.repeated(made.period(), 1), sum);
-  }
-
   void check_cuts() const {
     if (what().kind == Kind::AllToAll) return check_swap();
     const bool gathers = what().kind == Kind::AllGather;
@@ -358,8 +358,7 @@ class RankCheck {
       const bool kept =
           what().kind == Kind::Split && graph_.tensor(value(id).tensor).producer.valid();
       const bool in_place = kept || what().kind == Kind::Receive || what().kind == Kind::Offload;
-      expect(value(id).resident ? in_place : life_[id] == Life::Absent,
-             "it writes a value again");
+      expect(value(id).resident ? in_place : life_[id] == Life::Absent, "it writes a value again");
       life_[id] = Life::There;
     }
     for (const ValueId id : program_.releases[at_]) {

@@ -70,7 +70,8 @@ enum class InstructionKind : std::uint8_t {
   ReduceScatter,  // writes[0] is this member's part of the sum of the members' reads[0]; `cuts`
   AllToAll,       // members' reads[0] are parts along one axis of the instruction's part, writes[0]
                   // along another one; `cuts` of the first, then of the second
-  Offload,  // writes[0], on the host, is a copy of reads[0]; a resident value is overwritten in place
+  Offload,  // writes[0], on the host, is a copy of reads[0]; a resident value is overwritten in
+            // place
   Fetch,    // writes[0] is a copy of reads[0], which is on the host
 };
 // They communicate, with nobody.

@@ -15,9 +15,8 @@ bool is_read_backward(const Graph& graph, TensorId tensor) {
     if (graph.op(reader).phase != Phase::Forward || !is_alias(graph, reader) ||
         viewed(graph, reader) != tensor)
       return false;
-    return std::ranges::any_of(graph.op(reader).outputs, [&](TensorId output) {
-      return is_read_backward(graph, output);
-    });
+    return std::ranges::any_of(graph.op(reader).outputs,
+                               [&](TensorId output) { return is_read_backward(graph, output); });
   });
 }
 
@@ -42,8 +41,7 @@ bool has_state(const Graph& graph, OpId op) {
 // Of what the first op of the backward pass reads, and its views.
 bool is_read_first(const Graph& graph, OpId op) {
   const auto first = std::ranges::find(graph.ops(), Phase::Backward, &Op::phase);
-  return first != graph.ops().end() &&
-         std::ranges::any_of(first->inputs, [&](TensorId input) {
+  return first != graph.ops().end() && std::ranges::any_of(first->inputs, [&](TensorId input) {
            return input.valid() && graph.tensor(root_of(graph, input)).producer == op;
          });
 }

@@ -22,9 +22,7 @@ enum class Offload : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 4> kOffload = {"none", "states", "activations",
                                                              "all"};
-inline std::string_view name_of(Offload which) {
-  return kOffload[static_cast<std::size_t>(which)];
-}
+inline std::string_view name_of(Offload which) { return kOffload[static_cast<std::size_t>(which)]; }
 std::optional<Offload> offload_from(std::string_view name);
 
 // Does the op make something in the forward pass that the backward pass reads, no sum over the

@@ -72,8 +72,7 @@ std::string Program::task_name(TaskId id) const {
                                  graph->tensor(task.tensor).name;
   const bool is_of_device =
       !is_communication(task.kind) || task.target.valid() || is_host_copy(task.kind);
-  if (task.device.valid() && is_of_device)
-    name += " @" + cluster->device(task.device).name;
+  if (task.device.valid() && is_of_device) name += " @" + cluster->device(task.device).name;
   if (task.target.valid()) name += ">" + cluster->device(task.target).name;
   const Part& part = part_of(task);
   const AxisRange* samples = part.along(kBatchAxis);

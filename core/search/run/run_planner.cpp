@@ -95,8 +95,7 @@ class WantedOfAll {
         offloaded_(offloaded_ops(*graph_, options.offload)) {}
 
   bool is_nothing() const {
-    return micro_batches_.count == 1 && tensor_ == 1 && recomputed_.empty() &&
-           offloaded_.empty();
+    return micro_batches_.count == 1 && tensor_ == 1 && recomputed_.empty() && offloaded_.empty();
   }
   // Micro-batches not where each device has a slice of some op.
   Strategy operator()(Strategy strategy) const {
@@ -108,8 +107,7 @@ class WantedOfAll {
     if (strategy.micro_batches.count == 1 && std::ranges::all_of(strategy.splits, updates))
       strategy.micro_batches = micro_batches_;
     if (strategy.recomputed.empty()) strategy.recomputed = recomputed_;
-    if (strategy.offloaded.empty())
-      strategy.offloaded = without(offloaded_, strategy.recomputed);
+    if (strategy.offloaded.empty()) strategy.offloaded = without(offloaded_, strategy.recomputed);
     for (std::optional<Decision>& decision : strategy.groups)
       if (decision && decision->tensor == 1) decision = on_rows(std::move(*decision), tensor_);
     return was_allowed ? constraints_->repaired(strategy) : strategy;

@@ -64,8 +64,7 @@ std::string run_options_text(const RunOptions& options) {
   if (options.planner.tensor > 1) json["tensor"] = options.planner.tensor;
   if (options.planner.recompute != Recompute::None)
     json["recompute"] = name_of(options.planner.recompute);
-  if (options.planner.offload != Offload::None)
-    json["offload"] = name_of(options.planner.offload);
+  if (options.planner.offload != Offload::None) json["offload"] = name_of(options.planner.offload);
   if (options.costs) json["costs"] = costs_json(*options.costs);
   return json_text(json);
 }

@@ -35,12 +35,12 @@ class MemoryPeak {
   std::int64_t used_ = 0, peak_ = 0, moment_ = 0;
 };
 
-// The account of each device's and host's memory, after the fact: from the times of all tasks and the order in
-// which they started. What a compute stream takes and releases is sorted already by that order;
-// only what communication takes and releases has to be sorted, and is merged with it. What runs on
-// a compute stream reads and writes buffers of its own device only (the verifier sees to it).
-// Passes go along the tasks, not along time: memory is read in the order in which it lies. Reuses
-// its arrays.
+// The account of each device's and host's memory, after the fact: from the times of all tasks and
+// the order in which they started. What a compute stream takes and releases is sorted already by
+// that order; only what communication takes and releases has to be sorted, and is merged with it.
+// What runs on a compute stream reads and writes buffers of its own device only (the verifier sees
+// to it). Passes go along the tasks, not along time: memory is read in the order in which it lies.
+// Reuses its arrays.
 class MemoryAccount {
  public:
   // Fills peak and peak_at of each device and host from `resident`.

@@ -302,8 +302,8 @@ NamedStrategy parse_strategy(std::string_view json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format("stratoscope-strategy", 1);
   root.allow_only({"format", "version", "note", "bucket_bytes", "groups", "duplicated",
-                   "recomputed", "offloaded", "splits", "gather", "variables", "order", "micro_batches",
-                   "schedule"});
+                   "recomputed", "offloaded", "splits", "gather", "variables", "order",
+                   "micro_batches", "schedule"});
   return strategy_from_json(root);
 }
 

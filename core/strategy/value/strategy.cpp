@@ -207,8 +207,8 @@ bool operator==(const Strategy& a, const Strategy& b) {
   const bool alike =
       a.grouping && b.grouping ? *a.grouping == *b.grouping : a.grouping == b.grouping;
   return a.groups == b.groups && a.bucket == b.bucket && a.duplicated == b.duplicated &&
-         a.recomputed == b.recomputed && a.offloaded == b.offloaded && a.splits == b.splits && a.gather == b.gather &&
-         a.variables == b.variables && a.priorities == b.priorities &&
+         a.recomputed == b.recomputed && a.offloaded == b.offloaded && a.splits == b.splits &&
+         a.gather == b.gather && a.variables == b.variables && a.priorities == b.priorities &&
          a.micro_batches == b.micro_batches && alike;
 }
 

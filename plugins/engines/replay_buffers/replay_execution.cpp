@@ -118,11 +118,10 @@ void ValueBuffers::take(ValueId id) {
   try {
     buffers_[id] = pool_of(id).take(sizes_[id]);
   } catch (const std::bad_alloc&) {
-    throw InputError(
-        "", fmt::format("tensor \"{}\"", tensor_of(id).name),
-        fmt::format("needs {} bytes, and {} memory does not suffice", sizes_[id],
-                    program_->values[id].on_host ? "the machine's" : where_),
-        "take a smaller batch or more devices");
+    throw InputError("", fmt::format("tensor \"{}\"", tensor_of(id).name),
+                     fmt::format("needs {} bytes, and {} memory does not suffice", sizes_[id],
+                                 program_->values[id].on_host ? "the machine's" : where_),
+                     "take a smaller batch or more devices");
   }
 }
 

@@ -19,9 +19,8 @@ inline constexpr std::array<std::string_view, 4> kRecomputing = {kRecompute[0], 
 // As Offload has it, or as much as is needed: where nothing fits, however much is computed again,
 // states, then activations, then both.
 enum class Offloading : std::uint8_t { None, States, Activations, All, WhenNeeded };
-inline constexpr std::array<std::string_view, 5> kOffloading = {kOffload[0], kOffload[1],
-                                                                kOffload[2], kOffload[3],
-                                                                "when-needed"};
+inline constexpr std::array<std::string_view, 5> kOffloading = {
+    kOffload[0], kOffload[1], kOffload[2], kOffload[3], "when-needed"};
 // What is tried, one after the other until something fits. When needed: on clusters where every
 // device reaches the memory of a host, which are not so large that each try takes minutes.
 std::vector<Offload> rounds_of(Offloading how, const Cluster& cluster);

@@ -1,5 +1,7 @@
 // Offload: what goes to the host and comes back, when, what that saves and costs; what the verifier
 // refuses; and which ops are chosen for it.
+#include "core/program/value/offload.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include "core/program/delta/delta_lower.h"
 #include "core/program/lower/verify.h"
 #include "core/program/project/rank_programs.h"
-#include "core/program/value/offload.h"
 #include "core/sim/explain/dump.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/sim/most_at_once.h"
@@ -49,7 +50,8 @@ class Offloading : public testing::Test {
     std::vector<std::pair<std::string, int>> result;
     for (int layer = 1; layer <= kDepth / 2; ++layer)
       for (const char* op : {"f", "gw", "gx", "u"})
-        if (layer > 1 || std::string(op) != "gx") result.emplace_back(op + std::to_string(layer), 1);
+        if (layer > 1 || std::string(op) != "gx")
+          result.emplace_back(op + std::to_string(layer), 1);
     return result;
   }
   static Bench chain(std::int64_t host = kHostBytes) {
@@ -59,8 +61,7 @@ class Offloading : public testing::Test {
   static Strategy on(const Bench& bench, std::vector<int> devices,
                      const std::vector<std::string>& offloaded) {
     Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, std::move(devices));
-    for (const std::string& op : offloaded)
-      strategy.offloaded.push_back(bench.graph->find_op(op));
+    for (const std::string& op : offloaded) strategy.offloaded.push_back(bench.graph->find_op(op));
     std::ranges::sort(strategy.offloaded);
     return strategy;
   }

@@ -270,9 +270,8 @@ TEST_P(Offloaded, WhatComesBackIsWhatWentOut) {
     strategy.offloaded = random_offloaded(*problem.graph, strategy.recomputed, random);
     strategy = in_micro_batches_if(i % 2 == 1, problem, std::move(strategy), random);
     Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
-    copies += std::ranges::count_if(lowering.lower(strategy).tasks, [](const Task& task) {
-      return is_host_copy(task.kind);
-    });
+    copies += std::ranges::count_if(lowering.lower(strategy).tasks,
+                                    [](const Task& task) { return is_host_copy(task.kind); });
     return std::optional(std::move(strategy));
   };
   expect_as_on_one_device(GetParam(), 6, random_of(GetParam(), 1000), make);

@@ -35,9 +35,9 @@ Problem on_one_gpu(std::int64_t memory, std::int64_t host) {
                            (host > 0 ? ",\"host_memory_bytes\":" + std::to_string(host) : "") +
                            "}]}";
   Problem problem = sample("bert_3l", 64, "celeritas");
-  return make_problem(problem.graph, std::make_shared<const Cluster>(parse_cluster(
-                                         json, "one.json", GpuCatalogue())),
-                      {});
+  return make_problem(
+      problem.graph,
+      std::make_shared<const Cluster>(parse_cluster(json, "one.json", GpuCatalogue())), {});
 }
 
 const DeviceUse& use_of(const Outcome& outcome) { return outcome.timeline->devices[DeviceId(0)]; }
@@ -47,7 +47,8 @@ constexpr std::int64_t kGB = 1'000'000'000;
 TEST(OffloadingPlanners, MemoryIsTradedForTime) {
   const Problem problem = on_one_gpu(100 * kGB, 100 * kGB);
   const auto with = [&](const char* what) {
-    return keeping("pipeline", problem, {{"stages", "1"}, {"micro_batches", "1"}, {"offload", what}});
+    return keeping("pipeline", problem,
+                   {{"stages", "1"}, {"micro_batches", "1"}, {"offload", what}});
   };
   const PlanResult none = with("none"), states = with("states"), activations = with("activations"),
                    all = with("all");
@@ -67,7 +68,8 @@ TEST(OffloadingPlanners, MemoryIsTradedForTime) {
 // Nothing where it fits, or by computing again; else as much as is needed, where there is a host.
 TEST(OffloadingPlanners, PipelinesKeepOnHostsWhatDoesNotFit) {
   const Set one = {{"stages", "1"}, {"micro_batches", "1"}};
-  EXPECT_TRUE(keeping("pipeline", on_one_gpu(100 * kGB, 100 * kGB), one).strategy.offloaded.empty());
+  EXPECT_TRUE(
+      keeping("pipeline", on_one_gpu(100 * kGB, 100 * kGB), one).strategy.offloaded.empty());
   const Problem roomy = on_one_gpu(100 * kGB, 100 * kGB);
   Set blocks = one;
   blocks["recompute"] = "blocks";
@@ -86,8 +88,9 @@ TEST(OffloadingPlanners, PipelinesKeepOnHostsWhatDoesNotFit) {
 
 TEST(OffloadingPlanners, ClustersWithoutHostMemoryAreRefused) {
   const Problem problem = on_one_gpu(100 * kGB, 0);
-  const std::string text =
-      message_of([&] { keeping("pipeline", problem, {{"offload", "states"}}); });
+  const std::string text = message_of([&] {
+    keeping("pipeline", problem, {{"offload", "states"}});
+  });
   EXPECT_NE(text.find("machine \"m\": has no \"host_memory_bytes\""), std::string::npos) << text;
 }
 

@@ -1,4 +1,4 @@
-#include "core/program/lower/offloading.h"
+#include "core/program/offload/offloading.h"
 
 #include <fmt/format.h>
 
@@ -227,8 +227,8 @@ class Offloader {
         dependencies_.push_back(new_id_[dependency]);
       const bool backward = is_backward(old.tasks[id]);
       for (const BufferId buffer : old.reads[id.index()])
-        backward && fetch_of_[buffer] >= 0 ? read_fetched(fetch_of_[buffer])
-                                           : reads_.push_back(buffer);
+        backward&& fetch_of_[buffer] >= 0 ? read_fetched(fetch_of_[buffer])
+                                          : reads_.push_back(buffer);
       for (; state < states_.size() && states_[state].first == id; ++state)
         read_fetched(static_cast<std::int32_t>(states_[state].second));
       new_id_[id] = commit(old.tasks[id], old.resources[id.index()], old.writes[id.index()]);
@@ -264,7 +264,8 @@ class Offloader {
     for (const LinkId link : way(copy.task.kind, copy.task.device).links)
       links.push_back(program_.link(link));
     const BufferId to = copy.to;
-    copy.id = commit(copy.task, links, to.valid() ? std::span(&to, 1) : std::span<const BufferId>());
+    copy.id =
+        commit(copy.task, links, to.valid() ? std::span(&to, 1) : std::span<const BufferId>());
   }
 
   TaskId commit(const Task& task, std::span<const ResourceId> resources,
@@ -290,10 +291,10 @@ class Offloader {
   IdVector<OpId, char> is_offloaded_;
   IdVector<BufferId, Uses> uses_;
   std::vector<Copy> copies_;
-  IdVector<TaskId, CopiesAt> copies_at_;                      // by the task beside which they stand
-  IdVector<BufferId, std::int32_t> fetch_of_;                 // in copies_; -1: it stays
-  std::vector<std::pair<TaskId, std::ptrdiff_t>> states_;     // updates, with the copy of a state
-  IdVector<DeviceId, std::vector<TaskId>> computed_;          // so far
+  IdVector<TaskId, CopiesAt> copies_at_;                   // by the task beside which they stand
+  IdVector<BufferId, std::int32_t> fetch_of_;              // in copies_; -1: it stays
+  std::vector<std::pair<TaskId, std::ptrdiff_t>> states_;  // updates, with the copy of a state
+  IdVector<DeviceId, std::vector<TaskId>> computed_;       // so far
   IdVector<DeviceId, Ahead> ahead_;
   IdVector<TaskId, TaskId> new_id_;
   std::vector<TaskId> dependencies_;  // of the next task
