@@ -86,7 +86,10 @@ Communicator::Communicator(const Graph& graph, const RankProgram& program,
   for (std::size_t rank = 0; rank < device_of_rank.size(); ++rank)
     rank_of_.emplace(device_of_rank[rank], static_cast<int>(rank));
   assign_lanes();
-  if (lanes_ > 0) expect_reach(execution, transport);
+  const bool talks = std::ranges::any_of(program.instructions, [](const Instruction& what) {
+    return what.stream != Stream::Compute && !is_host_copy(what.kind);
+  });
+  if (talks) expect_reach(execution, transport);
 }
 
 void Communicator::assign_lanes() {

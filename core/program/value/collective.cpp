@@ -31,6 +31,13 @@ std::vector<DeviceId> all_members_of(const Program& program, TaskId task) {
   return members;
 }
 
+Path path_of(const Program& program, const Task& task) {
+  const Cluster& cluster = *program.cluster;
+  if (task.kind == TaskKind::Offload) return cluster.path_to_host(task.device);
+  if (task.kind == TaskKind::Fetch) return cluster.path_from_host(task.device);
+  return cluster.path(task.device, task.target);
+}
+
 std::vector<DeviceId> working_devices(const Program& program) {
   std::vector<bool> works(program.cluster->device_count());
   for (std::size_t i = 0; i < program.tasks.size(); ++i) {

@@ -2,6 +2,7 @@
 // refuses; and which ops are chosen for it.
 #include "core/program/value/offload.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include "core/program/lower/verify.h"
 #include "core/program/project/rank_programs.h"
 #include "core/sim/explain/dump.h"
+#include "core/sim/explain/error_bar.h"
+#include "core/sim/explain/why.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/sim/most_at_once.h"
 
@@ -310,6 +313,27 @@ TEST_F(Offloading, ItIsToldInDumps) {
   const std::string dump = dump_tasks(bench.run(on(bench, {0}, {"f1"})));
   EXPECT_NE(dump.find("Offload f1:0 @m0:0"), std::string::npos) << dump;
   EXPECT_NE(dump.find("Fetch f1:0 @m0:0"), std::string::npos) << dump;
+}
+
+TEST_F(Offloading, ItsCopiesAreExplained) {
+  const Timeline timeline = bench.run(on(bench, {0}, {"f1"}));
+  const double share = 2 * kTensor / static_cast<double>(timeline.step_time.value);
+  const std::string text = why(timeline, {}, error_bar(timeline, *bench.costs));
+  EXPECT_NE(text.find(fmt::format("Copies to and from host memory keep the host link busy for "
+                                  "{:.0f} % of the step, 0 % of it not hidden behind computing.",
+                                  100 * share)),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(why(bench.run(on(bench, {0}, {})), {}, {}).find("host memory"), std::string::npos);
+}
+
+// A copy on the critical path takes what a transfer takes.
+TEST_F(Offloading, CopiesOnThePathHaveTheirCosts) {
+  Bench states(chain_with_states(), toy::cluster(1, 1, kHostBytes));
+  const Timeline timeline = states.run(on(states, {0}, {"u"}));
+  const TaskId copy = toy::find(*timeline.program, "Fetch m");
+  EXPECT_EQ(explain_task(timeline, copy, *states.costs).time, Nanos(kWide * 4));
+  EXPECT_NEAR(error_bar(timeline, *states.costs).analytic, 1, 1e-9);
 }
 
 TEST_F(Offloading, DeltaEvaluationLeavesItToWholeLowering) {
