@@ -114,20 +114,20 @@ class Offloader {
     return add(std::move(out), last, Place::After);
   }
 
-  // Those that were added since `first` are for this reader.
+  // Those that were added since `first` are for this reader, which may read on several devices.
   void limit_ahead(TaskId reader, std::size_t first) {
     constexpr std::size_t kAhead = 2;
-    const DeviceId device = copies_[first].task.device;
-    Ahead& ahead = ahead_[device];
-    const std::vector<TaskId>& computed = computed_[device];
-    if (ahead.readers.empty() && computed.size() >= kAhead)
-      ahead.first_wait = computed[computed.size() - kAhead];
-    const TaskId wait = ahead.readers.size() < kAhead
-                            ? ahead.first_wait
-                            : ahead.readers[ahead.readers.size() - kAhead];
-    for (std::size_t i = first; i < copies_.size(); ++i)
-      if (copies_[i].task.kind == TaskKind::Fetch && wait.valid()) copies_[i].after.push_back(wait);
-    ahead.readers.push_back(reader);
+    for (std::size_t i = first; i < copies_.size(); ++i) {
+      if (copies_[i].task.kind != TaskKind::Fetch) continue;
+      Ahead& ahead = ahead_[copies_[i].task.device];
+      const std::vector<TaskId>& computed = computed_[copies_[i].task.device];
+      if (ahead.readers.empty() && computed.size() >= kAhead)
+        ahead.first_wait = computed[computed.size() - kAhead];
+      if (ahead.readers.empty() || ahead.readers.back() != reader) ahead.readers.push_back(reader);
+      const std::size_t place = ahead.readers.size() - 1;
+      const TaskId wait = place < kAhead ? ahead.first_wait : ahead.readers[place - kAhead];
+      if (wait.valid()) copies_[i].after.push_back(wait);
+    }
   }
 
   // ---- optimizer states

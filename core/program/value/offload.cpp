@@ -58,7 +58,8 @@ bool may_offload(const Graph& graph, OpId op) {
   return makes_activations(graph, op) || has_state(graph, op);
 }
 
-std::vector<OpId> without(const std::vector<OpId>& offloaded, const std::vector<OpId>& recomputed) {
+std::vector<OpId> kept_ones(const std::vector<OpId>& offloaded,
+                            const std::vector<OpId>& recomputed) {
   std::vector<OpId> result;
   std::ranges::set_difference(offloaded, recomputed, std::back_inserter(result));
   return result;

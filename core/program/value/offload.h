@@ -34,7 +34,8 @@ bool may_offload(const Graph& graph, OpId op);
 std::vector<OpId> offloaded_ops(const Graph& graph, Offload which);
 
 // Those that are not computed again, too; both ascending.
-std::vector<OpId> without(const std::vector<OpId>& offloaded, const std::vector<OpId>& recomputed);
+std::vector<OpId> kept_ones(const std::vector<OpId>& offloaded,
+                            const std::vector<OpId>& recomputed);
 
 // Has every device a way to the memory of a host?
 bool has_host_memory(const Cluster& cluster);

@@ -107,7 +107,7 @@ class WantedOfAll {
     if (strategy.micro_batches.count == 1 && std::ranges::all_of(strategy.splits, updates))
       strategy.micro_batches = micro_batches_;
     if (strategy.recomputed.empty()) strategy.recomputed = recomputed_;
-    if (strategy.offloaded.empty()) strategy.offloaded = without(offloaded_, strategy.recomputed);
+    if (strategy.offloaded.empty()) strategy.offloaded = kept_ones(offloaded_, strategy.recomputed);
     for (std::optional<Decision>& decision : strategy.groups)
       if (decision && decision->tensor == 1) decision = on_rows(std::move(*decision), tensor_);
     return was_allowed ? constraints_->repaired(strategy) : strategy;

@@ -58,9 +58,9 @@ class Placed {
                          "which TensorFlow's placement cannot say",
                          "give all groups \"tensor\": 1");
     if (!strategy_.offloaded.empty())
-      throw InputError("", "the strategy",
-                       "keeps tensors on hosts, which the TensorFlow exporter cannot do",
-                       "plan with offload=none");
+      throw InputError("", "strategy",
+                       "keeps tensors on hosts, which TensorFlow's placement cannot say",
+                       "plan with --offload none");
     if (!strategy_.recomputed.empty())
       throw InputError("", "strategy",
                        "has ops that are computed again, which TensorFlow's placement cannot say",

@@ -17,7 +17,7 @@ std::vector<Strategy> recomputing(std::vector<Strategy> strategies,
                                   const std::vector<OpId>& offloaded) {
   for (Strategy& strategy : strategies) {
     strategy.recomputed = recomputed;
-    strategy.offloaded = without(offloaded, recomputed);
+    strategy.offloaded = kept_ones(offloaded, recomputed);
   }
   return strategies;
 }
