@@ -31,20 +31,6 @@ std::string name_of(const Program& program, const Buffer& buffer, const Task& wr
   return name;
 }
 
-// Numbered where a name is not yet unique on its device.
-IdVector<BufferId, std::string> buffer_names(const Program& program,
-                                             const IdVector<BufferId, Lifetime>& lives) {
-  std::map<std::pair<DeviceId, std::string>, int> seen;
-  IdVector<BufferId, std::string> names;
-  for (std::size_t i = 0; i < lives.size(); ++i) {
-    const Buffer& buffer = program.buffers[BufferId(i)];
-    std::string name = name_of(program, buffer, program.tasks[lives[BufferId(i)].taken_by]);
-    const int count = ++seen[{buffer.device, name}];
-    names.push_back(count > 1 ? fmt::format("{} #{}", name, count) : std::move(name));
-  }
-  return names;
-}
-
 std::string host_name(const Program& program, MachineId machine) {
   return program.cluster->machines()[machine].name + " host";
 }
@@ -53,6 +39,20 @@ std::string host_name(const Program& program, MachineId machine) {
 std::string place_name(const Program& program, const Buffer& buffer) {
   const Device& device = program.cluster->device(buffer.device);
   return buffer.on_host ? host_name(program, device.machine) : device.name;
+}
+
+// Numbered where a name is not yet unique on its device or host.
+IdVector<BufferId, std::string> buffer_names(const Program& program,
+                                             const IdVector<BufferId, Lifetime>& lives) {
+  std::map<std::pair<std::string, std::string>, int> seen;
+  IdVector<BufferId, std::string> names;
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const Buffer& buffer = program.buffers[BufferId(i)];
+    std::string name = name_of(program, buffer, program.tasks[lives[BufferId(i)].taken_by]);
+    const int count = ++seen[{place_name(program, buffer), name}];
+    names.push_back(count > 1 ? fmt::format("{} #{}", name, count) : std::move(name));
+  }
+  return names;
 }
 
 std::string resident_line(const Timeline& timeline) {
