@@ -51,7 +51,7 @@ std::optional<LinkSpec> find_link(const JsonView& machine, std::string_view key)
 }
 
 std::string read_name(const JsonView& view) {
-  const std::string name = view.string();
+  std::string name = view.string();
   const bool separator = std::ranges::any_of(name, [](unsigned char c) {
     return c < ' ' || kNameSeparators.find(static_cast<char>(c)) != std::string::npos;
   });

@@ -26,8 +26,7 @@ std::vector<DeviceId> all_members_of(const Program& program, TaskId task) {
           owner.valid())
         members.push_back(owner);
   std::ranges::sort(members);
-  const auto repeated = std::ranges::unique(members);
-  members.erase(repeated.begin(), repeated.end());
+  members.erase(std::unique(members.begin(), members.end()), members.end());
   return members;
 }
 

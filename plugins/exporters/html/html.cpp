@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <ranges>
+#include <span>
 #include <vector>
 
 #include "core/base/quantity_text.h"
@@ -105,7 +105,7 @@ class Report {
   std::string gains() const {
     if (gains_.empty()) return {};
     Table table({"if this", "were 10 % faster", "took no time"});
-    for (const WhatIf& gain : std::views::take(gains_, kGains))
+    for (const WhatIf& gain : std::span(gains_).first(std::min(kGains, gains_.size())))
       table.row({cell(gain.name), figure(time_text(gain.faster)), figure(time_text(gain.free))});
     return section("What would help", table.text());
   }

@@ -34,10 +34,10 @@ Problem on_one_gpu(std::int64_t memory, std::int64_t host) {
                            R"("host_link":{"bandwidth_GBps":12,"latency_us":4})" +
                            (host > 0 ? ",\"host_memory_bytes\":" + std::to_string(host) : "") +
                            "}]}";
-  Problem problem = sample("bert_3l", 64, "celeritas");
-  return make_problem(
-      problem.graph,
-      std::make_shared<const Cluster>(parse_cluster(json, "one.json", GpuCatalogue())), {});
+  const auto cluster =
+      std::make_shared<const Cluster>(parse_cluster(json, "one.json", GpuCatalogue()));
+  return make_problem(sample_model("bert_3l", 64), cluster, {});
+});
 }
 
 const DeviceUse& use_of(const Outcome& outcome) { return outcome.timeline->devices[DeviceId(0)]; }
