@@ -37,7 +37,6 @@ Problem on_one_gpu(std::int64_t memory, std::int64_t host) {
   const auto cluster =
       std::make_shared<const Cluster>(parse_cluster(json, "one.json", GpuCatalogue()));
   return make_problem(sample_model("bert_3l", 64), cluster, {});
-});
 }
 
 const DeviceUse& use_of(const Outcome& outcome) { return outcome.timeline->devices[DeviceId(0)]; }
