@@ -19,7 +19,7 @@ namespace {
 Problem two_and_two() {
   ProblemOptions options;
   options.grouping.max_groups = 4;
-  return make_problem(toy::chain(4, 16, 128), toy::small_cluster(2, 2), options);
+  return make_problem(toy::chain(4, 16, 128), toy::small_cluster(2, 2, true), options);
 }
 
 Constraints without(const std::string& text) {
