@@ -221,6 +221,12 @@ void PlannerChoice::declare(CLI::App& command, bool with_planner) {
           "or of these what is cheap (no products or convolutions)")
       ->capture_default_str()
       ->check(CLI::IsMember(std::vector<std::string>(kRecompute.begin(), kRecompute.end())));
+  command
+      .add_option("--offload", offload,
+                  "What waits in the memory of hosts, where the cluster has it: optimizer states "
+                  "between their updates, activations until the backward pass, or all of these")
+      ->capture_default_str()
+      ->check(CLI::IsMember(std::vector<std::string>(kOffload.begin(), kOffload.end())));
   constraints.declare(command);
 }
 
@@ -248,6 +254,7 @@ PlannerOptions PlannerChoice::options() const {
   options.micro_batches = schedule_from(schedule, micro_batches);
   options.tensor = tensor;
   options.recompute = *recompute_from(recompute);
+  options.offload = *offload_from(offload);
   return options;
 }
 

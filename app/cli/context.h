@@ -58,7 +58,7 @@ struct PlannerChoice {
   std::int32_t micro_batches = 1;
   std::string schedule = "1f1b";
   std::int32_t tensor = 1;
-  std::string recompute = "none";
+  std::string recompute = "none", offload = "none";
   ConstraintOptions constraints;
 
   void declare(CLI::App& command, bool with_planner);

@@ -155,6 +155,24 @@ std::string bound_text(const Verdict& verdict) {
   return fmt::format(" ({} where only the batch is divided)", text);
 }
 
+Json hosts_json(const Timeline& timeline) {
+  Json hosts = Json::array();
+  for (const MachineId machine : timeline.hosts.ids())
+    hosts.push_back({{"machine", timeline.program->cluster->machines()[machine].name},
+                     {"memory_bytes", timeline.hosts[machine].capacity.value},
+                     {"peak_bytes", timeline.hosts[machine].peak.value}});
+  return hosts;
+}
+
+// The fullest host.
+std::string hosts_text(const Timeline& timeline) {
+  const auto most = std::ranges::max_element(timeline.hosts, {}, &HostUse::peak);
+  const MachineId machine(static_cast<std::size_t>(most - timeline.hosts.begin()));
+  return fmt::format("at most {} of {} on the host of {}", bytes_text(most->peak),
+                     bytes_text(most->capacity),
+                     timeline.program->cluster->machines()[machine].name);
+}
+
 std::string headline(const Verdict& verdict) {
   const Problem& problem = *verdict.problem;
   std::string text = fmt::format("{} on {}, batch {}, {} {}op groups", problem.graph->name(),
@@ -184,6 +202,7 @@ Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome b
   verdict.problem = std::make_shared<const Problem>(problem_for(problem, strategy));
   verdict.micro_batches = strategy.micro_batches;
   verdict.recomputed = strategy.recomputed.size();
+  verdict.offloaded = strategy.offloaded.size();
   verdict.undivided = describe_undivided(problem, complete(strategy, *problem.cluster));
   verdict.outcome = simulate_outline(problem, strategy, true, options);
   verdict.baseline = std::move(baseline);
@@ -218,6 +237,12 @@ std::vector<std::string> infeasible_reasons(const Timeline& timeline) {
     }
     reasons.push_back(std::move(line));
   }
+  for (const MachineId machine : timeline.hosts.ids())
+    if (const HostUse& use = timeline.hosts[machine]; !use.fits())
+      reasons.push_back(fmt::format("the host of {} needs {} at {} and has {}",
+                                    timeline.program->cluster->machines()[machine].name,
+                                    bytes_text(use.peak), time_text(use.peak_at),
+                                    bytes_text(use.capacity)));
   return reasons;
 }
 
@@ -241,6 +266,7 @@ Json result_json(const Verdict& verdict) {
   }
   if (verdict.micro_batches.count > 1) json["micro_batches"] = describe(verdict.micro_batches);
   if (verdict.recomputed > 0) json["recomputed_ops"] = verdict.recomputed;
+  if (verdict.offloaded > 0) json["offloaded_ops"] = verdict.offloaded;
   if (!verdict.undivided.empty()) json["undivided"] = verdict.undivided;
   for (const auto& [name, value] : verdict.facts) json["facts"][name] = value;
   return json;
@@ -256,6 +282,7 @@ Json verdict_json(const Verdict& verdict, double wall_seconds) {
   if (!verdict.curves.empty()) json["curves"] = Json::parse(curves_text(verdict.curves));
   json["wall_s"] = wall_seconds;
   json["devices"] = devices_json(*verdict.outcome.timeline, false);
+  if (verdict.offloaded > 0) json["hosts"] = hosts_json(*verdict.outcome.timeline);
   json["baseline_devices"] = devices_json(*verdict.baseline.timeline, true);
   if (!verdict.feasible()) json["reasons"] = infeasible_reasons(*verdict.outcome.timeline);
   if (!verdict.baseline.timeline->feasible) {
@@ -280,6 +307,8 @@ std::string verdict_text(const Verdict& verdict, double wall_seconds) {
   if (verdict.micro_batches.count > 1)
     text += fmt::format("  micro-batches  {}\n", describe(verdict.micro_batches));
   if (verdict.recomputed > 0) text += fmt::format("  recomputed     {} ops\n", verdict.recomputed);
+  if (verdict.offloaded > 0)
+    text += fmt::format("  offloaded      {} ops: {}\n", verdict.offloaded, hosts_text(timeline));
   if (!verdict.undivided.empty()) text += fmt::format("  not divided    {}\n", verdict.undivided);
   text += fmt::format("  tasks          {}\n", verdict.outcome.program->tasks.size());
   text += fmt::format("  evaluations    {}{}\n", verdict.evaluations, beaten_text(verdict));

@@ -27,6 +27,7 @@ struct Verdict {
   bool own_groups = false;  // the strategy divides the groups that it was searched in
   MicroBatches micro_batches;
   std::size_t recomputed = 0;  // ops
+  std::size_t offloaded = 0;   // ops
   std::string undivided;       // describe_undivided()
   std::string planner;
   std::uint64_t seed = 0;

@@ -59,6 +59,16 @@ class Scratched final : public Operation {
   std::function<void(const Scratch&)> after_;
 };
 
+// What a lane's thread does by itself.
+class Copied final : public Operation {
+ public:
+  explicit Copied(std::function<void()> copy) : copy_(std::move(copy)) {}
+  void finish() override { copy_(); }
+
+ private:
+  std::function<void()> copy_;
+};
+
 std::uint32_t tag_of(const Instruction& instruction) {
   return static_cast<std::uint32_t>(instruction.task.value());
 }
@@ -76,7 +86,10 @@ Communicator::Communicator(const Graph& graph, const RankProgram& program,
   for (std::size_t rank = 0; rank < device_of_rank.size(); ++rank)
     rank_of_.emplace(device_of_rank[rank], static_cast<int>(rank));
   assign_lanes();
-  if (lanes_ > 0) expect_reach(execution, transport);
+  const bool talks = std::ranges::any_of(program.instructions, [](const Instruction& what) {
+    return what.stream != Stream::Compute && !is_host_copy(what.kind);
+  });
+  if (talks) expect_reach(execution, transport);
 }
 
 void Communicator::assign_lanes() {
@@ -87,8 +100,9 @@ void Communicator::assign_lanes() {
     if (instruction.stream == Stream::Compute) continue;
     std::vector<std::int32_t> key;
     const bool collective = !instruction.peer.valid();
-    key.push_back(collective ? -static_cast<std::int32_t>(instruction.stream)
-                             : static_cast<std::int32_t>(instruction.kind));
+    key.push_back(collective && !is_host_copy(instruction.kind)
+                      ? -static_cast<std::int32_t>(instruction.stream)
+                      : static_cast<std::int32_t>(instruction.kind));
     if (!collective) key.push_back(instruction.peer.value());
     for (const DeviceId member : program_.members[i]) key.push_back(member.value());
     if (collective) std::sort(key.begin(), key.end());  // rings of any order
@@ -137,6 +151,9 @@ std::unique_ptr<Operation> Communicator::issue(std::size_t index) {
       return reduce_scatter(index);
     case InstructionKind::AllToAll:
       return all_to_all(index);
+    case InstructionKind::Offload:
+    case InstructionKind::Fetch:
+      return copy_with_host(index);
     default:
       break;
   }
@@ -199,6 +216,12 @@ std::unique_ptr<Operation> Communicator::all_reduce(std::size_t index) {
     return transport_.all_reduce(Members(ranks_of(program_.members[index]), what.stream),
                                  tag_of(what), type_of(reads[0]), std::move(values));
   }));
+}
+
+std::unique_ptr<Operation> Communicator::copy_with_host(std::size_t index) {
+  const ValueId from = program_.reads[index][0];
+  const Bytespan to = execution_.memory(program_.writes[index][0]);
+  return std::make_unique<Copied>([this, from, to] { copy(from, to); });
 }
 
 std::size_t Communicator::own_place(std::size_t index) const {

@@ -52,7 +52,8 @@ class Communicator {
   std::unique_ptr<Operation> issue(std::size_t instruction);
 
   // Instructions of one lane end in the order in which they start: transfers to one peer, from one
-  // peer, collectives of the same members on one stream. Numbered from 0.
+  // peer, collectives of the same members on one stream, copies to the host, from there. Numbered
+  // from 0.
   std::size_t lane(std::size_t instruction) const { return lane_[instruction]; }
   std::size_t lane_count() const { return lanes_; }
 
@@ -71,6 +72,7 @@ class Communicator {
   std::unique_ptr<Operation> all_gather(std::size_t index);
   std::unique_ptr<Operation> reduce_scatter(std::size_t index);
   std::unique_ptr<Operation> all_to_all(std::size_t index);
+  std::unique_ptr<Operation> copy_with_host(std::size_t index);
   std::size_t own_place(std::size_t index) const;  // among the members
 
   const Graph& graph_;

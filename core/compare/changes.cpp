@@ -43,6 +43,8 @@ IdVector<OpId, int> decisions_of(const Problem& problem, const Strategy& strateg
     ops[split.op] = texts.number_of(split_text(split, *problem.cluster));
   for (const OpId op : strategy.recomputed)
     ops[op] = texts.number_of(texts.texts[at(ops[op])] + ", computed again");
+  for (const OpId op : strategy.offloaded)
+    ops[op] = texts.number_of(texts.texts[at(ops[op])] + ", kept on the host");
   return ops;
 }
 

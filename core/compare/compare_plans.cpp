@@ -60,6 +60,9 @@ std::vector<std::string> other_changes(const PlanToCompare& from, const PlanToCo
   if (a.recomputed.size() != b.recomputed.size())
     lines.push_back(
         fmt::format("computed again: {} ops -> {} ops", a.recomputed.size(), b.recomputed.size()));
+  if (a.offloaded.size() != b.offloaded.size())
+    lines.push_back(fmt::format("kept on the host: of {} ops -> of {} ops", a.offloaded.size(),
+                                b.offloaded.size()));
   if (!same_order(a, b, match))
     lines.push_back(a.priorities.empty() || b.priorities.empty()
                         ? fmt::format("execution order: {} -> {}", order(a), order(b))

@@ -150,6 +150,8 @@ std::string timeline_svg(const Timeline& timeline, std::size_t most_devices, Nan
     } else if (task.kind == TaskKind::Transfer) {
       add(task.device, id, false);
       add(task.target, id, false);
+    } else if (is_host_copy(task.kind)) {
+      add(task.device, id, false);
     } else {
       for (const DeviceId member : members_of(program, id)) add(member, id, false);
     }

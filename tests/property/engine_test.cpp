@@ -17,27 +17,40 @@
 namespace strato {
 namespace {
 
-// The peaks by definition: all that is taken and released, sorted; within a moment releases first.
-void expect_peaks(const Timeline& timeline) {
+// The peak by definition: all that is taken and released, sorted; within a moment releases first.
+template <class Use, class IsThere>
+void expect_peak(const Timeline& timeline, const Use& use, const IsThere& is_there) {
   const auto lives = lifetimes(timeline);
-  for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
-    std::vector<std::tuple<Nanos, bool, Bytes>> events;  // time, taken, bytes
-    for (std::size_t i = 0; i < lives.size(); ++i) {
-      const Buffer& buffer = timeline.program->buffers[BufferId(i)];
-      if (buffer.device != DeviceId(d)) continue;
-      events.emplace_back(timeline.tasks[lives[BufferId(i)].taken_by].start, true, buffer.bytes);
-      events.emplace_back(timeline.tasks[lives[BufferId(i)].released_by].end, false, buffer.bytes);
-    }
-    std::sort(events.begin(), events.end());
-    const DeviceUse& use = timeline.devices[DeviceId(d)];
-    Bytes used = use.resident, peak = used;
-    Nanos peak_at;
-    for (const auto& [time, taken, bytes] : events) {
-      taken ? used += bytes : used -= bytes;
-      if (used > peak) peak = used, peak_at = time;
-    }
-    EXPECT_EQ(use.peak, peak) << "device " << d;
-    EXPECT_EQ(use.peak_at, peak_at) << "device " << d;
+  std::vector<std::tuple<Nanos, bool, Bytes>> events;  // time, taken, bytes
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const Buffer& buffer = timeline.program->buffers[BufferId(i)];
+    if (!is_there(buffer)) continue;
+    events.emplace_back(timeline.tasks[lives[BufferId(i)].taken_by].start, true, buffer.bytes);
+    events.emplace_back(timeline.tasks[lives[BufferId(i)].released_by].end, false, buffer.bytes);
+  }
+  std::sort(events.begin(), events.end());
+  Bytes used = use.resident, peak = used;
+  Nanos peak_at;
+  for (const auto& [time, taken, bytes] : events) {
+    taken ? used += bytes : used -= bytes;
+    if (used > peak) peak = used, peak_at = time;
+  }
+  EXPECT_EQ(use.peak, peak);
+  EXPECT_EQ(use.peak_at, peak_at);
+}
+
+void expect_peaks(const Timeline& timeline) {
+  const Cluster& cluster = *timeline.program->cluster;
+  for (const DeviceId device : timeline.devices.ids()) {
+    SCOPED_TRACE("device " + std::to_string(device.value()));
+    expect_peak(timeline, timeline.devices[device],
+                [&](const Buffer& buffer) { return !buffer.on_host && buffer.device == device; });
+  }
+  for (const MachineId machine : timeline.hosts.ids()) {
+    SCOPED_TRACE("host " + std::to_string(machine.value()));
+    expect_peak(timeline, timeline.hosts[machine], [&](const Buffer& buffer) {
+      return buffer.on_host && cluster.device(buffer.device).machine == machine;
+    });
   }
 }
 
@@ -76,7 +89,8 @@ class BothDisciplines {
     result.tasks = schedule.times;
     reset_devices(*program->cluster, result);
     for (const Resident& resident : program->residents)
-      result.devices[resident.device].resident += resident.bytes;
+      (resident.on_host ? result.hosts[program->cluster->device(resident.device).machine].resident
+                        : result.devices[resident.device].resident) += resident.bytes;
     take_figures(TaskRows(*program), schedule, memory_, result);
     expect_peaks(result);
     return result;
@@ -94,7 +108,9 @@ TEST(Engines, AgreeOnProgramsOfRandomStrategies) {
     Random random(seed);
     const RandomProblem problem = random_problem(random);
     Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
-    both.expect_same(lowering.lower(random_strategy(problem, random)));
+    Strategy strategy = random_strategy(problem, random);
+    if (seed % 3 == 0) strategy.offloaded = random_offloaded(*problem.graph, {}, random);
+    both.expect_same(lowering.lower(strategy));
   }
 }
 

@@ -75,6 +75,9 @@ std::optional<BlockedCase> random_blocked(std::uint64_t seed, Random& random) {
   if (seed % 6 == 3) made.strategy = with_shared_states(made.problem, made.strategy, random);
   if (seed % 7 > 0) made.strategy.recomputed = random_recomputed(*made.problem.graph, random);
   const auto micro_batches = random_micro_batches(*made.problem.graph, random);
+  if (seed % 9 < 3)
+    made.strategy.offloaded =
+        random_offloaded(*made.problem.graph, made.strategy.recomputed, random);
   if (!micro_batches) return std::nullopt;
   made.strategy.micro_batches = *micro_batches;
   if (!goes_with(made.problem, *micro_batches)) return std::nullopt;

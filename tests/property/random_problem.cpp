@@ -204,7 +204,8 @@ std::shared_ptr<const Cluster> random_cluster(Random& random) {
                 R"(","gpus":[{"type":")" + types[random.below(3)] + R"(","count":)" +
                 std::to_string(1 + random.below(3)) +
                 R"(}],"fabric":{"kind":"pcie3x16","bandwidth_GBps":12,"latency_us":4},)" +
-                R"("nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":6}})";
+                R"("nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":6},)" +
+                R"("host_memory_bytes":100000000})";
   return std::make_shared<const Cluster>(
       parse_cluster(R"({"format":"stratoscope-cluster","version":1,"name":"random","machines":[)" +
                         machines + R"(],"network":{"latency_us":1}})",
@@ -227,6 +228,17 @@ std::vector<OpId> random_recomputed(const Graph& graph, Random& random) {
   std::vector<OpId> ops;
   for (const OpId op : graph.ops().ids())
     if (graph.op(op).phase == Phase::Forward && random.below(4) < some) ops.push_back(op);
+  return ops;
+}
+
+std::vector<OpId> random_offloaded(const Graph& graph, const std::vector<OpId>& recomputed,
+                                   Random& random) {
+  const std::uint64_t some = 1 + random.below(4);  // of four
+  std::vector<OpId> ops;
+  for (const OpId op : graph.ops().ids())
+    if (graph.op(op).phase != Phase::Backward && random.below(4) < some &&
+        !std::ranges::binary_search(recomputed, op))
+      ops.push_back(op);
   return ops;
 }
 

@@ -24,6 +24,9 @@ RandomProblem random_problem(Random& random);
 std::vector<OpId> random_duplicated(const RandomProblem& problem, Random& random);
 // Any number of ops of the forward pass.
 std::vector<OpId> random_recomputed(const Graph& graph, Random& random);
+// Any number of ops of the forward pass, none of these, and of updates.
+std::vector<OpId> random_offloaded(const Graph& graph, const std::vector<OpId>& recomputed,
+                                   Random& random);
 // Every mode, uneven shares, groups left undecided; some with buckets, duplicated ops, priorities.
 Strategy random_strategy(const RandomProblem& problem, Random& random);
 // Most groups alike: AllReduce with equal shares on most devices.

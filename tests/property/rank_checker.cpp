@@ -197,7 +197,7 @@ class BlockingRanks {
     const std::size_t i = head(r, line);
     if (i == kNone) return false;
     const Instruction& what = at(r, i);
-    if (what.stream == Stream::Compute) return finish(r, line), true;
+    if (what.stream == Stream::Compute || is_host_copy(what.kind)) return finish(r, line), true;
     if (what.kind == Kind::Receive) return false;  // its send does it
     if (what.kind == Kind::Send) return send(r, i, line);
     return meet(r, i, line);

@@ -44,6 +44,8 @@ Case random_case(std::uint64_t seed, Random& random) {
   if (experts) strategy = with_experts(result.problem, strategy, random).value_or(strategy);
   if (seed % 10 == 5) strategy = with_shared_states(result.problem, strategy, random);
   if (seed % 5 == 1) strategy.recomputed = random_recomputed(*result.problem.graph, random);
+  if (seed % 10 < 2)
+    strategy.offloaded = random_offloaded(*result.problem.graph, strategy.recomputed, random);
   if (real_ops) strategy.splits = random_splits(result.problem, strategy, random);
   const RandomProblem& problem = result.problem;
   if (seed % 2 == 0 && real_ops) {
@@ -78,7 +80,7 @@ bool is_refused(const RankPrograms& ranks) {
 }
 
 TEST(RankPrograms, AreBuiltAndEndAndHaveNoRaces) {
-  std::array<std::size_t, 12> kinds{};
+  std::array<std::size_t, 14> kinds{};
   std::size_t in_rows = 0;
   for (std::uint64_t seed = 0; seed < 1500 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -131,6 +131,13 @@ void check_against_timeline(const Timeline& timeline, const ScheduleReport& repo
     for (const auto& tensor : timeline.alive_at(DeviceId(d), use.peak_at)) alive += tensor.bytes;
     EXPECT_EQ(alive, use.peak);
   }
+  for (const MachineId machine : timeline.hosts.ids()) {
+    const HostUse& use = timeline.hosts[machine];
+    const auto peak =
+        report.peak.find(timeline.program->cluster->machines()[machine].name + " host");
+    EXPECT_EQ(peak == report.peak.end() ? 0 : peak->second, use.peak.value);
+    feasible = feasible && use.peak <= use.capacity;
+  }
   EXPECT_EQ(feasible, timeline.feasible);
   Nanos sum;
   for (const CriticalStep& step : critical_path(timeline))
@@ -215,7 +222,8 @@ TEST(Schedule, RandomOnesHoldEveryRule) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const RandomProblem problem = random_problem(random);
-    const Strategy strategy = random_strategy(problem, random);
+    Strategy strategy = random_strategy(problem, random);
+    if (seed % 4 == 1) strategy.offloaded = random_offloaded(*problem.graph, {}, random);
     Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
     Simulator simulator;
     LowerOptions options;
@@ -239,8 +247,8 @@ TEST(Schedule, RandomOnesHoldEveryRule) {
   }
   RecordProperty("tasks", static_cast<int>(tasks));
   EXPECT_GT(tasks, 30 * count);
-  for (const char* kind :
-       {"Compute", "Split", "Concat", "Sum", "Transfer", "AllReduce", "AllGather", "Update"})
+  for (const char* kind : {"Compute", "Split", "Concat", "Sum", "Transfer", "AllReduce",
+                           "AllGather", "Update", "Offload", "Fetch"})
     EXPECT_GT(kinds[kind], count / 20) << kind << " is hardly tested";
 }
 

@@ -84,12 +84,14 @@ IdVector<DeviceId, MemoryCurve> memory_curves(const Timeline& timeline) {
   const std::size_t count = program.cluster->device_count();
   std::vector<std::vector<MemoryCurve::Change>> changes(count);
   std::vector<std::int64_t> resident(count, 0);
-  for (const Resident& r : program.residents) resident[r.device.index()] += r.bytes.value;
+  for (const Resident& r : program.residents)
+    if (!r.on_host) resident[r.device.index()] += r.bytes.value;
   const IdVector<BufferId, Lifetime> lives = lifetimes(timeline);
   for (std::size_t b = 0; b < lives.size(); ++b) {
     const auto& [taken_by, released_by] = lives[BufferId(b)];
     if (!taken_by.valid() || !released_by.valid()) continue;
     const Buffer& buffer = program.buffers[BufferId(b)];
+    if (buffer.on_host) continue;
     auto& list = changes[buffer.device.index()];
     list.push_back({timeline.tasks[taken_by].start.value, buffer.bytes.value});
     list.push_back({timeline.tasks[released_by].end.value, -buffer.bytes.value});

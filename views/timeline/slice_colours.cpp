@@ -156,6 +156,10 @@ QString kind_label(TaskKind kind) {
       return ColourWords::tr("ReduceScatter");
     case TaskKind::AllToAll:
       return ColourWords::tr("AllToAll");
+    case TaskKind::Offload:
+      return ColourWords::tr("To host memory");
+    case TaskKind::Fetch:
+      return ColourWords::tr("From host memory");
     case TaskKind::Reduce:
       return ColourWords::tr("reduce");
     case TaskKind::Broadcast:

@@ -58,7 +58,7 @@ class ClusterReader {
 
   void add_machine(const MachineSpec& machine, const std::string& name) {
     const MachineId id(cluster_.machines_.size());
-    cluster_.machines_.push_back({name});
+    cluster_.machines_.push_back({name, machine.host_memory.value_or(Bytes())});
     specs_.push_back(&machine);
     devices_.emplace_back();
     std::int64_t index = 0;
@@ -78,7 +78,13 @@ class ClusterReader {
 
   bool has_several_machines() const { return cluster_.machines_.size() > 1; }
 
-  // Adds only links that a path can use: a lone machine needs neither its NIC nor the links to it.
+  // A fabric is a way to the host where it is PCIe by its kind: NVLink ends at GPUs.
+  static bool reaches_host(const LinkSpec& fabric) {
+    return same_ignoring_case(std::string_view(fabric.kind).substr(0, 4), "pcie");
+  }
+
+  // Adds only links that a path can use: a lone machine needs not its NIC, and the links to it only
+  // where they lead to host memory.
   void add_network() {
     cluster_.ways_.resize(cluster_.devices_.size());
     for (const DeviceId id : cluster_.devices_.ids()) {
@@ -86,8 +92,10 @@ class ClusterReader {
       const MachineSpec& machine = *specs_[device.machine.index()];
       Cluster::Ways& ways = cluster_.ways_[id];
       if (machine.fabric) ways.fabric = add_port(device.name, "fabric", *machine.fabric, id);
-      const bool host = machine.host_link && has_several_machines();
+      const bool host = machine.host_link && (has_several_machines() || machine.host_memory);
       ways.host = host ? add_port(device.name, "host", *machine.host_link, id) : ways.fabric;
+      if (machine.host_memory && (host || (machine.fabric && reaches_host(*machine.fabric))))
+        ways.memory = ways.host;
     }
     if (!has_several_machines()) return;
     const bool switched = spec_.network && spec_.network->bandwidth_gbps;
@@ -159,6 +167,12 @@ class ClusterReader {
       const Link& link = cluster_.links_[LinkId(i++)];
       add(link.name, link.bandwidth, link.latency);
     }
+    // Nothing is added for machines without host memory: their digests stay what they were.
+    for (const MachineId id : cluster_.machines_.ids())
+      if (const Bytes memory = cluster_.machines_[id].host_memory; memory > Bytes(0)) {
+        const bool has_way = cluster_.ways_[devices_[id.index()].front()].memory.up.valid();
+        hasher.text("host memory").number(id.value()).number(memory.value).number(has_way);
+      }
     return hasher.finish();
   }
 

@@ -51,7 +51,7 @@ std::optional<LinkSpec> find_link(const JsonView& machine, std::string_view key)
 }
 
 std::string read_name(const JsonView& view) {
-  const std::string name = view.string();
+  std::string name = view.string();
   const bool separator = std::ranges::any_of(name, [](unsigned char c) {
     return c < ' ' || kNameSeparators.find(static_cast<char>(c)) != std::string::npos;
   });
@@ -135,8 +135,8 @@ class SpecReader {
   }
 
   MachineSpec read_machine(const JsonView& view) {
-    view.allow_only(
-        {"name", "count", "gpus", "fabric", "host_link", "nic", "note", "price_per_hour"});
+    view.allow_only({"name", "count", "gpus", "fabric", "host_link", "nic", "host_memory_bytes",
+                     "note", "price_per_hour"});
     MachineSpec machine;
     machine.name = read_name(view.at("name"));
     if (const auto count = view.find("count")) machine.count = count->integer(1, kMaxDevices);
@@ -155,6 +155,10 @@ class SpecReader {
     machine.fabric = find_link(view, "fabric");
     machine.host_link = find_link(view, "host_link");
     machine.nic = find_link(view, "nic");
+    if (const auto memory = view.find("host_memory_bytes")) {
+      refuse_written(Written::Memory, *memory);
+      machine.host_memory = Bytes(memory->integer(1, std::int64_t{1} << 50));
+    }
     if (const auto note = view.find("note")) machine.note = note->string();
     if (const auto price = view.find("price_per_hour"))
       machine.price_per_hour = price->number(0, kMostPrice);
@@ -261,6 +265,7 @@ Json machine_to_json(const MachineSpec& machine) {
   if (machine.fabric) json["fabric"] = link_to_json(*machine.fabric);
   if (machine.host_link) json["host_link"] = link_to_json(*machine.host_link);
   if (machine.nic) json["nic"] = link_to_json(*machine.nic);
+  if (machine.host_memory) json["host_memory_bytes"] = machine.host_memory->value;
   if (!machine.note.empty()) json["note"] = machine.note;
   if (machine.price_per_hour) json["price_per_hour"] = *machine.price_per_hour;
   return json;

@@ -17,7 +17,7 @@ inline constexpr std::string_view kNameSeparators = ":>/,";
 inline constexpr std::string_view kLinkNames[] = {"net", "network", "fabric", "host"};
 
 struct LinkSpec {
-  std::string kind;  // for people only
+  std::string kind;  // for people; of a fabric also whether it leads to host memory
   double bandwidth_gbps = 0;
   double latency_us = 0;
   std::string note = {};  // for people only, as all notes
@@ -38,6 +38,7 @@ struct MachineSpec {
   std::vector<GpuCount> gpus;
   std::optional<LinkSpec> fabric, host_link, nic;
   std::string note = {};
+  std::optional<Bytes> host_memory = {};
   std::optional<double> price_per_hour = {};  // of one machine; all machines have one, or none has
 
   // "v100", or "v100-0", "v100-1", ... when there are several

@@ -55,6 +55,16 @@ Path Cluster::path(DeviceId from, DeviceId to) const {
   return path;
 }
 
+Path Cluster::host_path(DeviceId device, LinkId Way::*direction) const {
+  Path path{{}, std::numeric_limits<double>::infinity(), {}, device, device};
+  const LinkId link = ways_[device].memory.*direction;
+  if (!link.valid()) return path;
+  path.links.push_back(link);
+  path.bandwidth = links_[link].bandwidth;
+  path.latency = links_[link].latency;
+  return path;
+}
+
 double Cluster::bandwidth(DeviceGroupId a, DeviceGroupId b) const {
   // The devices of a group are alike, so one pair stands for all.
   const std::vector<DeviceId>& from = groups_[a].devices;

@@ -45,6 +45,7 @@ struct GpuType {
 
 struct Machine {
   std::string name;
+  Bytes host_memory = {};  // of its processors, for what devices keep there; 0: none is told
 };
 
 struct Device {
@@ -110,6 +111,11 @@ class Cluster {
   const GpuType& gpu(DeviceId id) const { return gpu_types_[devices_[id].type]; }
   // Made when it is asked for, from what lies at both ends.
   Path path(DeviceId from, DeviceId to) const;
+  // From the device to its machine's host memory and back: over its host link, or the PCIe fabric
+  // of a machine that has no other way. Both ends are the device. No links: there is no way, or no
+  // host memory.
+  Path path_to_host(DeviceId device) const { return host_path(device, &Way::up); }
+  Path path_from_host(DeviceId device) const { return host_path(device, &Way::down); }
   // The links that no other device uses, in the same order for each device of a kind of machine.
   const std::vector<LinkId>& ports(DeviceId device) const { return ports_[device]; }
   // Smallest bandwidth between two different devices of the groups (a == b: inside the group; for a
@@ -139,7 +145,9 @@ class Cluster {
   };
   struct Ways {
     Way fabric, host, nic;  // to the fabric; to what leaves the machine; from there to the network
+    Way memory;             // of the host
   };
+  Path host_path(DeviceId device, LinkId Way::*direction) const;
   LinkId direct(MachineId from, MachineId to) const;
   IdVector<DeviceId, Ways> ways_;
   std::vector<DeviceId> by_name_;                             // ascending by name

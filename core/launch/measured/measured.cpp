@@ -66,6 +66,8 @@ std::string communication_name(const Program& program, TaskId id) {
   const Cluster& cluster = *program.cluster;
   if (task.kind == TaskKind::Transfer)
     return cluster.device(task.device).name + " -> " + cluster.device(task.target).name;
+  if (is_host_copy(task.kind))
+    return fmt::format("{} of {}", name_of(task.kind), cluster.device(task.device).name);
   return fmt::format("{} of {} devices", name_of(task.kind), members_of(program, id).size());
 }
 

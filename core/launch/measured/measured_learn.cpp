@@ -169,8 +169,8 @@ Nanos time_of(const Program& program, TaskId id, const CostModel& cost) {
   const auto at_least_one = [](Nanos time) { return std::max(Nanos(1), time); };
   const Task& task = program.tasks[id];
   const GpuTypeId gpu = program.cluster->device(task.device).type;
-  if (task.kind == TaskKind::Transfer)
-    return at_least_one(cost.transfer(program.cluster->path(task.device, task.target), task.bytes));
+  if (task.kind == TaskKind::Transfer || is_host_copy(task.kind))
+    return at_least_one(cost.transfer(path_of(program, task), task.bytes));
   if (const auto kind = collective_of(task.kind))
     return cost.collective(*kind, members_of(program, id), task.bytes).duration;
   if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update) {

@@ -55,7 +55,8 @@ bool DeltaLowering::is_plain(const Strategy& strategy) {
   };
   return std::ranges::none_of(strategy.groups, is_mesh) && strategy.bucket == Bytes(0) &&
          strategy.priorities.empty() && strategy.splits.empty() && strategy.variables.empty() &&
-         strategy.recomputed.empty() && strategy.micro_batches.count == 1;
+         strategy.recomputed.empty() && strategy.offloaded.empty() &&
+         strategy.micro_batches.count == 1;
 }
 
 bool DeltaLowering::are_near(const Strategy& a, const Strategy& b, const Grouping& grouping) {

@@ -26,11 +26,11 @@ ValueId RankDraft::make(const Value& value) {
   return ValueId(draft_.values.size() - 1);
 }
 
-ValueId RankDraft::resident(TensorId tensor, const Part& part) {
+ValueId RankDraft::resident(TensorId tensor, const Part& part, bool on_host) {
   std::vector<ValueId>& known = residents_[tensor];
   for (const ValueId id : known)
     if (draft_.values[id].part == part) return id;
-  known.push_back(make({tensor, part, true, Encoding::None, 0}));
+  known.push_back(make({tensor, part, true, on_host, Encoding::None, 0}));
   return known.back();
 }
 
@@ -62,7 +62,7 @@ std::vector<ValueId> RankDraft::add_view(const View& view) {
       (writer == LastWriters::kNone || draft_.instructions[writer].stream == Stream::Compute);
   std::vector<ValueId> made;
   for (const TensorId output : graph_.op(view.op).outputs) {
-    made.push_back(make({output, view.part, false, Encoding::None, 0}));
+    made.push_back(make({output, view.part, false, false, Encoding::None, 0}));
     base_of_[made.back()] = root(view.base);
   }
   add_at(early ? place_after(writer) : next_place(),

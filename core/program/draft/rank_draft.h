@@ -58,7 +58,7 @@ class RankDraft {
   // A value that the next instruction writes.
   ValueId make(const Value& value);
   // The same value for the same part.
-  ValueId resident(TensorId tensor, const Part& part);
+  ValueId resident(TensorId tensor, const Part& part, bool on_host = false);
   struct View {
     OpId op;          // that makes no task
     TensorId output;  // of it

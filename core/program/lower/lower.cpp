@@ -12,6 +12,7 @@
 #include "core/program/lower/op_lowering.h"
 #include "core/program/lower/recomputation.h"
 #include "core/program/lower/verify.h"
+#include "core/program/offload/offloading.h"
 #include "core/program/place/symmetry.h"
 #include "core/strategy/value/variable_check.h"
 
@@ -144,13 +145,18 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
     pass("synchronise", synchronise, check_program);
     pass(
         "finish", [&] { ops.list_residents(into); }, check_program);
+    if (strategy.offloaded.empty()) return;
+    pass(
+        "offload", [&] { offload(into, ops.emitter().parts(), ops.tables(), strategy.offloaded); },
+        [&] { verify(into); });
   };
   pass(
       "place", [&] { ops.placement().place(strategy); }, [&] { ops.placement().check(); });
   const auto is_small = [&] {
     return options.fold_from > 0 && tasks_of_ops(ops.tables(), ops.placement()) < options.fold_from;
   };
-  if (options.fold == nullptr || is_small()) {
+  // What hosts keep is counted of all devices.
+  if (options.fold == nullptr || !strategy.offloaded.empty() || is_small()) {
     if (options.fold != nullptr) *options.fold = Fold();
     check_size(ops.tables(), ops.placement());
     return lower_ops();

@@ -39,7 +39,8 @@ class Lowering {
   ~Lowering();
   // Throws InputError when single variables cannot be synchronised as the strategy says
   // (core/strategy/value/variable_check.h), or micro-batches not follow each other so (Tables,
-  // Pipeline, ops that are split), or the program would be too large for the memory of a computer.
+  // Pipeline, ops that are split), an op cannot be offloaded (offloading.h), or the program would
+  // be too large for the memory of a computer.
   Program lower(const CompleteStrategy& strategy, const LowerOptions& options = {});
   // For those who have one strategy to lower: it is completed here.
   Program lower(const Strategy& strategy, const LowerOptions& options = {});

@@ -14,6 +14,7 @@ class Verifier {
   explicit Verifier(const Program& program) : program_(program) {
     writer_.resize(program.buffers.size());
     resident_.resize(program.cluster->device_count() * program.graph->tensor_count());
+    on_host_.resize(resident_.size());
   }
 
   void run() {
@@ -61,7 +62,7 @@ class Verifier {
       for (const Resident& other : program_.residents_of(resident.tensor, resident.device))
         CHECK(&other == &resident || other.part != resident.part, "a part is resident twice");
       before = &resident;
-      resident_[place(resident.tensor, resident.device)] = true;
+      (resident.on_host ? on_host_ : resident_)[place(resident.tensor, resident.device)] = true;
     }
   }
 
@@ -90,6 +91,7 @@ class Verifier {
     if (task.kind == TaskKind::ReduceScatter) check_scatter(id, task);
     if (task.kind == TaskKind::AllGather) check_gather(id, task);
     if (task.kind == TaskKind::AllToAll) check_swap(id, task);
+    if (is_host_copy(task.kind)) check_host_copy(id, task);
   }
 
   // What its part is a part of.
@@ -116,6 +118,13 @@ class Verifier {
       std::sort(links.begin(), links.end());
       CHECK(std::equal(links.begin(), links.end(), resources.begin(), resources.end()),
             at(id) + " is not on its path");
+    } else if (is_host_copy(task.kind)) {
+      const Cluster& cluster = *program_.cluster;
+      const Path path = task.kind == TaskKind::Offload ? cluster.path_to_host(task.device)
+                                                       : cluster.path_from_host(task.device);
+      CHECK(path.links.size() == resources.size() &&
+                resources.front() == program_.link(path.links[0]),
+            at(id) + " is not on the way to its host");
     } else {
       check_members(id, task, resources);
     }
@@ -192,13 +201,27 @@ class Verifier {
     }
     CHECK(read >= task.bytes && written >= task.bytes, at(id) + " loses a part of it");
   }
+  // It has one thing on the device, and one on the host, in a buffer or resident.
+  void check_host_copy(TaskId id, const Task& task) {
+    const auto reads = program_.reads[id.index()], writes = program_.writes[id.index()];
+    const bool out = task.kind == TaskKind::Offload;
+    const auto on_device = out ? reads : writes, on_host = out ? writes : reads;
+    CHECK(on_device.size() == 1 && on_host.size() <= 1, at(id) + " copies not one buffer");
+    CHECK(!on_host.empty() || on_host_[place(task.tensor, task.device)],
+          at(id) + " has nothing on the host");
+    for (const auto row : {reads, writes})
+      for (const BufferId buffer : row)
+        CHECK(program_.buffers[buffer].bytes == task.bytes &&
+                  program_.buffers[buffer].tensor == task.tensor,
+              at(id) + " copies other bytes than it has");
+  }
   Bytes bytes_of(std::span<const BufferId> of_member) const {
     CHECK(of_member.size() <= 1, "a collective has several buffers on a member");
     return of_member.empty() ? Bytes(0) : program_.buffers[of_member.front()].bytes;
   }
 
   bool takes_part(const Task& task, TaskId id, DeviceId device) const {
-    if (!is_communication(task.kind) || task.kind == TaskKind::Transfer)
+    if (!is_communication(task.kind) || task.kind == TaskKind::Transfer || is_host_copy(task.kind))
       return device == task.device;
     const auto resources = program_.resources[id.index()];
     return std::binary_search(resources.begin(), resources.end(),
@@ -217,6 +240,7 @@ class Verifier {
                                             : takes_part(task, id, to.device),
             at(id) + " writes on another device");
       CHECK(!task.tensor.valid() || to.tensor == task.tensor, at(id) + " writes another tensor");
+      CHECK(to.on_host == (task.kind == TaskKind::Offload), at(id) + " writes at the wrong end");
     }
     CHECK(task.kind != TaskKind::Split || task.keeps || writes.size() == 1,
           at(id) + " makes nothing");
@@ -234,6 +258,8 @@ class Verifier {
       CHECK(takes_part(task, id, program_.buffers[buffer].device),
             at(id) + " reads on another device");
       CHECK(is_ready(id, buffer), at(id) + " reads a buffer that it does not wait for");
+      CHECK(program_.buffers[buffer].on_host == (task.kind == TaskKind::Fetch),
+            at(id) + " reads at the wrong end");
     }
     if (task.kind == TaskKind::Transfer && reads.empty())
       CHECK(resident_[place(task.tensor, task.device)] ||  // or a view of resident bytes
@@ -241,16 +267,18 @@ class Verifier {
             at(id) + " sends nothing");
   }
 
-  // It waits for the writer, or for a collective or a sum that changed the buffer in place.
+  // It waits for the writer, or for a collective, a sum or an update that changed the buffer in
+  // place.
   bool is_ready(TaskId id, BufferId buffer) const {
     const TaskId writer = writer_[buffer.index()];
     if (!writer.valid() || writer == id) return false;
     for (TaskId dependency : program_.dependencies[id.index()]) {
       if (dependency == writer) return true;
       const auto read = program_.reads[dependency.index()];
-      const bool in_place = program_.tasks[dependency].kind == TaskKind::Sum &&
+      const TaskKind kind = program_.tasks[dependency].kind;
+      const bool in_place = (kind == TaskKind::Sum || kind == TaskKind::Update) &&
                             program_.writes[dependency.index()].empty();
-      if ((in_place || is_communication(program_.tasks[dependency].kind)) &&
+      if ((in_place || is_communication(kind)) &&
           std::binary_search(read.begin(), read.end(), buffer))
         return true;
     }
@@ -259,7 +287,7 @@ class Verifier {
 
   const Program& program_;
   std::vector<TaskId> writer_;  // by buffer
-  std::vector<bool> resident_;
+  std::vector<bool> resident_, on_host_;
 };
 
 }  // namespace

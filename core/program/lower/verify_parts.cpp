@@ -52,6 +52,9 @@ class PartVerifier {
         return check_swapped(at);
       case TaskKind::Broadcast:
         return;
+      case TaskKind::Offload:
+      case TaskKind::Fetch:
+        return check_copied(at);
     }
   }
 
@@ -122,7 +125,7 @@ class PartVerifier {
       return is_alias(graph_, producer) &&
              is_standing(viewed(graph_, producer), part_viewed(graph_, producer, part), device);
     return std::ranges::any_of(program_.residents_of(tensor, device), [&](const Resident& here) {
-      return contains(program_.part_of(here), part);
+      return !here.on_host && contains(program_.part_of(here), part);
     });
   }
 
@@ -135,6 +138,22 @@ class PartVerifier {
 
   std::optional<Part> written(const ProgramTask& at) const {
     return at.writes().empty() ? std::nullopt : std::optional(holds_[at.writes().front()]);
+  }
+
+  // Between device and host: what is there arrives as it is.
+  void check_copied(const ProgramTask& at) const {
+    const Task& task = at.task();
+    for (const auto row : {at.reads(), at.writes()})
+      for (const BufferId buffer : row)
+        at.expect(holds_[buffer] == program_.part_of(task), task.tensor,
+                  "it is another part than the task says");
+    const auto on_host = task.kind == TaskKind::Offload ? at.writes() : at.reads();
+    if (!on_host.empty()) return;
+    const auto standing = program_.residents_of(task.tensor, task.device);
+    at.expect(
+        std::ranges::any_of(
+            standing, [&](const Resident& here) { return here.on_host && here.part == task.part; }),
+        task.tensor, "it rests in no host's memory");
   }
 
   // A Split or a Transfer: of one buffer, or of what stands there.

@@ -44,8 +44,8 @@ std::int32_t BufferValues::record_count(BufferId buffer) const {
 }
 
 Value BufferValues::described(BufferId buffer) const {
-  return {program_.buffers[buffer].tensor, part_of(buffer), false, encoding_[buffer],
-          record_count(buffer)};
+  const Buffer& of = program_.buffers[buffer];
+  return {of.tensor, part_of(buffer), false, of.on_host, encoding_[buffer], record_count(buffer)};
 }
 
 ValueId BufferValues::bind(const ProgramTask& at, BufferId buffer, Encoding encoding) {
@@ -87,8 +87,18 @@ Part BufferValues::standing_for(TensorId tensor, DeviceId device, const Part& wa
 bool BufferValues::is_resident(TensorId tensor, DeviceId device, const Part& part) const {
   const std::span<const Resident> here = program_.residents_of(tensor, device);
   if (!graph_.tensor(tensor).producer.valid() && !is_trained(graph_, tensor)) return !here.empty();
-  return std::ranges::any_of(here,
-                             [&](const Resident& of) { return program_.part_of(of) == part; });
+  return std::ranges::any_of(
+      here, [&](const Resident& of) { return !of.on_host && program_.part_of(of) == part; });
+}
+
+ValueId BufferValues::resident_on_host(const ProgramTask& at) {
+  const Task& task = at.task();
+  const std::span<const Resident> all = program_.residents_of(task.tensor, task.device);
+  at.expect(std::ranges::any_of(
+                all, [&](const Resident& of) { return of.on_host && of.part == task.part; }),
+            task.tensor, "it rests in no host's memory");
+  if (!drafts_.wanted(task.device)) return kElsewhere;
+  return drafts_.of(task.device).resident(task.tensor, program_.part_of(task), true);
 }
 
 ValueId BufferValues::find(const ProgramTask& at, const Wanted& wanted) {

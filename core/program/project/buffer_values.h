@@ -40,6 +40,8 @@ class BufferValues {
   // Invalid: it is not there.
   ValueId find(const ProgramTask& at, const Wanted& wanted);
   ValueId find_resident(const Wanted& wanted);
+  // What the task copies from or to the memory of its host, and that stands there.
+  ValueId resident_on_host(const ProgramTask& at);
   // The same as find, or something of another shape with the same bytes.
   ValueId find_bytes(const ProgramTask& at, const Wanted& wanted);
   // Throws InvariantError where it is not there.

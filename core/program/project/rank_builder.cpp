@@ -38,11 +38,12 @@ void RankBuilder::add(TaskId task) {
   placed_of_[task].first = static_cast<std::int32_t>(placed_.size());
   using Add = void (RankBuilder::*)(const ProgramTask&);
   using Self = RankBuilder;
-  // By TaskKind: among its last three are Reduce and Broadcast, which no rank can do, and Update.
-  static constexpr std::array<Add, 12> kAdd = {
+  // By TaskKind: no rank can do a Reduce or a Broadcast.
+  static constexpr std::array<Add, 14> kAdd = {
       &Self::compute,    &Self::split,      &Self::concat,     &Self::sum,
       &Self::transfer,   &Self::all_reduce, &Self::all_gather, &Self::reduce_scatter,
-      &Self::all_to_all, nullptr,           nullptr,           &Self::compute};
+      &Self::all_to_all, nullptr,           nullptr,           &Self::compute,
+      &Self::host_copy,  &Self::host_copy};
   const Add add = kAdd.at(static_cast<std::size_t>(at.task().kind));
   if (add == nullptr) at.fail(at.task().tensor, "no rank can do this");
   (this->*add)(at);

@@ -21,6 +21,19 @@ inline AxisRange all_of(const ProgramTask& at, int axis) {
   return range_along(*at.program.graph, at.task().tensor, {}, axis);
 }
 
+// What terms like this one add up over: all indices of a letter, or all samples, of several
+// micro-batches those of each.
+inline AxisRange all_summed(const ProgramTask& at, const Part& term) {
+  AxisRange all = all_of(at, term.addend().axis);
+  if (!term.sums_letter() && term.times() > 1) all.end = term.period();
+  return all;
+}
+// The same where the sum may be a partial one itself.
+inline AxisRange all_summed(const ProgramTask& at, const Part& term, const Part& sum) {
+  return sum.is_partial_sum() ? range_along(*at.program.graph, at.task().tensor, sum, kBatchAxis)
+                              : all_summed(at, term);
+}
+
 class RankBuilder {
  public:
   // `only`: the device whose program is wanted; invalid: all of them. `folded`: a program whose
@@ -50,18 +63,6 @@ class RankBuilder {
     at.expect(make_up(ranges, whole), at.task().tensor,
               "its pieces overlap, leave a gap, or are not all of it");
   }
-  // What terms like this one add up over: all indices of a letter, or all samples, of several
-  // micro-batches those of each.
-  AxisRange all_summed(const ProgramTask& at, const Part& term) const {
-    AxisRange all = all_of(at, term.addend().axis);
-    if (!term.sums_letter() && term.times() > 1) all.end = term.period();
-    return all;
-  }
-  // The same where the sum may be a partial one itself.
-  AxisRange all_summed(const ProgramTask& at, const Part& term, const Part& sum) const {
-    return sum.is_partial_sum() ? range_along(*program_.graph, at.task().tensor, sum, kBatchAxis)
-                                : all_summed(at, term);
-  }
   AxisRange gathered_range(const ProgramTask& at, int axis) const;
 
   void find_losses();
@@ -83,13 +84,15 @@ class RankBuilder {
   void gather_records(const ProgramTask& at);
   void reduce_scatter(const ProgramTask& at);
   void all_to_all(const ProgramTask& at);
+  void host_copy(const ProgramTask& at);
 
   const Program& program_;
   const bool folded_;
   RankDrafts drafts_;
   BufferValues values_;
   std::vector<Placed> placed_;
-  IdVector<TaskId, Range> placed_of_;  // by task: in placed_
+  IdVector<TaskId, Range> placed_of_;                                // by task: in placed_
+  std::map<std::pair<DeviceId, bool>, RankDraft::Index> last_copy_;  // to the host, and back
   // By part of the loss: the first of the devices that compute it.
   std::map<std::pair<TensorId, PartId>, DeviceId> first_with_;
 };

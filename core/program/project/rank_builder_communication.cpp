@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "core/program/project/rank_builder.h"
 #include "core/program/value/collective.h"
 
@@ -211,6 +213,23 @@ void RankBuilder::all_to_all(const ProgramTask& at) {
     const ValueId to = values_.bind(at, written.of(members[i]).front());
     emit(at, members[i], instruction(at, Kind::AllToAll, all), {&from, 1}, {&to, 1}, members, cuts);
   }
+}
+
+// What no buffer holds rests on the host. Copies of one way follow each other: the next one starts
+// when the one before has ended, and then what that one read is released.
+void RankBuilder::host_copy(const ProgramTask& at) {
+  const bool out = at.task().kind == TaskKind::Offload;
+  const ValueId from =
+      at.reads().empty() ? values_.resident_on_host(at) : values_.value_of(at.reads().front());
+  const ValueId to =
+      at.writes().empty() ? values_.resident_on_host(at) : values_.bind(at, at.writes().front());
+  emit(at, at.task().device,
+       instruction(at, out ? Kind::Offload : Kind::Fetch, program_.part_of(at.task())), {&from, 1},
+       {&to, 1});
+  if (!drafts_.wanted(at.task().device)) return;
+  const Placed copy = placed_.back();
+  const auto [last, first] = last_copy_.try_emplace({copy.device, out}, copy.index);
+  if (!first) drafts_.of(copy.device).need(copy.index, std::exchange(last->second, copy.index));
 }
 
 }  // namespace strato

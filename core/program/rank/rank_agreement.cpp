@@ -21,7 +21,9 @@ class Lister {
 
   RankShares list() && {
     for (std::size_t i = 0; i < program_.instructions.size(); ++i)
-      if (program_.instructions[i].stream != Stream::Compute) add(i);
+      if (const Instruction& what = program_.instructions[i];
+          what.stream != Stream::Compute && !is_host_copy(what.kind))
+        add(i);
     std::map<std::string, std::int64_t> index;
     for (auto& [name, share] : shares_.by_name) {
       index[name] = static_cast<std::int64_t>(index.size());

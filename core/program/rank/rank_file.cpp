@@ -18,6 +18,8 @@ constexpr ByteReader::Words kWords{"the rank's program", "stage the job again"};
 // A part: what its flags say, the number of its ranges and these; before them the period and times
 // of samples that repeat.
 constexpr std::uint8_t kSumsSamples = 1, kRepeats = 2;
+// Of a value.
+constexpr std::uint8_t kResident = 1, kOnHost = 2;
 
 void write_part(ByteWriter& out, const Part& part) {
   const bool repeats = part.times() > 1;
@@ -100,9 +102,10 @@ class RankReader {
     Value result;
     result.tensor = id<TensorId>();
     result.part = part();
-    const auto resident = in_.number<std::uint8_t>();
-    if (resident > 1) in_.damaged("a value is out of range");
-    result.resident = resident == 1;
+    const auto flags = in_.number<std::uint8_t>();
+    if (flags > (kResident | kOnHost)) in_.damaged("a value is out of range");
+    result.resident = (flags & kResident) != 0;
+    result.on_host = (flags & kOnHost) != 0;
     result.encoding = in_.enumerated(Encoding::LowRank);
     result.record_count = in_.number<std::int32_t>();
     return result;
@@ -121,7 +124,7 @@ class RankReader {
 
   void read_instruction(RankProgram& program) {
     Instruction what;
-    what.kind = in_.enumerated(InstructionKind::AllToAll);
+    what.kind = in_.enumerated(InstructionKind::Fetch);
     what.stream = in_.enumerated(Stream::TensorCommunication);
     what.task = id<TaskId>();
     what.op = id<OpId>();
@@ -149,7 +152,8 @@ std::string write_rank_program(const RankProgram& program) {
   body.number(static_cast<std::uint32_t>(program.values.size()));
   for (const Value& value : program.values) {
     write_part(body.number(value.tensor.value()), value.part);
-    body.number(static_cast<std::uint8_t>(value.resident));
+    body.number(static_cast<std::uint8_t>((value.resident ? kResident : 0) |
+                                          (value.on_host ? kOnHost : 0)));
     body.number(value.encoding).number(value.record_count);
   }
   write_row(body, std::span(program.losses));

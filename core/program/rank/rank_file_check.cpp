@@ -32,6 +32,12 @@ bool is_gradient(const Graph& graph, TensorId id) {
   });
 }
 
+// What partial sums are changed to in place: sums over more micro-batches, or the total.
+bool is_cut_from_sum(const Part& made, const Part& sum) {
+  if (!made.is_partial_sum()) return is_cut_from(made, sum.total());
+  return made.times() > 1 && is_cut_from(made.repeated(made.period(), 1), sum);
+}
+
 class RankCheck {
  public:
   RankCheck(const RankProgram& program, const Graph& graph, const std::string& file)
@@ -80,7 +86,7 @@ class RankCheck {
         !is_of_its_letter(part, tensor))
       refuse("values", "a part is not one of its tensor");
     if (value.record_count < 0 || (value.record_count > 0) != is_gathered(value.encoding) ||
-        (value.encoding != Encoding::None && value.resident) ||
+        (value.encoding != Encoding::None && (value.resident || value.on_host)) ||
         value.encoding == Encoding::SufficientFactors ||
         (value.encoding == Encoding::SparseRows && tensor.shape.empty()) ||
         (value.encoding == Encoding::LowRank && !is_matrix(tensor)))
@@ -101,7 +107,7 @@ class RankCheck {
 
   void check_kind() const {
     const Kind kind = what().kind;
-    const bool communicates = is_transfer(kind) || is_collective(kind);
+    const bool communicates = is_transfer(kind) || is_collective(kind) || is_host_copy(kind);
     expect((what().stream != Stream::Compute) == communicates &&
                (what().stream != Stream::TensorCommunication || is_collective(kind)),
            "it is on the wrong stream");
@@ -162,8 +168,26 @@ class RankCheck {
       expect((many ? !reads().empty() : reads().size() == from) && writes().size() == to,
              "its values do not fit");
     }
+    check_ends();
     check_bytes();
     check_cuts();
+  }
+
+  // Only copies touch what is on the host: they have one end there, of the same part.
+  void check_ends() const {
+    const Kind kind = what().kind;
+    const auto on_host = [&](ValueId id) { return id.valid() && value(id).on_host; };
+    expect(std::ranges::all_of(reads(),
+                               [&](ValueId id) {
+                                 return id.valid() ? on_host(id) == (kind == Kind::Fetch) : true;
+                               }) &&
+               std::ranges::all_of(
+                   writes(), [&](ValueId id) { return on_host(id) == (kind == Kind::Offload); }),
+           "it is at the wrong end of the way to the host");
+    if (!is_host_copy(kind)) return;
+    const Value &from = value(reads().front()), &to = value(writes().front());
+    expect(from.part.summed_up() == to.part.summed_up() && from.encoding == to.encoding,
+           "it copies another part");
   }
 
   void check_op() const {
@@ -212,6 +236,7 @@ class RankCheck {
       return expect(tensor(reads().front()) == tensor(write),
                     "it makes another tensor than it reads");
     expect((kind != Kind::Split && kind != Kind::ReduceScatter) || sum >= made, kOtherSize);
+    expect(!is_host_copy(kind) || sum == made, kOtherSize);
     if (kind == Kind::Split || kind == Kind::Concat) check_ranges(write);
     for (const ValueId id : reads())
       expect(tensor(id) == tensor(write) || kind == Kind::AllReduce,
@@ -263,12 +288,6 @@ class RankCheck {
       expect(range.begin == next.value_or(all.begin), "its parts leave a gap");
       next = range.end;
     }
-  }
-
-  // What partial sums are changed to in place: sums over more micro-batches, or the total.
-  static bool is_cut_from_sum(const Part& made, const Part& sum) {
-    if (!made.is_partial_sum()) return is_cut_from(made, sum.total());
-    return made.times() > 1 && is_cut_from(made.repeated(made.period(), 1), sum);
   }
 
   void check_cuts() const {
@@ -338,8 +357,8 @@ class RankCheck {
     for (const ValueId id : writes()) {
       const bool kept =
           what().kind == Kind::Split && graph_.tensor(value(id).tensor).producer.valid();
-      expect(value(id).resident ? what().kind == Kind::Receive || kept : life_[id] == Life::Absent,
-             "it writes a value again");
+      const bool in_place = kept || what().kind == Kind::Receive || what().kind == Kind::Offload;
+      expect(value(id).resident ? in_place : life_[id] == Life::Absent, "it writes a value again");
       life_[id] = Life::There;
     }
     for (const ValueId id : program_.releases[at_]) {

@@ -75,9 +75,9 @@ std::vector<std::pair<TensorId, Bytes>> moved_by(const Graph& graph, const RankP
 }
 
 std::string_view name_of(InstructionKind kind) {
-  constexpr std::array<std::string_view, 12> kNames = {
-      "compute", "view",    "update",     "split",      "concat",         "sum",
-      "send",    "receive", "all-reduce", "all-gather", "reduce-scatter", "all-to-all"};
+  constexpr std::array<std::string_view, 14> kNames = {
+      "compute", "view",       "update",     "split",          "concat",     "sum",     "send",
+      "receive", "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "offload", "fetch"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 

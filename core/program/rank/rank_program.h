@@ -33,6 +33,8 @@ struct Value {
   // Lives from step to step: a parameter, its state, a constant, an input (which is loaded anew
   // before each step), a gradient that is kept for the next step (zeros before the first).
   bool resident = false;
+  // In the memory of the device's host, where only Offload and Fetch touch it.
+  bool on_host = false;
   // Half: elements of 16 bits. SparseRows, TopK: `record_count` records, each a number (64 bits: of
   // a row of the part along axis 0, or of an element of the part) and that row's or element's
   // bytes; unused ones are zero. LowRank: `record_count` records, each a column and a row, whose
@@ -68,7 +70,14 @@ enum class InstructionKind : std::uint8_t {
   ReduceScatter,  // writes[0] is this member's part of the sum of the members' reads[0]; `cuts`
   AllToAll,       // members' reads[0] are parts along one axis of the instruction's part, writes[0]
                   // along another one; `cuts` of the first, then of the second
+  Offload,  // writes[0], on the host, is a copy of reads[0]; a resident value is overwritten in
+            // place
+  Fetch,    // writes[0] is a copy of reads[0], which is on the host
 };
+// They communicate, with nobody.
+inline bool is_host_copy(InstructionKind kind) {
+  return kind == InstructionKind::Offload || kind == InstructionKind::Fetch;
+}
 std::string_view name_of(InstructionKind kind);  // "compute", "all-reduce", ...
 
 struct Instruction {
@@ -86,7 +95,7 @@ struct Instruction {
 };
 
 struct RankProgram {
-  static constexpr int kVersion = 6;
+  static constexpr int kVersion = 7;
 
   int rank = 0;
   DeviceId device;

@@ -26,9 +26,15 @@ std::vector<DeviceId> all_members_of(const Program& program, TaskId task) {
           owner.valid())
         members.push_back(owner);
   std::ranges::sort(members);
-  const auto repeated = std::ranges::unique(members);
-  members.erase(repeated.begin(), repeated.end());
+  members.erase(std::unique(members.begin(), members.end()), members.end());
   return members;
+}
+
+Path path_of(const Program& program, const Task& task) {
+  const Cluster& cluster = *program.cluster;
+  if (task.kind == TaskKind::Offload) return cluster.path_to_host(task.device);
+  if (task.kind == TaskKind::Fetch) return cluster.path_from_host(task.device);
+  return cluster.path(task.device, task.target);
 }
 
 std::vector<DeviceId> working_devices(const Program& program) {

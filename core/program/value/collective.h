@@ -26,6 +26,9 @@ std::vector<DeviceId> working_devices(const Program& program);
 // order in which they were made.
 std::vector<TensorId> tensors_of(const Program& program, TaskId task);
 
+// The way of a transfer, or of a copy between a device and its host.
+Path path_of(const Program& program, const Task& task);
+
 // A ring whose members stand in an order that somebody chose (AutoDist 2.2: reduction sequence);
 // cost models know the cheapest order only, for members in ascending order. AllReduce: 2(n-1)
 // steps, in each of which every member sends an n-th of the tensor to the next one; AllGather

@@ -12,9 +12,9 @@
 namespace strato {
 
 std::string_view name_of(TaskKind kind) {
-  constexpr std::array<std::string_view, 12> kNames = {
-      "Compute",   "Split",         "Concat",   "Sum",    "Transfer",  "AllReduce",
-      "AllGather", "ReduceScatter", "AllToAll", "Reduce", "Broadcast", "Update"};
+  constexpr std::array<std::string_view, 14> kNames = {
+      "Compute",       "Split",    "Concat", "Sum",       "Transfer", "AllReduce", "AllGather",
+      "ReduceScatter", "AllToAll", "Reduce", "Broadcast", "Update",   "Offload",   "Fetch"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
@@ -70,8 +70,9 @@ std::string Program::task_name(TaskId id) const {
   std::string name = is_op ? graph->op(task.op).name
                            : std::string(task.keeps ? "Keep" : name_of(task.kind)) + " " +
                                  graph->tensor(task.tensor).name;
-  if (task.device.valid() && (!is_communication(task.kind) || task.target.valid()))
-    name += " @" + cluster->device(task.device).name;
+  const bool is_of_device =
+      !is_communication(task.kind) || task.target.valid() || is_host_copy(task.kind);
+  if (task.device.valid() && is_of_device) name += " @" + cluster->device(task.device).name;
   if (task.target.valid()) name += ">" + cluster->device(task.target).name;
   const Part& part = part_of(task);
   const AxisRange* samples = part.along(kBatchAxis);

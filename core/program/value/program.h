@@ -47,8 +47,14 @@ enum class TaskKind : std::uint8_t {
   Reduce,
   Broadcast,
   Update,
+  Offload,  // from a device into the memory of its host
+  Fetch,    // back from there
 };
 std::string_view name_of(TaskKind kind);
+// A copy between a device and the memory of its host.
+inline bool is_host_copy(TaskKind kind) {
+  return kind == TaskKind::Offload || kind == TaskKind::Fetch;
+}
 inline bool is_communication(TaskKind kind) {
   return kind != TaskKind::Compute && kind != TaskKind::Split && kind != TaskKind::Concat &&
          kind != TaskKind::Sum && kind != TaskKind::Update;
@@ -72,7 +78,8 @@ struct Task {
       Encoding::None;  // of what is sent; of a Split: it encodes, of a Sum or Concat: decodes
   OpId op;             // the op computed, or whose output is moved
   TensorId tensor;     // the tensor moved or reshuffled; invalid for Compute and Update
-  DeviceId device;     // where it runs; a transfer's source; a collective's first member
+  DeviceId device;     // where it runs; a transfer's source; a collective's first member; of a copy
+                       // between device and host this device
   DeviceId target;     // a transfer's destination; invalid otherwise
   // Of an op its part of the index space: samples, or a slice of its first output (of an update: of
   // its parameter). Of other tasks the part of the tensor that they make; what puts slices together
@@ -92,6 +99,7 @@ struct Buffer {
   Bytes bytes;
   // What it holds when it is written: an AllReduce in place makes the total of a partial sum.
   PartId part = kWhole;
+  bool on_host = false;  // in the memory of the device's host, where only its Fetch reads it
 };
 
 // A part of a tensor that stands on a device through the whole step: of a parameter, optimizer
@@ -103,6 +111,9 @@ struct Resident {
   DeviceId device;
   Bytes bytes;
   PartId part = kWhole;
+  // In the memory of the device's host: a Fetch makes a buffer of it, and an Offload brings back
+  // what has become of that.
+  bool on_host = false;
 };
 
 template <class T>
@@ -189,7 +200,8 @@ struct Program {
   }
   ResourceId link(LinkId link) const { return ResourceId(stream_count() + link.index()); }
   LinkId link_of(ResourceId link) const { return LinkId(link.index() - stream_count()); }
-  // Which of its devices' streams a task is on. A transfer occupies none: it is with communication.
+  // Which of its devices' streams a task is on. A transfer, or a copy to or from the host, occupies
+  // none: it is with communication.
   Stream stream_of(TaskId task) const {
     const ResourceId first = resources[task.index()].front();
     return is_link(first) ? Stream::Communication : kind_of(first);

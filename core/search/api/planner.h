@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/program/value/offload.h"
 #include "core/program/value/recompute.h"
 #include "core/search/api/evaluator.h"
 #include "core/search/api/option_table.h"
@@ -48,6 +49,8 @@ struct PlannerOptions {
   std::int32_t tensor = 1;
   // What those compute again that do not say so themselves.
   Recompute recompute = Recompute::None;
+  // What those keep on hosts that do not say so themselves.
+  Offload offload = Offload::None;
   bool record_steps = false;  // fill PlanResult::steps where the planner can; costs time and memory
 };
 

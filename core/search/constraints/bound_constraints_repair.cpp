@@ -159,7 +159,8 @@ class ConstraintRepair {
 // Those that decisions do not have. Pipelines last: they hang on all that is decided.
 void BoundConstraints::take_roles(Strategy& strategy) const {
   const Problem own = problem_for(problem_, strategy);
-  for (const Role role : {Role::Tensor, Role::Recompute, Role::Sharding, Role::Pipeline})
+  for (const Role role :
+       {Role::Tensor, Role::Recompute, Role::Offload, Role::Sharding, Role::Pipeline})
     for (const BoundConstraint& item : items_)
       if (!item.roles[static_cast<std::size_t>(role)])
         take_role(role, strategy, *own.graph, *own.grouping, item.ops,

@@ -42,9 +42,10 @@ enum class Role : std::uint8_t {
   Sharding,   // each device keeps, and updates, a part of their parameters: rows share states
               // (StateSharding), and updates that are split (Strategy::splits)
   Expert,     // rows have experts among them (MeshRoles::expert)
+  Offload,    // what they keep waits in the memory of hosts (Strategy::offloaded)
 };
-inline constexpr std::array<std::string_view, 5> kRoles = {"pipeline", "tensor", "recompute",
-                                                           "sharding", "expert"};
+inline constexpr std::array<std::string_view, 6> kRoles = {"pipeline", "tensor", "recompute",
+                                                           "sharding", "expert", "offload"};
 constexpr std::string_view name_of(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
 std::string_view label_of(Role role);  // "pipelining", "tensor parallelism", ...
 std::optional<Role> role_from(std::string_view name);

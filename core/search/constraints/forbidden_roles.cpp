@@ -15,6 +15,13 @@ bool is_split_of(Role role, const OpSplit& split, const Graph& graph) {
   return role == Role::Tensor && !is_update(graph, split.op);
 }
 
+// The ops of which the strategy says so one by one.
+std::span<const OpId> ops_in(Role role, const Strategy& strategy) {
+  if (role == Role::Recompute) return strategy.recomputed;
+  if (role == Role::Offload) return strategy.offloaded;
+  return {};
+}
+
 // By device, the least device of its stage.
 std::vector<std::int32_t> stages_of(const Strategy& strategy, const Graph& graph,
                                     const Grouping& grouping, std::size_t devices) {
@@ -71,9 +78,8 @@ GroupId group_with(Role role, const Strategy& strategy, const Graph& graph,
                    std::span<const GroupId> groups) {
   if (role == Role::Pipeline) return in_another_stage(strategy, graph, grouping, ops);
   const auto has = [&](OpId op) { return std::ranges::binary_search(ops, op); };
-  if (role == Role::Recompute)
-    for (const OpId op : strategy.recomputed)
-      if (has(op)) return grouping.group_of(op);
+  for (const OpId op : ops_in(role, strategy))
+    if (has(op)) return grouping.group_of(op);
   if (role == Role::Tensor)
     for (const GroupId group : groups)
       if (columns_of(*strategy.groups[group]) > 1) return group;
@@ -94,6 +100,7 @@ void take_role(Role role, Strategy& strategy, const Graph& graph, const Grouping
   const auto has = [&](OpId op) { return std::ranges::binary_search(ops, op); };
   if (role == Role::Pipeline) strategy.micro_batches = {};
   if (role == Role::Recompute) std::erase_if(strategy.recomputed, has);
+  if (role == Role::Offload) std::erase_if(strategy.offloaded, has);
   std::erase_if(strategy.splits, [&](const OpSplit& split) {
     return is_split_of(role, split, graph) && has(split.op);
   });

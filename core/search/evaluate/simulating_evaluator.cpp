@@ -25,6 +25,8 @@ Score score_of(const Result& result) {
   score.feasible = result.feasible;
   for (const DeviceUse& use : result.devices)
     if (!use.fits()) score.overflow += use.peak - use.capacity;
+  for (const HostUse& use : result.hosts)
+    if (!use.fits()) score.overflow += use.peak - use.capacity;
   return score;
 }
 

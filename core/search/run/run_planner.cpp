@@ -91,10 +91,11 @@ class WantedOfAll {
         constraints_(constraints),
         micro_batches_(options.micro_batches),
         tensor_(options.tensor),
-        recomputed_(recomputed_ops(*graph_, options.recompute, options.micro_batches.count)) {}
+        recomputed_(recomputed_ops(*graph_, options.recompute, options.micro_batches.count)),
+        offloaded_(offloaded_ops(*graph_, options.offload)) {}
 
   bool is_nothing() const {
-    return micro_batches_.count == 1 && tensor_ == 1 && recomputed_.empty();
+    return micro_batches_.count == 1 && tensor_ == 1 && recomputed_.empty() && offloaded_.empty();
   }
   // Micro-batches not where each device has a slice of some op.
   Strategy operator()(Strategy strategy) const {
@@ -106,6 +107,7 @@ class WantedOfAll {
     if (strategy.micro_batches.count == 1 && std::ranges::all_of(strategy.splits, updates))
       strategy.micro_batches = micro_batches_;
     if (strategy.recomputed.empty()) strategy.recomputed = recomputed_;
+    if (strategy.offloaded.empty()) strategy.offloaded = kept_ones(offloaded_, strategy.recomputed);
     for (std::optional<Decision>& decision : strategy.groups)
       if (decision && decision->roles.tensor == 1)
         decision = on_rows(std::move(*decision), tensor_);
@@ -117,7 +119,7 @@ class WantedOfAll {
   const BoundConstraints* constraints_;
   MicroBatches micro_batches_;
   std::int32_t tensor_;
-  std::vector<OpId> recomputed_;
+  std::vector<OpId> recomputed_, offloaded_;
 };
 
 // "12.3 ms", for notes.

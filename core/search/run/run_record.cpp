@@ -64,6 +64,7 @@ std::string run_options_text(const RunOptions& options) {
   if (options.planner.tensor > 1) json["tensor"] = options.planner.tensor;
   if (options.planner.recompute != Recompute::None)
     json["recompute"] = name_of(options.planner.recompute);
+  if (options.planner.offload != Offload::None) json["offload"] = name_of(options.planner.offload);
   if (options.costs) json["costs"] = costs_json(*options.costs);
   return json_text(json);
 }
@@ -92,6 +93,11 @@ RunOptions parse_run_options(const std::string& text, const std::string& name) {
     const auto known = recompute_from(recompute->string());
     if (!known) recompute->fail("names no ops to compute again", "start a new search");
     planner.recompute = *known;
+  }
+  if (const auto offload = view.find("offload")) {
+    const auto known = offload_from(offload->string());
+    if (!known) offload->fail("names nothing to keep on hosts", "start a new search");
+    planner.offload = *known;
   }
   if (const auto costs = view.find("costs")) options.costs = read_run_costs(*costs);
   return options;

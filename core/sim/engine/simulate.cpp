@@ -23,7 +23,8 @@ void Simulator::simulate(std::shared_ptr<const Program> program, const SimulateO
   const Program& simulated = *timeline.program;
   reset_devices(*simulated.cluster, timeline);
   for (const Resident& resident : simulated.residents)
-    timeline.devices[resident.device].resident += resident.bytes;
+    (resident.on_host ? timeline.hosts[simulated.cluster->device(resident.device).machine].resident
+                      : timeline.devices[resident.device].resident) += resident.bytes;
   TaskSchedule& schedule = parts_->schedule;
   std::swap(schedule.times, timeline.tasks);  // whose array is used again
   parts_->engine.run(simulated, options, schedule);

@@ -73,7 +73,8 @@ ColumnExchanges exchanges_of(const Timeline& timeline, const IsExchange& is_exch
     if (!is_exchange(id)) continue;
     ++result.tasks;
     std::vector<DeviceId> devices = all_members_of(program, id);
-    if (devices.empty()) devices = {program.tasks[id].device, program.tasks[id].target};
+    if (devices.empty()) devices = {program.tasks[id].device};
+    if (const DeviceId target = program.tasks[id].target; target.valid()) devices.push_back(target);
     for (const DeviceId device : devices)
       exchanging[device].push_back({timeline.tasks[id].start, timeline.tasks[id].end});
   }
@@ -101,6 +102,11 @@ ColumnExchanges exchanges_of(const Timeline& timeline, const IsExchange& is_exch
 ColumnExchanges column_exchanges(const Timeline& timeline) {
   const Columns columns(*timeline.program);
   return exchanges_of(timeline, [&](TaskId id) { return columns.exchange(id); });
+}
+
+ColumnExchanges host_copies(const Timeline& timeline) {
+  return exchanges_of(timeline,
+                      [&](TaskId id) { return is_host_copy(timeline.program->tasks[id].kind); });
 }
 
 ColumnExchanges expert_exchanges(const Timeline& timeline) {

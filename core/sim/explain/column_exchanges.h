@@ -20,6 +20,9 @@ struct ColumnExchanges {
   Nanos taken, exposed;
 };
 ColumnExchanges column_exchanges(const Timeline& timeline);
+// The same of copies to and from the memory of hosts, whichever way.
+ColumnExchanges host_copies(const Timeline& timeline);
+
 // The same of the AllToAlls in which rows give each other tokens for their experts, and get them
 // back (MeshRoles::expert).
 ColumnExchanges expert_exchanges(const Timeline& timeline);

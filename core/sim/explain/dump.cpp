@@ -31,15 +31,25 @@ std::string name_of(const Program& program, const Buffer& buffer, const Task& wr
   return name;
 }
 
-// Numbered where a name is not yet unique on its device.
+std::string host_name(const Program& program, MachineId machine) {
+  return program.cluster->machines()[machine].name + " host";
+}
+
+// Of the device, or of its machine's host.
+std::string place_name(const Program& program, const Buffer& buffer) {
+  const Device& device = program.cluster->device(buffer.device);
+  return buffer.on_host ? host_name(program, device.machine) : device.name;
+}
+
+// Numbered where a name is not yet unique on its device or host.
 IdVector<BufferId, std::string> buffer_names(const Program& program,
                                              const IdVector<BufferId, Lifetime>& lives) {
-  std::map<std::pair<DeviceId, std::string>, int> seen;
+  std::map<std::pair<std::string, std::string>, int> seen;
   IdVector<BufferId, std::string> names;
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const Buffer& buffer = program.buffers[BufferId(i)];
     std::string name = name_of(program, buffer, program.tasks[lives[BufferId(i)].taken_by]);
-    const int count = ++seen[{buffer.device, name}];
+    const int count = ++seen[{place_name(program, buffer), name}];
     names.push_back(count > 1 ? fmt::format("{} #{}", name, count) : std::move(name));
   }
   return names;
@@ -50,14 +60,18 @@ std::string resident_line(const Timeline& timeline) {
   for (std::size_t d = 0; d < timeline.devices.size(); ++d)
     bytes[timeline.program->cluster->device(DeviceId(d)).name] =
         timeline.devices[DeviceId(d)].resident.value;
+  for (const MachineId machine : timeline.hosts.ids())
+    if (const HostUse& use = timeline.hosts[machine]; use.peak > Bytes(0))
+      bytes[host_name(*timeline.program, machine)] = use.resident.value;
   Json line = {{"resident", std::move(bytes)}};
   if (timeline.options.fair_links) line["fair_links"] = true;
   return json_text(line) + "\n";
 }
 
 std::string_view stream_name(const Program& program, TaskId id) {
-  const bool transfer = program.tasks[id].kind == TaskKind::Transfer;
-  return transfer ? "links" : name_of(program.stream_of(id));
+  const TaskKind kind = program.tasks[id].kind;
+  return kind == TaskKind::Transfer || is_host_copy(kind) ? "links"
+                                                          : name_of(program.stream_of(id));
 }
 
 Json task_line(const Timeline& timeline, TaskId id) {
@@ -94,7 +108,7 @@ std::string dump_tasks(const Timeline& timeline) {
   for (std::size_t i = 0; i < lives.size(); ++i)
     released[lives[BufferId(i)].released_by.index()].push_back(BufferId(i));
   const auto device_name = [&](BufferId buffer) {
-    return program.cluster->device(program.buffers[buffer].device).name;
+    return place_name(program, program.buffers[buffer]);
   };
   std::string text = resident_line(timeline);
   for (TaskId id : execution_order(timeline)) {

@@ -47,7 +47,9 @@ Estimate explain_task(const Timeline& timeline, TaskId id, const CostModel& cost
       return {task.duration, CostSource::Analytic, kReshuffleError,
               "a local copy at the GPU's memory bandwidth"};
     case TaskKind::Transfer:
-      return cost.explain_transfer(program.cluster->path(task.device, task.target), task.bytes);
+    case TaskKind::Offload:
+    case TaskKind::Fetch:
+      return cost.explain_transfer(path_of(program, task), task.bytes);
     default:
       return cost.explain_collective(*collective_of(task.kind), all_members_of(program, id),
                                      task.bytes);

@@ -47,7 +47,7 @@ std::vector<HeldBuffer> held_buffers(const Timeline& timeline, DeviceId device) 
   std::vector<HeldBuffer> held;
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const Buffer& buffer = program.buffers[BufferId(i)];
-    if (buffer.device != device) continue;
+    if (buffer.device != device || buffer.on_host) continue;
     const auto [taken_by, released_by] = lives[BufferId(i)];
     const TaskTimes& made = timeline.tasks[taken_by];
     const Nanos end = timeline.tasks[released_by].end;
@@ -200,7 +200,7 @@ class Advisor {
     std::map<TensorId, std::set<DeviceId>> homes;
     std::map<TensorId, Bytes> here;
     for (const Resident& resident : program_.residents) {
-      if (role_of(resident.tensor) != role) continue;
+      if (role_of(resident.tensor) != role || resident.on_host) continue;
       homes[resident.tensor].insert(resident.device);
       if (resident.device == report_.device) here[resident.tensor] += resident.bytes;
     }
@@ -309,7 +309,7 @@ std::vector<MemoryReport::Held> alive_then(const Timeline& timeline, const Memor
                                            std::span<const HeldBuffer> buffers) {
   std::vector<MemoryReport::Held> alive;
   for (const Resident& resident : timeline.program->residents)
-    if (resident.device == report.device)
+    if (resident.device == report.device && !resident.on_host)
       alive.push_back({resident.tensor, resident.bytes, true, {}, {}});
   for (const HeldBuffer& held : buffers)
     if (held.is_alive(report.moment))

@@ -6,11 +6,12 @@
 namespace strato {
 namespace {
 
-bool is_collective(TaskKind kind) { return is_communication(kind) && kind != TaskKind::Transfer; }
+bool is_moved(TaskKind kind) { return kind == TaskKind::Transfer || is_host_copy(kind); }
+bool is_collective(TaskKind kind) { return is_communication(kind) && !is_moved(kind); }
 
 Reason own_reason(TaskKind kind) {
   if (kind == TaskKind::Compute || kind == TaskKind::Update) return Reason::Compute;
-  if (kind == TaskKind::Transfer) return Reason::Transfer;
+  if (is_moved(kind)) return Reason::Transfer;
   return is_collective(kind) ? Reason::Collective : Reason::Reshuffle;
 }
 

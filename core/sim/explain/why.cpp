@@ -284,6 +284,7 @@ class Writer {
            column_exchanges(timeline_));
     say_of("Tokens are on their way to experts and back, by AllToAll, for",
            expert_exchanges(timeline_));
+    say_of("Copies to and from host memory keep the host link busy for", host_copies(timeline_));
   }
   void say_of(std::string_view what, const ColumnExchanges& exchanges) {
     if (exchanges.tasks > 0)

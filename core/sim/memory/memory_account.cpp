@@ -26,9 +26,10 @@ inline void MemoryAccount::DeviceEvents::add(MemoryEvent event) {
 }
 
 void MemoryAccount::start(const TaskRows& tasks, const TaskSchedule& schedule,
-                          std::size_t devices) {
+                          const SimulatedStep& figures) {
+  const std::size_t devices = figures.devices.size();
   last_readers_.assign(tasks.program().buffers.size(), LastReader());
-  devices_.resize(devices + 1);
+  devices_.resize(devices + 1 + figures.hosts.size());
   for (DeviceEvents& device : devices_) {
     device.compute.clear();
     device.others.clear();
@@ -56,6 +57,13 @@ void MemoryAccount::find_last_readers(const TaskRows& tasks, const TaskSchedule&
   }
 }
 
+MemoryAccount::DeviceEvents& MemoryAccount::events_of(const Program& program,
+                                                      const Buffer& buffer) {
+  if (!buffer.on_host) return devices_[buffer.device.index()];
+  const Cluster& cluster = *program.cluster;
+  return devices_[cluster.device_count() + 1 + cluster.device(buffer.device).machine.index()];
+}
+
 void MemoryAccount::take_and_release(const TaskRows& tasks, const TaskSchedule& schedule) {
   const Program& program = tasks.program();
   const std::size_t count = tasks.size();
@@ -65,7 +73,7 @@ void MemoryAccount::take_and_release(const TaskRows& tasks, const TaskSchedule& 
     const TaskTimes& times = schedule.times[TaskId(task)];
     for (const BufferId id : program.writes[static_cast<std::size_t>(row)]) {
       const Buffer& buffer = program.buffers[id];
-      DeviceEvents& device = devices_[buffer.device.index()];
+      DeviceEvents& device = events_of(program, buffer);
       if (of_task_[task].taken == kCommunicates) {
         device.add(MemoryEvent::take(times.start, buffer.bytes));
       } else {
@@ -111,29 +119,35 @@ MemoryPeak MemoryAccount::merge(DeviceEvents& events, const TaskSchedule& schedu
 }
 
 void MemoryAccount::measure(const TaskRows& tasks, const TaskSchedule& schedule,
-                            IdVector<DeviceId, DeviceUse>& devices) {
-  start(tasks, schedule, devices.size());
+                            SimulatedStep& figures) {
+  start(tasks, schedule, figures);
   find_last_readers(tasks, schedule);
   take_and_release(tasks, schedule);
-  for (std::size_t d = 0; d < devices.size(); ++d) {
-    DeviceUse& use = devices[DeviceId(d)];
-    const MemoryPeak peak = merge(devices_[d], schedule, use.resident);
+  const auto take = [&](std::size_t events, auto& use) {
+    const MemoryPeak peak = merge(devices_[events], schedule, use.resident);
     use.peak = peak.bytes();
     use.peak_at = peak.at();
-  }
+  };
+  const std::size_t devices = figures.devices.size();
+  for (std::size_t d = 0; d < devices; ++d) take(d, figures.devices[DeviceId(d)]);
+  for (std::size_t m = 0; m < figures.hosts.size(); ++m)
+    take(devices + 1 + m, figures.hosts[MachineId(m)]);
 }
 
 void reset_devices(const Cluster& cluster, SimulatedStep& figures) {
   figures.devices.assign(cluster.device_count(), DeviceUse());
   for (std::size_t d = 0; d < figures.devices.size(); ++d)
     figures.devices[DeviceId(d)].capacity = cluster.gpu(DeviceId(d)).memory;
+  figures.hosts.assign(cluster.machines().size(), HostUse());
+  for (const MachineId machine : figures.hosts.ids())
+    figures.hosts[machine].capacity = cluster.machines()[machine].host_memory;
 }
 
 void take_figures(const TaskRows& tasks, const TaskSchedule& schedule, MemoryAccount& memory,
                   SimulatedStep& figures) {
   const Program& program = tasks.program();
   const auto busy = [&](ResourceId id) { return Nanos(schedule.resources[id.index()].busy); };
-  memory.measure(tasks, schedule, figures.devices);
+  memory.measure(tasks, schedule, figures);
   figures.step_time = schedule.step_time;
   figures.feasible = true;
   for (std::size_t d = 0; d < figures.devices.size(); ++d) {
@@ -141,6 +155,7 @@ void take_figures(const TaskRows& tasks, const TaskSchedule& schedule, MemoryAcc
     use.compute_busy = busy(program.compute_stream(DeviceId(d)));
     figures.feasible = figures.feasible && use.fits();
   }
+  for (const HostUse& host : figures.hosts) figures.feasible = figures.feasible && host.fits();
   take_communication_time(tasks, schedule, figures.devices);
   figures.link_busy.resize(program.cluster->links().size());
   for (std::size_t l = 0; l < figures.link_busy.size(); ++l)

@@ -35,17 +35,16 @@ class MemoryPeak {
   std::int64_t used_ = 0, peak_ = 0, moment_ = 0;
 };
 
-// The account of each device's memory, after the fact: from the times of all tasks and the order in
-// which they started. What a compute stream takes and releases is sorted already by that order;
-// only what communication takes and releases has to be sorted, and is merged with it. What runs on
-// a compute stream reads and writes buffers of its own device only (the verifier sees to it).
-// Passes go along the tasks, not along time: memory is read in the order in which it lies. Reuses
-// its arrays.
+// The account of each device's and host's memory, after the fact: from the times of all tasks and
+// the order in which they started. What a compute stream takes and releases is sorted already by
+// that order; only what communication takes and releases has to be sorted, and is merged with it.
+// What runs on a compute stream reads and writes buffers of its own device only (the verifier sees
+// to it). Passes go along the tasks, not along time: memory is read in the order in which it lies.
+// Reuses its arrays.
 class MemoryAccount {
  public:
-  // Fills peak and peak_at of each device from `resident`.
-  void measure(const TaskRows& tasks, const TaskSchedule& schedule,
-               IdVector<DeviceId, DeviceUse>& devices);
+  // Fills peak and peak_at of each device and host from `resident`.
+  void measure(const TaskRows& tasks, const TaskSchedule& schedule, SimulatedStep& figures);
 
  private:
   static constexpr std::int64_t kCommunicates = -1;
@@ -64,14 +63,16 @@ class MemoryAccount {
     void add(MemoryEvent event);
   };
 
-  void start(const TaskRows& tasks, const TaskSchedule& schedule, std::size_t devices);
+  void start(const TaskRows& tasks, const TaskSchedule& schedule, const SimulatedStep& figures);
+  DeviceEvents& events_of(const Program& program, const Buffer& buffer);
   void find_last_readers(const TaskRows& tasks, const TaskSchedule& schedule);
   void take_and_release(const TaskRows& tasks, const TaskSchedule& schedule);
   MemoryPeak merge(DeviceEvents& events, const TaskSchedule& schedule, Bytes resident) const;
 
   std::vector<TaskBytes> of_task_;        // by handle
   std::vector<LastReader> last_readers_;  // by buffer
-  std::vector<DeviceEvents> devices_;     // and one for tasks that run on no compute stream
+  // And one for tasks that run on no compute stream; then of machines' hosts.
+  std::vector<DeviceEvents> devices_;
 };
 
 // The figures of a step. Devices of the cluster on which nothing is resident and nothing runs:

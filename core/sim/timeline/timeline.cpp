@@ -12,12 +12,13 @@ std::vector<Timeline::Alive> Timeline::alive_at(DeviceId device, Nanos moment) c
   if (is_outline()) device = like[device];
   std::vector<Alive> alive;
   for (const Resident& resident : program->residents)
-    if (resident.device == device) alive.push_back({resident.tensor, resident.bytes, true});
+    if (resident.device == device && !resident.on_host)
+      alive.push_back({resident.tensor, resident.bytes, true});
   const auto lives = lifetimes(*this);
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const Buffer& buffer = program->buffers[BufferId(i)];
     const Lifetime& life = lives[BufferId(i)];
-    if (buffer.device == device && tasks[life.taken_by].start <= moment &&
+    if (buffer.device == device && !buffer.on_host && tasks[life.taken_by].start <= moment &&
         moment < tasks[life.released_by].end)
       alive.push_back({buffer.tensor, buffer.bytes, false});
   }

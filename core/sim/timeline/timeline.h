@@ -38,12 +38,22 @@ struct DeviceUse {
   bool fits() const { return peak <= capacity; }
 };
 
+// The memory of a machine's processors, as far as devices keep something there.
+struct HostUse {
+  Bytes resident;
+  Bytes peak;  // including resident
+  Bytes capacity;
+  Nanos peak_at;  // first moment at which the peak is reached
+  bool fits() const { return peak <= capacity; }
+};
+
 // What a step costs as a whole.
 struct SimulatedStep {
   Nanos step_time;  // end of the last task
   IdVector<DeviceId, DeviceUse> devices;
+  IdVector<MachineId, HostUse> hosts;
   IdVector<LinkId, Nanos> link_busy;  // shared fairly: with at least one task on it
-  bool feasible = true;               // every device fits
+  bool feasible = true;               // every device and host fits
 };
 
 struct Timeline : SimulatedStep {
@@ -55,7 +65,7 @@ struct Timeline : SimulatedStep {
   IdVector<DeviceId, DeviceId> like;
   bool is_outline() const { return !like.empty(); }
 
-  // Buffers alive on `device` at `moment`, and residents, largest first.
+  // Buffers alive on `device` at `moment`, and residents, largest first; not what its host keeps.
   struct Alive {
     TensorId tensor;
     Bytes bytes;

@@ -88,6 +88,7 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
   named.micro_batches = strategy.micro_batches;
   named.duplicated = names_of(std::span(strategy.duplicated), graph.ops());
   named.recomputed = names_of(std::span(strategy.recomputed), graph.ops());
+  named.offloaded = names_of(std::span(strategy.offloaded), graph.ops());
   for (const OpSplit& split : strategy.splits)
     named.splits.push_back(
         {graph.op(split.op).name, split.axis, name_shares(split.parts, cluster)});

@@ -5,6 +5,7 @@
 //     {"name": "features.28", "mode": "replicate-ps", "devices": {"v100:0": 1, "v100:1": 3},
 //      "ops": ["features.28", "features.28/grad"]}, ...],
 //    "bucket_bytes": 25000000, "duplicated": ["fc6/grad_w", ...], "recomputed": ["gelu_3", ...],
+//    "offloaded": ["ffn_3", "ffn_3.w/update", ...],
 //    "splits": [{"op": "conv1", "axis": 1, "devices": {"v100:0": 1, "v100:1": 1}}, ...],
 //    "variables": [{"variable": "embed.w", "axis": 0, "parts": [
 //      {"sync": "ps", "server": "v100:0", "stations": ["v100:1", "p100:0"], "encoding": "half"},
@@ -17,18 +18,19 @@
 // compute each op of their samples together, with "expert": 8 eight rows have the experts of a
 // mixture among them, and with "zero": 3 rows share states (roles_json.h). A device group's name
 // ("v100") stands for all its devices. "bucket_bytes" (0: no gradient buckets), "duplicated",
-// "recomputed", "splits", "variables", "order", "micro_batches" (1) and their "schedule"
+// "recomputed", "offloaded", "splits", "variables", "order", "micro_batches" (1) and their "schedule"
 // ("as-ready", "gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe-v", or a table by hand: a
 // row for each stage,
 // ["0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1"], see schedule_table.h) may be missing. "duplicated" lists
 // ops of replicated groups that every device of their group computes on the whole batch (sufficient
-// factor broadcasting), "recomputed" ops of the forward pass that the backward pass computes again.
-// "splits" are ops that several devices compute together, each a slice along the axis (counted from
-// 0; of an update: the parameter's) in proportion to its weight. "variables" are parameters that
-// are synchronised in another way than their groups say (variable_sync.h): equal parts along the
-// axis (0 unless it is there), or as many along each axis as "partition" says in its place ([2, 3]:
-// six, row by row), each with "sync" ("ps" with its "server", or "allreduce"), and where it is not
-// the default "encoding"
+// factor broadcasting), "recomputed" ops of the forward pass that the backward pass computes again,
+// "offloaded" ops whose outputs wait for the backward pass in the memory of their host, and updates
+// whose optimizer state rests there; no op is in both. "splits" are ops that several devices
+// compute together, each a slice along the axis (counted from 0; of an update: the parameter's) in
+// proportion to its weight. "variables" are parameters that are synchronised in another way than
+// their groups say (variable_sync.h): equal parts along the axis (0 unless it is there), or as many
+// along each axis as "partition" says in its place ([2, 3]: six, row by row), each with "sync"
+// ("ps" with its "server", or "allreduce"), and where it is not the default "encoding"
 // ("none", "sparse-rows", "half", "top-k", "sufficient-factors", "low-rank"), of ps "stations", of
 // allreduce "merge_group" and "sequence"; a variable may have a "staleness" (0, see there). "order"
 // is either a list of ops in the order in which they run, those not listed after all that are; or
@@ -91,6 +93,7 @@ struct NamedStrategy {
   Bytes bucket;
   std::vector<std::string> duplicated;  // each op once
   std::vector<std::string> recomputed;  // each op once
+  std::vector<std::string> offloaded;   // each op once, none that is recomputed
   std::vector<NamedSplit> splits;       // each op once
   // Files of before, of parameters whose updates are split: what was gathered in each pass anew.
   // Bound to a graph it is ZeRO's stage 3 of groups whose updates their devices share.
@@ -108,8 +111,9 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
 std::string strategy_json(const NamedStrategy& strategy);
 // Throws InputError with the exact place: not JSON, another format, a newer version, an unknown
 // mode, a weight below 1, an op in two groups, a name twice, a negative bucket, an op twice in the
-// order or among the duplicated, recomputed or split ones, a priority or an axis out of range, a
-// variable twice, a part of it with what is not for its synchroniser.
+// order or among the duplicated, recomputed, offloaded or split ones, one recomputed and offloaded,
+// a priority or an axis out of range, a variable twice, a part of it with what is not for its
+// synchroniser.
 NamedStrategy parse_strategy(std::string_view json, const std::string& file);
 
 // The same, all but format and version, in the root of another file: of a plan.

@@ -261,6 +261,7 @@ void add_strategy(Json& root, const NamedStrategy& strategy) {
   root["groups"] = strategy.groups;
   if (!strategy.duplicated.empty()) root["duplicated"] = strategy.duplicated;
   if (!strategy.recomputed.empty()) root["recomputed"] = strategy.recomputed;
+  if (!strategy.offloaded.empty()) root["offloaded"] = strategy.offloaded;
   if (!strategy.splits.empty()) root["splits"] = strategy.splits;
   if (strategy.gathers_each_pass) root["gather"] = "each-pass";
   if (!strategy.variables.empty()) root["variables"] = strategy.variables;
@@ -278,6 +279,12 @@ NamedStrategy strategy_from_json(const JsonView& root) {
     strategy.duplicated = read_names(*ops, "name each op once");
   if (const auto ops = root.find("recomputed"))
     strategy.recomputed = read_names(*ops, "name each op once");
+  if (const auto ops = root.find("offloaded")) {
+    strategy.offloaded = read_names(*ops, "name each op once");
+    for (const JsonView& op : ops->items())
+      if (std::ranges::find(strategy.recomputed, op.string()) != strategy.recomputed.end())
+        op.fail("is recomputed, too", "name it in one of both lists");
+  }
   if (const auto splits = root.find("splits")) strategy.splits = read_splits(*splits);
   if (const auto gather = root.find("gather"))
     strategy.gathers_each_pass = reads_each_pass(*gather);
@@ -299,8 +306,8 @@ NamedStrategy parse_strategy(std::string_view json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format("stratoscope-strategy", 1);
   root.allow_only({"format", "version", "note", "bucket_bytes", "groups", "duplicated",
-                   "recomputed", "splits", "gather", "variables", "order", "micro_batches",
-                   "schedule"});
+                   "recomputed", "offloaded", "splits", "gather", "variables", "order",
+                   "micro_batches", "schedule"});
   return strategy_from_json(root);
 }
 

@@ -57,8 +57,8 @@ PlanFile parse_plan(std::string_view json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format("stratoscope-plan", 1);
   root.allow_only({"format", "version", "note", "graph", "result", "cluster", "ranks",
-                   "bucket_bytes", "groups", "duplicated", "recomputed", "splits", "gather",
-                   "variables", "order", "micro_batches", "schedule"});
+                   "bucket_bytes", "groups", "duplicated", "recomputed", "offloaded", "splits",
+                   "gather", "variables", "order", "micro_batches", "schedule"});
   PlanFile plan;
   read_graph(root.at("graph"), plan);
   if (const auto result = root.find("result")) plan.result_json = object_text(*result);

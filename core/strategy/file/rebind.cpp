@@ -308,6 +308,7 @@ Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grou
   };
   bind_list("duplicated", named.duplicated, result.strategy.duplicated);
   bind_list("recomputed", named.recomputed, result.strategy.recomputed);
+  bind_list("offloaded", named.offloaded, result.strategy.offloaded);
   bind_variables(named.variables, graph, grouping, cluster, result);
   if (named.order) result.strategy.priorities = bind_order(*named.order, graph, result.unmatched);
   return result;

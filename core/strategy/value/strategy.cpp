@@ -148,6 +148,14 @@ void validate_splits(const Strategy& strategy, const Grouping& grouping, const C
   }
 }
 
+void validate_offloaded(const Strategy& strategy, const Grouping& grouping) {
+  validate_ops(strategy.offloaded, {"offloaded ops"}, grouping);
+  for (const OpId op : strategy.offloaded)
+    if (std::ranges::binary_search(strategy.recomputed, op))
+      refuse("offloaded ops", "name it in one of both lists",
+             "have op number {}, which is recomputed, too", op.value());
+}
+
 std::string describe_devices(const Decision& decision, const Cluster& cluster) {
   const bool equal = has_equal_weights(decision.devices);
   const std::size_t count = decision.devices.size();
@@ -215,6 +223,8 @@ Digest Strategy::digest() const {
   for (const OpId op : duplicated) hasher.number(op.value());
   if (!recomputed.empty()) hasher.text("recomputed").number(recomputed.size());
   for (const OpId op : recomputed) hasher.number(op.value());
+  if (!offloaded.empty()) hasher.text("offloaded").number(offloaded.size());
+  for (const OpId op : offloaded) hasher.number(op.value());
   if (!splits.empty()) hasher.text("splits").number(splits.size());
   for (const OpSplit& split : splits) {
     hasher.number(split.op.value()).number(split.axis).number(split.parts.size());
@@ -236,8 +246,9 @@ bool operator==(const Strategy& a, const Strategy& b) {
   const bool alike =
       a.grouping && b.grouping ? *a.grouping == *b.grouping : a.grouping == b.grouping;
   return a.groups == b.groups && a.bucket == b.bucket && a.duplicated == b.duplicated &&
-         a.recomputed == b.recomputed && a.splits == b.splits && a.variables == b.variables &&
-         a.priorities == b.priorities && a.micro_batches == b.micro_batches && alike;
+         a.recomputed == b.recomputed && a.offloaded == b.offloaded && a.splits == b.splits &&
+         a.variables == b.variables && a.priorities == b.priorities &&
+         a.micro_batches == b.micro_batches && alike;
 }
 
 Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupId> groups,
@@ -371,6 +382,7 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
     check_table(strategy.micro_batches.table, strategy.micro_batches.count);
   validate_ops(strategy.duplicated, {"duplicated ops"}, grouping);
   validate_ops(strategy.recomputed, {"recomputed ops"}, grouping);
+  validate_offloaded(strategy, grouping);
   validate_splits(strategy, grouping, cluster);
   validate_variables(strategy, grouping, cluster);
 }

@@ -132,6 +132,12 @@ struct Strategy {
   // Ascending, no op twice. An op that cannot be (core/program/value/recompute.h) changes nothing
   // and is legal.
   std::vector<OpId> recomputed;
+  // Ops of the forward pass whose outputs wait for the backward pass in the memory of their host,
+  // and updates whose optimizer state rests there (Ren et al. 2021, "ZeRO-Offload: democratizing
+  // billion-scale model training", section 3; updates run on the devices). Ascending, no op twice,
+  // none that is recomputed. An op that cannot be (core/program/value/offload.h) changes nothing
+  // and is legal.
+  std::vector<OpId> offloaded;
   // Ops split along another axis than the batch, ascending by op, no op twice; what their groups
   // say does not hold for them.
   std::vector<OpSplit> splits;

@@ -96,7 +96,7 @@ void ValueBuffers::take_writes(std::size_t instruction) {
 
 void ValueBuffers::release(ValueId id) {
   if (program_->values[id].resident) return;
-  pool_.give_back(std::exchange(buffers_[id], {}), sizes_[id]);
+  pool_of(id).give_back(std::exchange(buffers_[id], {}), sizes_[id]);
 }
 
 std::span<const std::byte> ValueBuffers::present(ValueId id) const {
@@ -116,12 +116,12 @@ std::span<std::byte> ValueBuffers::to_fill(ValueId id, const std::string& elemen
 void ValueBuffers::take(ValueId id) {
   if (buffers_[id]) return;
   try {
-    buffers_[id] = pool_.take(sizes_[id]);
+    buffers_[id] = pool_of(id).take(sizes_[id]);
   } catch (const std::bad_alloc&) {
-    throw InputError(
-        "", fmt::format("tensor \"{}\"", tensor_of(id).name),
-        fmt::format("needs {} bytes, and {} memory does not suffice", sizes_[id], where_),
-        "take a smaller batch or more devices");
+    throw InputError("", fmt::format("tensor \"{}\"", tensor_of(id).name),
+                     fmt::format("needs {} bytes, and {} memory does not suffice", sizes_[id],
+                                 program_->values[id].on_host ? "the machine's" : where_),
+                     "take a smaller batch or more devices");
   }
 }
 

@@ -58,7 +58,8 @@ class BufferPool {
 // until they are released. Any thread; never two at the same time for one value.
 class ValueBuffers {
  public:
-  // `where`: whose memory it is, for errors: "the machine's".
+  // `where`: whose memory it is, for errors: "the machine's". What a rank keeps on its host has
+  // memory there.
   ValueBuffers(std::shared_ptr<const Graph> graph, std::shared_ptr<const RankProgram> program,
                Memory memory, std::string where);
 
@@ -71,16 +72,17 @@ class ValueBuffers {
   // Returns the memory of a value that is to be filled with all of its elements. Throws InputError
   // when they are of another size.
   std::span<std::byte> to_fill(ValueId id, const std::string& elements);
-  Bytes peak() const { return pool_.peak(); }
+  Bytes peak() const { return pool_.peak(); }  // without what is on the host
 
  private:
   void take(ValueId id);
+  BufferPool& pool_of(ValueId id) { return program_->values[id].on_host ? host_ : pool_; }
   const Tensor& tensor_of(ValueId id) const;
 
   std::shared_ptr<const Graph> graph_;
   std::shared_ptr<const RankProgram> program_;
   std::string where_;
-  BufferPool pool_;
+  BufferPool pool_, host_{kHostMemory};
   IdVector<ValueId, std::size_t> sizes_;
   IdVector<ValueId, Buffer> buffers_;
 };

@@ -59,14 +59,14 @@ class CudaReplay final : public replay::ReplayExecution, public DeviceMemory {
     on_gpu();
     const std::span<const std::byte> bytes = buffers_.present(id);
     std::string elements(bytes.size(), '\0');
-    cuda_check(cudaMemcpy(elements.data(), bytes.data(), bytes.size(), cudaMemcpyDeviceToHost),
+    cuda_check(cudaMemcpy(elements.data(), bytes.data(), bytes.size(), cudaMemcpyDefault),
                "reading memory");
     return elements;
   }
   void write(ValueId id, const std::string& elements) override {
     on_gpu();
     const std::span<std::byte> bytes = buffers_.to_fill(id, elements);
-    cuda_check(cudaMemcpy(bytes.data(), elements.data(), bytes.size(), cudaMemcpyHostToDevice),
+    cuda_check(cudaMemcpy(bytes.data(), elements.data(), bytes.size(), cudaMemcpyDefault),
                "filling memory");
   }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "plugins/engines/torch/values/made_elements.h"
 #include "plugins/engines/torch/values/pieces.h"
@@ -48,15 +50,25 @@ void RankValues::release(ValueId id) {
   if (!program_.values[id].resident) values_[id] = at::Tensor();
 }
 
+// What is kept on the host has memory that does not count as the device's.
+at::Tensor RankValues::empty(ValueId id) const {
+  const at::ScalarType type = scalar_type(type_of(graph_, program_.values[id]));
+  if (!program_.values[id].on_host) return at::empty(shapes_[id], type);
+  const auto bytes = static_cast<std::size_t>(bytes_of(graph_, program_.values[id]).value);
+  auto* const memory = new std::byte[std::max<std::size_t>(bytes, 1)];
+  const auto free = [memory](void*) { delete[] memory; };
+  return at::from_blob(memory, shapes_[id], free, at::TensorOptions(type));
+}
+
 std::span<std::byte> RankValues::memory(ValueId id) {
   at::Tensor& value = values_[id];
-  if (!value.defined())
-    value = at::empty(shapes_[id], scalar_type(type_of(graph_, program_.values[id])));
+  if (!value.defined()) value = empty(id);
   return {static_cast<std::byte*>(value.data_ptr()), value.nbytes()};
 }
 
 void RankValues::write(ValueId id, const std::string& elements) {
   at::Tensor made = from_elements(tensor(id), shapes_[id], elements);
+  if (program_.values[id].on_host && !values_[id].defined()) values_[id] = empty(id);
   if (values_[id].defined()) return overwrite(id, made);
   values_[id] = std::move(made);
 }

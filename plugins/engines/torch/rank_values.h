@@ -31,6 +31,7 @@ class RankValues {
 
  private:
   std::string initial(ValueId id, const Shard& whole) const;
+  at::Tensor empty(ValueId id) const;
 
   const Graph& graph_;
   const RankProgram& program_;

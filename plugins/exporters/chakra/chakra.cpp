@@ -8,7 +8,8 @@
 //
 // Compute, reshuffling and updating are compute nodes, with duration, flops and bytes; a transfer
 // is a send node at its source and a receive node at its destination with the same tag; a
-// collective is a node at each of its members. Data dependencies are the program's. Control
+// collective is a node at each of its members; a copy to the memory of a host is a memory store
+// node, one from there a load node. Data dependencies are the program's. Control
 // dependencies keep each stream of a device in the order in which it was simulated, which is one
 // order over all devices: so sends and receives that block cannot wait for each other in a circle.
 // Node ids ascend in it, too.
@@ -85,7 +86,7 @@ class Traces {
     }
     std::vector<ExportedFile> files;
     for (std::size_t i = 0; i < devices_; ++i) {
-      if (last_[i] == std::array<std::uint64_t, kStreams>()) write_idle(DeviceId(i));
+      if (last_[i] == Lines()) write_idle(DeviceId(i));
       files.push_back({"trace." + std::to_string(i) + ".et", std::move(content_[i])});
     }
     Json groups = Json::object();
@@ -114,6 +115,7 @@ class Traces {
   std::vector<DeviceId> devices_of(TaskId id) const {
     const Task& task = program_.tasks[id];
     if (task.kind == TaskKind::Transfer) return {task.device, task.target};
+    if (is_host_copy(task.kind)) return {task.device};
     if (is_communication(task.kind)) return members_of(program_, id);
     return {task.device};
   }
@@ -131,6 +133,9 @@ class Traces {
     add_dependencies(node, id, device);
     if (task.kind == TaskKind::Transfer) {
       describe_transfer(node, task, device == task.device);
+    } else if (is_host_copy(task.kind)) {
+      node.set_kind(task.kind == TaskKind::Offload ? proto::MEMORY_STORE : proto::MEMORY_LOAD);
+      add_size(node, task.bytes);
     } else if (is_communication(task.kind)) {
       describe_collective(node, id);
     } else {
@@ -142,11 +147,17 @@ class Traces {
   void add_dependencies(proto::Node& node, TaskId id, DeviceId device) {
     for (const TaskId before : program_.dependencies[id.index()])
       if (std::ranges::count(devices_of(before), device) > 0) node.add_needs(number_of_[before]);
-    const auto stream = static_cast<std::size_t>(program_.stream_of(id));
-    std::uint64_t& before = last_[device.index()][stream];
+    std::uint64_t& before = last_[device.index()][line_of(id)];
     if (before != 0 && std::ranges::count(node.needs(), before) == 0)
       node.add_ordered_after(before);
     before = node.id();
+  }
+
+  // Copies to the host are in one order, and those from there in another one.
+  std::size_t line_of(TaskId id) const {
+    const TaskKind kind = program_.tasks[id].kind;
+    if (!is_host_copy(kind)) return static_cast<std::size_t>(program_.stream_of(id));
+    return kStreams + (kind == TaskKind::Fetch ? 1 : 0);
   }
 
   void describe_compute(proto::Node& node, const Task& task) const {
@@ -162,6 +173,10 @@ class Traces {
       bytes = Bytes(static_cast<std::int64_t>(moved)) + op.work.fixed_bytes;
     }
     add_attribute(node, "num_ops").set_uint64_value(static_cast<std::uint64_t>(flops));
+    add_size(node, bytes);
+  }
+
+  static void add_size(proto::Node& node, Bytes bytes) {
     add_attribute(node, "tensor_size")
         .set_uint64_value(static_cast<std::uint64_t>(std::max<std::int64_t>(1, bytes.value)));
   }
@@ -204,11 +219,12 @@ class Traces {
   const Timeline& timeline_;
   const Program& program_;
   std::size_t devices_;
-  IdVector<TaskId, std::uint64_t> number_of_;              // in the order, from 1
-  std::vector<std::string> content_;                       // by device
-  std::vector<std::array<std::uint64_t, kStreams>> last_;  // nodes by stream; 0: none so far
-  using Group = std::pair<Stream, std::vector<int>>;       // and its members
-  std::map<Group, int> groups_;                            // id
+  IdVector<TaskId, std::uint64_t> number_of_;             // in the order, from 1
+  std::vector<std::string> content_;                      // by device
+  using Lines = std::array<std::uint64_t, kStreams + 2>;  // streams, and copies of each way
+  std::vector<Lines> last_;                               // nodes; 0: none so far
+  using Group = std::pair<Stream, std::vector<int>>;      // and its members
+  std::map<Group, int> groups_;                           // id
 };
 
 std::vector<ExportedFile> export_chakra(const ExportInput& input) { return Traces(input).write(); }

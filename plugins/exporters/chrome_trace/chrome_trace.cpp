@@ -156,21 +156,32 @@ class TimelineTrace {
   }
 
   void write_memory() {
-    std::vector<std::map<Nanos, std::int64_t>> changes(device_count());  // in bytes, by moment
+    // In bytes, by moment: of devices, then of machines' hosts.
+    const Cluster& cluster = *program_.cluster;
+    std::vector<std::map<Nanos, std::int64_t>> changes(device_count() + cluster.machines().size());
+    const auto place = [&](DeviceId device, bool on_host) {
+      return on_host ? device_count() + cluster.device(device).machine.index() : device.index();
+    };
     for (const Resident& resident : program_.residents)
-      changes[resident.device.index()][Nanos(0)] += resident.bytes.value;
+      changes[place(resident.device, resident.on_host)][Nanos(0)] += resident.bytes.value;
     const IdVector<BufferId, Lifetime> lives = lifetimes(timeline_);
     for (std::size_t i = 0; i < lives.size(); ++i) {
       const Buffer& buffer = program_.buffers[BufferId(i)];
       const auto [taken_by, released_by] = lives[BufferId(i)];
-      changes[buffer.device.index()][timeline_.tasks[taken_by].start] += buffer.bytes.value;
-      changes[buffer.device.index()][timeline_.tasks[released_by].end] -= buffer.bytes.value;
+      auto& of = changes[place(buffer.device, buffer.on_host)];
+      of[timeline_.tasks[taken_by].start] += buffer.bytes.value;
+      of[timeline_.tasks[released_by].end] -= buffer.bytes.value;
     }
-    for (std::size_t device = 0; device < changes.size(); ++device) {
+    for (std::size_t at = 0; at < changes.size(); ++at) {
+      const bool on_host = at >= device_count();
+      const std::string name =
+          on_host ? cluster.machines()[MachineId(at - device_count())].name + " host memory"
+                  : "memory";
+      const std::size_t process = on_host ? static_cast<std::size_t>(network()) : at + 1;
       std::int64_t bytes = 0;
-      for (const auto& [moment, change] : changes[device]) {
+      for (const auto& [moment, change] : changes[at]) {
         bytes += change;
-        event(R"("ph":"C","name":"memory","pid":{},"ts":{},"args":{{"bytes":{}}})", device + 1,
+        event(R"("ph":"C","name":{},"pid":{},"ts":{},"args":{{"bytes":{}}})", quoted(name), process,
               microseconds(moment), bytes);
       }
     }

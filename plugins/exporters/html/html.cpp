@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <ranges>
+#include <span>
 #include <vector>
 
 #include "core/base/quantity_text.h"
@@ -105,7 +105,7 @@ class Report {
   std::string gains() const {
     if (gains_.empty()) return {};
     Table table({"if this", "were 10 % faster", "took no time"});
-    for (const WhatIf& gain : std::views::take(gains_, kGains))
+    for (const WhatIf& gain : std::span(gains_).first(std::min(kGains, gains_.size())))
       table.row({cell(gain.name), figure(time_text(gain.faster)), figure(time_text(gain.free))});
     return section("What would help", table.text());
   }
@@ -150,6 +150,9 @@ class Report {
                                     name_of(parts.schedule)));
     count(strategy_.recomputed.size(),
           "ops of the forward pass are computed again for the backward pass, and not kept");
+    count(strategy_.offloaded.size(),
+          "ops keep what waits for the backward pass, or their optimizer state, in the memory of "
+          "their host");
     count(strategy_.splits.size(), "ops are split along another axis than the batch");
     count(strategy_.variables.size(), "variables are synchronised in a way of their own");
     if (!strategy_.priorities.empty()) text += paragraph("Ops run in an order of their own.");

@@ -133,7 +133,8 @@ class Folder {
                     json_text(Json(cluster_.device(rank.device).name)), json_text(losses_of(rank)));
     for (std::size_t i = 0; i < rank.values.size(); ++i) {
       const Value& value = rank.values[ValueId(i)];
-      const Json row{value.tensor.value(), part_json(value.part), value.resident ? 1 : 0};
+      const int flags = (value.resident ? 1 : 0) + (value.on_host ? 2 : 0);
+      const Json row{value.tensor.value(), part_json(value.part), flags};
       text += json_text(row) + (i + 1 < rank.values.size() ? ",\n" : "\n");
     }
     text += "],\n\"instructions\": [\n";

@@ -4,7 +4,8 @@
 
 graph.json    the training graph: tensors and ops; gradients and updates are ops like others
 rank-R.json   what rank R does in a step: instructions that read and write values (tensors or pieces
-              of them), on a compute and two communication streams, in one order over all ranks
+              of them), on a compute and two communication streams, in one order over all ranks; what
+              it keeps in the memory of its host is copied there, and back
 
 Parameters and inputs are functions of the seed, the tensor's name and the sample, so every rank makes
 its part of the same numbers. A loss is divided by the count of the global batch: losses and gradients
@@ -1284,7 +1285,7 @@ class Value:
     def __init__(self, graph, row):
         self.tensor = graph.tensors[row[0]]
         self.piece = Piece(row[1])
-        self.resident = bool(row[2])
+        self.resident, self.on_host = bool(row[2] & 1), bool(row[2] & 2)
         self.shape = shape_of(self.tensor, self.piece, graph.batch)
         self.data = None
 
@@ -1303,12 +1304,16 @@ class Rank:
             if value.resident:
                 data = initial_value(value.tensor, value.piece, graph.batch, self.seed)
                 value.data = data.contiguous().to(device)
+                if value.on_host:
+                    value.data = self.empty_for(value).copy_(data)
         if options.weights:
             self.load_weights(stored(options.weights))
         files = stored(options.inputs) if options.inputs else {}
         self.inputs = {tensor.name: array(files[tensor.name], tensor.dtype)
                        for tensor in graph.tensors if tensor.role == "input" and tensor.name in files}
         self.groups = [dist.new_group(members) for members in graph.groups]
+        ways = ("offload", "fetch") if device.type == "cuda" else ()
+        self.copy_streams = {way: torch.cuda.Stream(device) for way in ways}
         self.pending = {}  # communication under way: instruction -> (works, what follows)
         self.program = program["instructions"]
         self.steps = [self.prepare(instruction) for instruction in self.program]
@@ -1480,6 +1485,32 @@ class Rank:
                                            group=group, async_op=True)], end
         return run
 
+    # Between the device and the memory of its host: on a GPU beside computing, on a stream for each way,
+    # which begins after all that was started before; what follows waits for it where the program says.
+
+    def offload(self, instruction, reads, writes):
+        source, made = reads[0], writes[0]
+
+        def run():
+            if made.data is None:
+                made.data = self.empty_for(made)
+            stream = self.copy_streams.get(instruction["do"])
+            if stream is None:
+                made.data.copy_(source.data)
+                return None
+            stream.wait_stream(torch.cuda.current_stream(self.device))
+            with torch.cuda.stream(stream):
+                made.data.copy_(source.data, non_blocking=True)
+                return [Copied(stream.record_event())], None
+        return run
+
+    fetch = offload
+
+    def empty_for(self, value):
+        if not value.on_host:
+            return self.empty(value.shape, value.tensor)
+        return torch.empty(value.shape, dtype=value.tensor.dtype, pin_memory=self.device.type == "cuda")
+
     def empty(self, shape, tensor):
         return torch.empty(shape, dtype=tensor.dtype, device=self.device)
 
@@ -1520,6 +1551,16 @@ class Rank:
                 then()
             value.data = None
         self.pending[index] = (works, both)
+
+
+class Copied:
+    """A copy on a stream of its own."""
+
+    def __init__(self, event):
+        self.event = event
+
+    def wait(self):
+        torch.cuda.current_stream().wait_event(self.event)
 
 
 def memory_of(tensor):

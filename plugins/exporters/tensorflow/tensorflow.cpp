@@ -57,6 +57,10 @@ class Placed {
                          "has op groups whose columns compute ops together (tensor parallelism), "
                          "which TensorFlow's placement cannot say",
                          "give all groups \"tensor\": 1");
+    if (!strategy_.offloaded.empty())
+      throw InputError("", "strategy",
+                       "keeps tensors on hosts, which TensorFlow's placement cannot say",
+                       "plan with --offload none");
     if (!strategy_.recomputed.empty())
       throw InputError("", "strategy",
                        "has ops that are computed again, which TensorFlow's placement cannot say",

@@ -12,28 +12,41 @@ void add(Tried& all, const PlanRequest& request, std::vector<Strategy> strategie
   std::ranges::move(strategies, std::back_inserter(all.strategies));
 }
 
-std::vector<Strategy> recomputing(std::vector<Strategy> strategies, std::vector<OpId> ops) {
-  for (Strategy& strategy : strategies) strategy.recomputed = ops;
+std::vector<Strategy> recomputing(std::vector<Strategy> strategies,
+                                  const std::vector<OpId>& recomputed,
+                                  const std::vector<OpId>& offloaded) {
+  for (Strategy& strategy : strategies) {
+    strategy.recomputed = recomputed;
+    strategy.offloaded = kept_ones(offloaded, recomputed);
+  }
   return strategies;
 }
 
 }  // namespace
 
+std::vector<Offload> rounds_of(Offloading how, const Cluster& cluster) {
+  constexpr std::size_t kMostDevices = 256;
+  if (how != Offloading::WhenNeeded) return {static_cast<Offload>(how)};
+  if (cluster.device_count() > kMostDevices || !has_host_memory(cluster)) return {Offload::None};
+  return {Offload::None, Offload::States, Offload::Activations, Offload::All};
+}
+
 Tried try_recomputing(const PlanRequest& request, const std::vector<Strategy>& strategies,
-                      Recomputing how, std::int64_t in_flight) {
+                      Recomputing how, Offload offload, std::int64_t in_flight) {
+  const std::vector<OpId> offloaded = offloaded_ops(*request.problem.graph, offload);
   const auto ops = [&](Recompute which) {
     return recomputed_ops(*request.problem.graph, which, in_flight);
   };
   Tried all;
   if (how != Recomputing::WhenNeeded) {
-    add(all, request, recomputing(strategies, ops(static_cast<Recompute>(how))));
+    add(all, request, recomputing(strategies, ops(static_cast<Recompute>(how)), offloaded));
     return all;
   }
   std::vector<Strategy> open = strategies;
   for (const Recompute which : {Recompute::None, Recompute::Cheap, Recompute::Blocks}) {
     if (open.empty() || (which != Recompute::None && request.stop.stop_requested())) break;
     const std::size_t first = all.scores.size();
-    add(all, request, recomputing(std::exchange(open, {}), ops(which)));
+    add(all, request, recomputing(std::exchange(open, {}), ops(which), offloaded));
     for (std::size_t i = first; i < all.scores.size(); ++i)
       if (!all.scores[i].feasible) open.push_back(all.strategies[i]);
   }

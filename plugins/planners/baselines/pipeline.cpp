@@ -240,6 +240,9 @@ Settings allowed(const Constraints& constraints, Settings settings) {
   keep_out(Role::Recompute, "recompute", settings.recompute, Recomputing::None,
            std::string(kRecomputing[static_cast<std::size_t>(settings.recompute)]),
            settings.recompute == Recomputing::Cheap || settings.recompute == Recomputing::Blocks);
+  keep_out(Role::Offload, "offload", settings.offload, Offloading::None,
+           std::string(kOffloading[static_cast<std::size_t>(settings.offload)]),
+           settings.offload != Offloading::None && settings.offload != Offloading::WhenNeeded);
   return settings;
 }
 
@@ -287,6 +290,11 @@ OptionTable Settings::option_table() {
        {kRecomputing.begin(), kRecomputing.end()},
        "what the backward pass computes again: when-needed, only as much as makes a plan fit in "
        "memory; blocks of the model; or of these what is cheap"},
+      {"offload",
+       offload,
+       {kOffloading.begin(), kOffloading.end()},
+       "what waits in the memory of hosts: when-needed, only where nothing fits without (up to 256 "
+       "devices); optimizer states; activations that are not computed again; or all of these"},
       {"bucket",
        bucket,
        OptionUnit::MB,
@@ -297,7 +305,8 @@ OptionTable Settings::option_table() {
 namespace {
 
 // Of this many stages, with all chunks and micro-batches that are to be tried.
-Tried try_stages(const PlanRequest& request, const Settings& settings, std::size_t stages) {
+Tried try_stages(const PlanRequest& request, const Settings& settings, std::size_t stages,
+                 Offload offload) {
   std::vector<Strategy> strategies;
   std::size_t most_chunks = 1;
   for (const std::size_t chunks : chunk_counts(request.problem, stages, settings)) {
@@ -313,7 +322,7 @@ Tried try_stages(const PlanRequest& request, const Settings& settings, std::size
                            settings.schedule == PipelineSchedule::Gpipe;
   const auto in_flight = all_at_once ? std::int64_t{strategies.back().micro_batches.count}
                                      : static_cast<std::int64_t>(stages * most_chunks);
-  return try_recomputing(request, strategies, settings.recompute, in_flight);
+  return try_recomputing(request, strategies, settings.recompute, offload, in_flight);
 }
 
 void check_shard_rows(const Settings& settings, std::int64_t rows, std::int32_t expert) {
@@ -362,9 +371,9 @@ PlanResult plan(const PlanRequest& request, const Settings& given) {
   PlanResult best;
   std::optional<Variant> found;  // none: nothing was evaluated
   Reporter reporter(request.observer);
-  for (const Variant& variant : variants(request, settings)) {
-    if (found && request.stop.stop_requested()) break;
-    Tried tried = try_stages(request, variant.settings, variant.stages);
+  const auto try_variant = [&](const Variant& variant, Offload offload) {
+    if (found && request.stop.stop_requested()) return;
+    Tried tried = try_stages(request, variant.settings, variant.stages, offload);
     const std::size_t fastest = best_of(tried.scores);
     best.evaluations += std::ssize(tried.scores);
     const bool better = !found || tried.scores[fastest].better_than(best.score);
@@ -375,6 +384,11 @@ PlanResult plan(const PlanRequest& request, const Settings& given) {
     }
     const Progress progress{best.evaluations, best.evaluations, reporter.elapsed(), best.score};
     better ? reporter.improvement(best.strategy, progress) : reporter.progress(progress, false);
+  };
+  const std::vector<Variant> all = variants(request, settings);
+  for (const Offload offload : rounds_of(settings.offload, *request.problem.cluster)) {
+    if (found && best.score.feasible) break;
+    for (const Variant& variant : all) try_variant(variant, offload);
   }
   best.facts.push_back({"stages", std::to_string(found->stages)});
   if (settings.tensor == 0)
@@ -387,6 +401,9 @@ PlanResult plan(const PlanRequest& request, const Settings& given) {
   if (!best.strategy.recomputed.empty())
     best.facts.push_back(
         {"computed again", fmt::format("{} ops", best.strategy.recomputed.size())});
+  if (!best.strategy.offloaded.empty())
+    best.facts.push_back(
+        {"kept on hosts", fmt::format("of {} ops", best.strategy.offloaded.size())});
   return best;
 }
 

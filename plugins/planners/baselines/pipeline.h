@@ -33,6 +33,7 @@ struct Settings {
   StageSharding shard = StageSharding::Nothing;
   std::int32_t shard_rows = 0;  // StateSharding::rows
   Recomputing recompute = Recomputing::WhenNeeded;
+  Offloading offload = Offloading::WhenNeeded;
   Bytes bucket{std::int64_t{64} << 20};
 
   OptionTable option_table();

@@ -133,10 +133,13 @@ TEST_F(CliRoles, ForbiddenOnesAreRefusedInWords) {
   };
   refuse("pipeline", "every op is without pipelining", "has a stage of its own in a pipeline");
   refuse("*embedding*=tensor", "is without tensor parallelism", "has tensor parallelism");
-  EXPECT_EQ(run_cli({"simulate", "--plan", file_, "--forbid", "recompute,sharding"}).status, 0);
+  EXPECT_EQ(run_cli({"simulate", "--plan", file_, "--forbid", "recompute,sharding,offload"}).status,
+            0);
   fs::remove(file_);
   refuse_plan({"--set", "stages=2", "--forbid", "pipeline"},
               {"--set stages=2: is pipelining, which a constraint forbids"});
+  refuse_plan({"--set", "offload=states", "--forbid", "offload"},
+              {"--set offload=states: is offload to host memory, which a constraint forbids"});
 }
 
 // A plan that was made without them is one that is accepted without them.

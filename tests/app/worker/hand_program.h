@@ -73,6 +73,9 @@ class HandProgram {
     what.task = TaskId(tag);
     return add(what, rows);
   }
+  HandProgram& host_copy(InstructionKind kind, const HandRows& rows) {
+    return collective(kind, program_.instructions.size(), rows);
+  }
   void part(std::size_t value, const Part& part) { program_.values[ValueId(value)].part = part; }
   const RankProgram& program() const { return program_; }
 

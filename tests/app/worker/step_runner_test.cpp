@@ -271,6 +271,33 @@ TEST(StepRunner, AllToAllOfRowsForColumns) {
                 element(row, column));
 }
 
+// A copy goes out, the device's value is overwritten, and the copy comes back; nobody is talked to.
+TEST(StepRunner, WhatGoesToTheHostComesBack) {
+  const auto graph = graph_of(3, kShape);
+  Hub hub(1);
+  HandProgram hand(0, 3);
+  hand.compute({.writes = {0}})
+      .host_copy(InstructionKind::Offload, {.reads = {0}, .writes = {1}, .waits = {0}})
+      .compute({.writes = {0}, .waits = {1}})
+      .host_copy(InstructionKind::Fetch, {.reads = {1}, .writes = {2}, .waits = {1, 2}})
+      .compute({.reads = {2}, .waits = {3}});
+  Rank rank(graph, hand, hub);
+  float made = 0, seen = 0;
+  rank.execution.on_run = [&](std::size_t i) {
+    if (i == 0) rank.execution.floats(0)[5] = ++made;
+    if (i == 2) rank.execution.floats(0)[5] = -1;
+    if (i == 4) seen = rank.execution.floats(2)[5];
+  };
+  for (int step = 1; step <= 50; ++step) {
+    rank.runner.run();
+    EXPECT_EQ(seen, static_cast<float>(step));
+  }
+  const RankProgram program = hand.program();
+  FakeTransport transport(hub, 0);
+  FakeDevice device(*graph, program);
+  EXPECT_NO_THROW(StepRunner(*graph, program, kDevices, device, transport));
+}
+
 TEST(StepRunner, WhatTheEngineThrowsIsThrownThoughATransferWaits) {
   const auto graph = graph_of(1, kShape);
   Hub hub(2);

@@ -97,6 +97,11 @@ const std::vector<Mutation>& mutations() {
        "c.json: machines[1].nic.bandwidth_GBps: is not a number"},
       {"latency_with_a_unit", [](Json& c) { c["machines"][1]["nic"]["latency_us"] = "500 ns"; },
        "c.json: machines[1].nic.latency_us: is \"500 ns\"; write 0.5, the number of microseconds"},
+      {"host_memory_with_a_unit", [](Json& c) { c["machines"][0]["host_memory_bytes"] = "2TB"; },
+       "c.json: machines[0].host_memory_bytes: is \"2TB\"; write 2199023255552, the number of "
+       "bytes"},
+      {"no_host_memory", [](Json& c) { c["machines"][1]["host_memory_bytes"] = 0; },
+       "c.json: machines[1].host_memory_bytes: is 0"},
       {"memory_with_a_unit", [](Json& c) { c["gpu_types"][0]["memory_bytes"] = "80GB"; },
        "c.json: gpu_types[0].memory_bytes: is \"80GB\"; write 85899345920, the number of bytes"},
       {"memory_rate_with_a_unit",

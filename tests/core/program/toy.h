@@ -53,15 +53,18 @@ class Costs : public CostModel {
   Digest digest_;
 };
 
-// `machines` machines of `gpus` GPUs each, with one port a direction for every GPU.
-inline std::shared_ptr<const Cluster> cluster(int machines, int gpus) {
+// `machines` machines of `gpus` GPUs each, with one port a direction for every GPU; with so many
+// bytes of host memory, or none.
+inline std::shared_ptr<const Cluster> cluster(int machines, int gpus, std::int64_t host = 0) {
   std::string list;
   for (int i = 0; i < machines; ++i) {
     if (i > 0) list += ",";
     list += R"({"name":"m)" + std::to_string(i) + R"(","gpus":[{"type":"GTX-1080-Ti","count":)" +
             std::to_string(gpus) +
             R"(}],"fabric":{"kind":"pcie3x16","bandwidth_GBps":12,"latency_us":4},)"
-            R"("nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":6}})";
+            R"("nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":6})";
+    if (host > 0) list += R"(,"host_memory_bytes":)" + std::to_string(host);
+    list += "}";
   }
   const std::string json =
       R"({"format":"stratoscope-cluster","version":1,"name":"toy","machines":[)" + list +

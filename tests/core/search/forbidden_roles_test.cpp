@@ -19,7 +19,7 @@ namespace {
 Problem two_and_two() {
   ProblemOptions options;
   options.grouping.max_groups = 4;
-  return make_problem(toy::chain(4, 16, 128), toy::small_cluster(2, 2), options);
+  return make_problem(toy::chain(4, 16, 128), toy::small_cluster(2, 2, true), options);
 }
 
 Constraints without(const std::string& text) {
@@ -51,6 +51,7 @@ Strategy with_all(const Problem& problem) {
   Strategy strategy = in_two_stages(problem);
   for (auto& decision : strategy.groups) decision->roles.tensor = 2;
   strategy.recomputed = ops_of(problem, Phase::Forward);
+  strategy.offloaded = ops_of(problem, Phase::Update);
   for (const OpId op : ops_of(problem, Phase::Update)) {
     const auto& devices = strategy.groups[problem.grouping->group_of(op)]->devices;
     strategy.splits.push_back({op, 0, devices});
@@ -124,7 +125,8 @@ TEST(ForbiddenRoles, OfTheNameOfADeviceAreRoles) {
 TEST(ForbiddenRoles, AreTakenAndNothingElse) {
   const Problem problem = two_and_two();
   const Strategy before = with_all(problem);
-  for (const Role role : {Role::Pipeline, Role::Tensor, Role::Recompute, Role::Sharding}) {
+  for (const Role role :
+       {Role::Pipeline, Role::Tensor, Role::Recompute, Role::Sharding, Role::Offload}) {
     SCOPED_TRACE(std::string(name_of(role)));
     const BoundConstraints bound(without(std::string(name_of(role))), problem);
     EXPECT_TRUE(has(problem, before, role));
@@ -132,7 +134,8 @@ TEST(ForbiddenRoles, AreTakenAndNothingElse) {
     const Strategy after = bound.repaired(before);
     EXPECT_TRUE(bound.violated(after).empty());
     EXPECT_NO_THROW(validate(after, *problem.grouping, *problem.cluster));
-    for (const Role other : {Role::Pipeline, Role::Tensor, Role::Recompute, Role::Sharding})
+    for (const Role other :
+         {Role::Pipeline, Role::Tensor, Role::Recompute, Role::Sharding, Role::Offload})
       EXPECT_EQ(has(problem, after, other), other != role) << name_of(other);
     EXPECT_EQ(bound.repaired(after), after);
   }

@@ -27,15 +27,21 @@ inline std::shared_ptr<const Cluster> sample_cluster(const std::string& name) {
 }
 
 // `fast` V100s in one machine and `slow` machines of one GTX 1080 Ti.
-inline std::shared_ptr<const Cluster> small_cluster(int fast, int slow) {
+// `hosts`: machines have memory of their own, and a way there.
+inline std::shared_ptr<const Cluster> small_cluster(int fast, int slow, bool hosts = false) {
+  const std::string host =
+      hosts
+          ? R"("host_link": {"bandwidth_GBps": 12, "latency_us": 4}, "host_memory_bytes": 100000000000, )"
+          : "";
   std::string json =
       R"({"format": "stratoscope-cluster", "version": 1, "name": "toy", "machines": [
     {"name": "fast", "gpus": [{"type": "V100-SXM2-32GB", "count": )" +
-      std::to_string(fast) +
-      R"(}], "fabric": {"bandwidth_GBps": 150, "latency_us": 2}, "nic": {"bandwidth_GBps": 10, "latency_us": 5}})";
+      std::to_string(fast) + "}], " + host +
+      R"("fabric": {"bandwidth_GBps": 150, "latency_us": 2}, "nic": {"bandwidth_GBps": 10, "latency_us": 5}})";
   if (slow > 0)
     json += R"(, {"name": "slow", "count": )" + std::to_string(slow) +
-            R"(, "gpus": [{"type": "GTX-1080-Ti", "count": 1}],
+            R"(, "gpus": [{"type": "GTX-1080-Ti", "count": 1}], )" + host +
+            R"(
         "fabric": {"bandwidth_GBps": 12, "latency_us": 4}, "nic": {"bandwidth_GBps": 10, "latency_us": 5}})";
   json += R"(], "network": {"latency_us": 1}})";
   return std::make_shared<const Cluster>(parse_cluster(json, "toy", GpuCatalogue::bundled()));

@@ -25,6 +25,7 @@ Strategy detailed_strategy(const toy::Problem& p) {
   strategy.bucket = Bytes(25'000'000);
   strategy.duplicated = {OpId(1), OpId(4)};
   strategy.recomputed = {OpId(0), OpId(2)};
+  strategy.offloaded = {OpId(1)};
   strategy.splits = {{OpId(0), 1, {{DeviceId(0), 1}, {DeviceId(3), 2}}}};
   strategy.priorities.assign(p.graph->op_count(), 0);
   strategy.priorities[1] = -7;

@@ -85,7 +85,9 @@ TEST(StrategyFile, BucketDuplicatedOpsAndOrderRoundTripExactly) {
     for (std::size_t i = 0; i < ops; ++i)
       if (*rc::gen::inRange(0, 4) == 0) strategy.duplicated.push_back(OpId(i));
     for (std::size_t i = 0; i < ops; ++i)
-      if (*rc::gen::inRange(0, 3) == 0) strategy.recomputed.push_back(OpId(i));
+      if (*rc::gen::inRange(0, 3) == 0)
+        (*rc::gen::inRange(0, 2) == 0 ? strategy.recomputed : strategy.offloaded)
+            .push_back(OpId(i));
     const int form = *rc::gen::inRange(0, 4);
     for (std::size_t i = 0; form > 0 && i < ops; ++i)
       strategy.priorities.push_back(form == 1   ? static_cast<std::int32_t>(i * 5 % ops)
@@ -327,6 +329,11 @@ TEST(BadStrategyFile, BucketsDuplicatedOpsAndOrders) {
   starts(R"("gather": "never")", "s.json: gather: \"never\" is no way to gather parameters");
   starts(R"("recomputed": ["a", "a"])",
          "s.json: recomputed[1]: \"a\" is there twice; name each op once");
+  starts(R"("offloaded": ["a", "a"])",
+         "s.json: offloaded[1]: \"a\" is there twice; name each op once");
+  starts(R"("offloaded": ["a", "b"], "recomputed": ["b"])",
+         "s.json: offloaded[1]: is recomputed, too; name it in one of both lists");
+  starts(R"("offloaded": 7)", "s.json: offloaded: is not a list");
   starts(R"("duplicated": ["a", "b", "a"])",
          "s.json: duplicated[2]: \"a\" is there twice; name each op once");
   starts(R"("order": [])", "no error");

@@ -36,7 +36,7 @@ class Wire {
   std::string_view bytes_;
 };
 
-enum NodeKind { kComp = 4, kSend = 5, kReceive = 6, kCollective = 7 };
+enum NodeKind { kLoad = 2, kStore = 3, kComp = 4, kSend = 5, kReceive = 6, kCollective = 7 };
 
 struct NodeAttribute {
   std::uint64_t number = 0;
@@ -184,6 +184,8 @@ void expect_sound(const Exportable& plan) {
   const TracedJob job(plan);
   const Program& program = *plan.outcome.program;
   std::size_t nodes = 0;
+  std::int64_t stored = 0,
+               loaded = 0;  // bytes, to hosts and back: of nodes, without those of tasks
   std::map<std::uint64_t, std::vector<const TraceNode*>> sends, receives, collectives;
   for (std::size_t r = 0; r < job.traces.size(); ++r) {
     std::uint64_t last = 0;
@@ -199,6 +201,8 @@ void expect_sound(const Exportable& plan) {
       EXPECT_TRUE(node.kind != kComp || node.number("tensor_size") > 0);
       EXPECT_TRUE(node.kind != kSend || node.number("comm_src") == r);
       EXPECT_TRUE(node.kind != kReceive || node.number("comm_dst") == r);
+      if (node.kind == kStore) stored += static_cast<std::int64_t>(node.number("tensor_size"));
+      if (node.kind == kLoad) loaded += static_cast<std::int64_t>(node.number("tensor_size"));
       if (node.kind == kSend) sends[node.id].push_back(&node);
       if (node.kind == kReceive) receives[node.id].push_back(&node);
       if (node.kind == kCollective) collectives[node.id].push_back(&node);
@@ -207,7 +211,10 @@ void expect_sound(const Exportable& plan) {
   std::size_t expected = 0;
   for (std::size_t i = 0; i < program.tasks.size(); ++i) {
     const Task& task = program.tasks[TaskId(i)];
-    const bool collective = is_communication(task.kind) && task.kind != TaskKind::Transfer;
+    const bool collective =
+        is_communication(task.kind) && task.kind != TaskKind::Transfer && !is_host_copy(task.kind);
+    stored -= task.kind == TaskKind::Offload ? task.bytes.value : 0;
+    loaded -= task.kind == TaskKind::Fetch ? task.bytes.value : 0;
     expected += task.kind == TaskKind::Transfer ? 2 : 1;
     if (collective) {  // each member's communication stream, and links
       expected += static_cast<std::size_t>(
@@ -217,6 +224,8 @@ void expect_sound(const Exportable& plan) {
     }
   }
   EXPECT_EQ(nodes, expected);
+  EXPECT_EQ(stored, 0);
+  EXPECT_EQ(loaded, 0);
   ASSERT_EQ(sends.size(), receives.size());
   for (const auto& [id, send] : sends) {
     const TraceNode& receive = *receives.at(id).at(0);
@@ -252,6 +261,7 @@ TEST(Chakra, RandomStrategiesEnd) {
     Strategy strategy = random_strategy(problem, random);
     if (seed % 3 == 0) strategy = with_meshes(problem, strategy, random);
     strategy.splits = random_splits(problem, strategy, random);
+    if (seed % 4 == 1) strategy.offloaded = random_offloaded(*problem.graph, {}, random);
     expect_sound({{problem.graph, problem.grouping, problem.cluster, problem.cost}, strategy});
     if (testing::Test::HasFailure()) return;
   }

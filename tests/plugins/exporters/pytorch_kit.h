@@ -119,7 +119,7 @@ inline void expect_trained(const Trained& run) {
 
 inline RandomProblem on_toy_cluster(std::shared_ptr<const Graph> graph, int fast, int slow,
                                     Random& random) {
-  return problem_of(std::move(graph), random, toy::small_cluster(fast, slow));
+  return problem_of(std::move(graph), random, toy::small_cluster(fast, slow, true));
 }
 
 class Pytorch : public testing::Test {

@@ -203,6 +203,16 @@ TEST_F(PytorchParts, WhatIsComputedAgainIsWhatItWas) {
   EXPECT_GT(again, 300);
 }
 
+TEST_F(PytorchParts, WhatComesBackFromHostsIsWhatWentThere) {
+  train_all(4, [](const RandomProblem& problem, int i, Random& random) {
+    Strategy strategy = random_strategy(problem, random);
+    if (i > 1) strategy = with_meshes(problem, strategy, random);
+    if (i % 2 == 1) strategy.recomputed = random_recomputed(*problem.graph, random);
+    strategy.offloaded = random_offloaded(*problem.graph, strategy.recomputed, random);
+    return strategy;
+  });
+}
+
 TEST_F(PytorchParts, ParametersAreGatheredInEachPass) {
   train_all(2, [](const RandomProblem& problem, int, Random& random) {
     return with_shared_states(problem, random_data_parallel(problem, random), random, 3);

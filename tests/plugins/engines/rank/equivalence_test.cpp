@@ -255,6 +255,31 @@ TEST_P(Recomputed, OpsMakeWhatTheyMadeBefore) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Recomputed, testing::Range(0, 4));
 
+class Offloaded : public testing::TestWithParam<int> {};
+
+// What comes back from hosts is what went there, in any strategy, on meshes, in micro-batches; so
+// are optimizer states, and with ops that are computed again.
+TEST_P(Offloaded, WhatComesBackIsWhatWentOut) {
+  std::ptrdiff_t copies = 0;
+  const auto make = [&](const RandomProblem& problem, int i, Random& random) {
+    Strategy strategy = i % 3 == 0   ? any_synchronisation(problem, random)
+                        : i % 3 == 1 ? on_meshes(problem, random)
+                                     : any_strategy(problem, random);
+    if (i == 5) strategy = with_shared_states(problem, strategy, random);
+    if (i % 4 == 3) strategy.recomputed = random_recomputed(*problem.graph, random);
+    strategy.offloaded = random_offloaded(*problem.graph, strategy.recomputed, random);
+    strategy = in_micro_batches_if(i % 2 == 1, problem, std::move(strategy), random);
+    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    copies += std::ranges::count_if(lowering.lower(strategy).tasks,
+                                    [](const Task& task) { return is_host_copy(task.kind); });
+    return std::optional(std::move(strategy));
+  };
+  expect_as_on_one_device(GetParam(), 6, random_of(GetParam(), 1000), make);
+  EXPECT_GT(copies, 1000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Offloaded, testing::Range(0, 4));
+
 class Sharded : public testing::TestWithParam<int> {};
 
 // Parameters that are kept in parts, gathered for the step or for each pass; on meshes the rows

@@ -224,6 +224,7 @@ bool InProcessRun::all_there(const Place& place, std::vector<Place>& members) co
     members.push_back(*other);
     return true;
   }
+  if (is_host_copy(instruction.kind)) return true;
   const auto devices = ranks_[place.rank].program->members[place.instruction];
   if (devices[0] != ranks_[place.rank].program->device) return false;
   for (const DeviceId device : devices.subspan(1)) {
@@ -237,6 +238,7 @@ bool InProcessRun::all_there(const Place& place, std::vector<Place>& members) co
 void InProcessRun::finish(const std::vector<Place>& members) {
   const InstructionKind kind = at(members[0]).kind;
   if (kind == InstructionKind::Send) transfer(members[0], members[1]);
+  if (is_host_copy(kind)) transfer(members[0], members[0]);
   if (kind == InstructionKind::AllReduce) all_reduce(members);
   if (kind == InstructionKind::AllGather) all_gather(members);
   if (kind == InstructionKind::ReduceScatter) reduce_scatter(members);
