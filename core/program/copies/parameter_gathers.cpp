@@ -5,8 +5,9 @@
 namespace strato {
 
 void ParameterGathers::start() {
-  of_each_pass_ = std::ranges::any_of(
-      tables_.updates, [&](OpId update) { return placement_.states(update).stage >= 3; });
+  of_each_pass_ = std::ranges::any_of(tables_.updates, [&](OpId update) {
+    return placement_.decision(update).roles.states.stage >= 3;
+  });
   op_ = OpId();
   gathers_ = false;
   if (!of_each_pass_) return;

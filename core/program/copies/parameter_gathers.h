@@ -30,7 +30,8 @@ class ParameterGathers {
 
  private:
   bool is_of_each_pass(TensorId parameter) const {
-    return of_each_pass_ && placement_.states(tables_.tensors[parameter].op).stage >= 3;
+    return of_each_pass_ &&
+           placement_.decision(tables_.tensors[parameter].op).roles.states.stage >= 3;
   }
   void begin(OpId op);
   void find_computed();

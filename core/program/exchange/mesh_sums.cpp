@@ -203,7 +203,7 @@ Instance MeshSums::scattered(TensorId gradient, std::size_t shard) {
 bool MeshSums::scatter_of_micro_batch(TensorId gradient) {
   if (!has(gradient)) return false;
   const OpId update = sharing_reader(gradient);
-  if (!update.valid() || placement_.states(update).stage < 2) return false;
+  if (!update.valid() || placement_.decision(update).roles.states.stage < 2) return false;
   if (!owners(gradient).sharded) return false;  // each row has all of the micro-batch's
   reduce_rows(update, gradient, {});
   scatter(update, gradient);

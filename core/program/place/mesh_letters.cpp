@@ -56,7 +56,8 @@ int MeshLetters::shared_axis(OpId update, const ColumnPart& part) {
   const Layout& mesh = layouts[layouts.unfolded(placement_.layout_id(update))];
   if (mesh.sharers == 1 || tables_.graph->op(update).phase != Phase::Update) return kAllOf;
   const TensorId parameter = tables_.inputs(update).front();
-  if (tables_.tensors[parameter].bytes < placement_.states(update).smallest) return kAllOf;
+  if (tables_.tensors[parameter].bytes < placement_.decision(update).roles.states.smallest)
+    return kAllOf;
   const auto rows = static_cast<std::int64_t>(mesh.sharers);
   const auto is_free = [&](int axis) {
     return (part.split == nullptr || part.inputs.front() != axis) &&

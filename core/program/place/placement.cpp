@@ -24,14 +24,12 @@ Placement::Placement(Tables& tables) : tables_(tables), layouts_(tables) {
   layout_of_.resize(tables.graph->op_count());
   homes_.resize(tables.graph->op_count());
   duplicated_.resize(tables.graph->op_count());
-  mode_.resize(tables.grouping->size());
   of_group_.resize(tables.grouping->size());
   next_server_.resize(tables.grouping->size());
   placed_.resize(tables.grouping->size());
 }
 
 void Placement::place_group(GroupId group, const Decision& decision) {
-  mode_[group] = decision.mode;
   if (decision.mode == Mode::ModelParallel) return place_parts(group, decision);
   if (is_mesh(decision)) {
     of_group_[group] = layouts_on_mesh(layouts_, decision);
@@ -90,7 +88,7 @@ void Placement::place_updates() {
   for (OpId update : tables_.updates) {
     const GroupId group = tables_.grouping->group_of(update);
     homes_[update] = layout_of_[update];
-    if (mode_[group] != Mode::ReplicatePs) continue;
+    if (placed_[group].mode != Mode::ReplicatePs) continue;
     const std::vector<Shard>& replicas = layout(homes_[update]).shards;
     const Shard& server = replicas[next_server_[group]++ % replicas.size()];
     if (!duplicated_[update] && !layout(homes_[update]).is_split() &&

@@ -110,16 +110,13 @@ class Placement {
   LayoutId layout_id(OpId op) const { return layout_of_[op]; }
   const Layout& layout(LayoutId id) const { return layouts_[id]; }
   const Layout& layout(OpId op) const { return layout(layout_of_[op]); }
-  Mode mode(OpId op) const { return mode_[tables_.grouping->group_of(op)]; }
+  // Of the op's group.
+  const Decision& decision(OpId op) const { return placed_[tables_.grouping->group_of(op)]; }
   // Where the parameters that `update` updates are kept.
   LayoutId homes_id(OpId update) const { return homes_[update]; }
   const Layout& homes(OpId update) const { return layout(homes_[update]); }
 
   bool has_splits() const { return !splits_.empty(); }
-  // What the rows of the op's mesh share.
-  const StateSharding& states(OpId op) const {
-    return placed_[tables_.grouping->group_of(op)].roles.states;
-  }
 
   const SyncedVariables& variables() const { return variables_; }
   const PlacedSplit* split(OpId op) const;  // null: it is not split
@@ -158,7 +155,6 @@ class Placement {
   SyncedVariables variables_;
   std::vector<PlacedSplit> splits_;   // ascending by op
   std::vector<LayoutId> folded_now_;  // by layout, of this fold; or -1
-  IdVector<GroupId, Mode> mode_;
   IdVector<GroupId, GroupLayouts> of_group_;
   IdVector<GroupId, std::size_t> next_server_;
 };

@@ -67,7 +67,7 @@ void Placement::take_splits_back() {
 bool Placement::may_synchronise(OpId update) const {
   const Op& op = tables_.graph->op(update);
   const Layout& replicas = layout(layout_of_[update]);
-  if (!splits_batch(mode(update)) || duplicated_[update] || replicas.is_split() ||
+  if (!splits_batch(decision(update).mode) || duplicated_[update] || replicas.is_split() ||
       replicas.is_mesh || replicas.shards.size() < 2)
     return false;
   if (op.phase != Phase::Update || op.inputs.size() < 2 || !op.outputs.empty() ||

@@ -33,8 +33,8 @@ class Readers {
   SliceRead slices_read_by(OpId op, TensorId tensor) const;
   // Are partial sums all-reduced for this reader, not summed up on one device?
   bool reduce_at_once(TensorId tensor, OpId reader) const {
-    return placement_.mode(tables_.tensors[tensor].op) == Mode::ReplicateAllReduce ||
-           placement_.mode(reader) == Mode::ReplicateAllReduce ||
+    return placement_.decision(tables_.tensors[tensor].op).mode == Mode::ReplicateAllReduce ||
+           placement_.decision(reader).mode == Mode::ReplicateAllReduce ||
            placement_.variables().is_reduced(reader);
   }
 
