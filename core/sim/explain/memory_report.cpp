@@ -197,17 +197,19 @@ class Advisor {
 
   // Each of k devices that hold the same keeps a k-th.
   void share_resident(TensorRole role, const char* what) {
-    std::map<TensorId, std::set<DeviceId>> homes;
-    std::map<TensorId, Bytes> here;
+    using Held = std::pair<TensorId, PartId>;
+    std::map<Held, std::set<DeviceId>> homes;
+    std::map<Held, Bytes> here;
     for (const Resident& resident : program_.residents) {
       if (role_of(resident.tensor) != role || resident.on_host) continue;
-      homes[resident.tensor].insert(resident.device);
-      if (resident.device == report_.device) here[resident.tensor] += resident.bytes;
+      const Held held{resident.tensor, resident.part};
+      homes[held].insert(resident.device);
+      if (resident.device == report_.device) here[held] += resident.bytes;
     }
     Bytes frees;
     std::int64_t devices = 0;
-    for (const auto& [tensor, bytes] : here) {
-      const std::int64_t holders = std::ssize(homes[tensor]);
+    for (const auto& [held, bytes] : here) {
+      const std::int64_t holders = std::ssize(homes[held]);
       frees += bytes - bytes / holders;
       devices = std::max(devices, holders);
     }

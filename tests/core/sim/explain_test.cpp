@@ -289,6 +289,27 @@ TEST(MemoryReport, AdviceHasTrueFigures) {
   EXPECT_EQ(all.find("optimizer state"), std::string::npos);  // there is none
 }
 
+// A parameter of 3.2 GB, with two moments, on two devices of 11.8 GB.
+TEST(MemoryReport, WhatIsSharedIsNotToBeShared) {
+  ModelKit kit(8);
+  kit.op("MatMul", {kit.input("x", {8, 40'000}), kit.weight("w", {40'000, 20'000})});
+  const auto graph =
+      std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Adam));
+  Bench bench(graph, toy::cluster(1, 2));
+  Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
+  const auto advises_sharding = [&] {
+    const Timeline timeline = bench.run(strategy);
+    EXPECT_FALSE(timeline.feasible);
+    const MemoryReport report = memory_report(timeline, DeviceId(0), bench.grouping.get());
+    return std::ranges::any_of(report.advice, [](const std::string& advice) {
+      return advice.find("sharding the optimizer state") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(advises_sharding());
+  for (std::optional<Decision>& decision : strategy.groups) decision->roles.states.stage = 1;
+  EXPECT_FALSE(advises_sharding());
+}
+
 TEST(Why, SaysWhatDominates) {
   Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
