@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include "core/graph/train/training_graph.h"
 #include "core/sim/explain/error_bar.h"
 #include "core/sim/explain/memory_report.h"
 #include "core/sim/explain/path_pieces.h"
 #include "core/sim/explain/what_if.h"
 #include "core/sim/explain/why.h"
+#include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {
@@ -289,10 +291,10 @@ TEST(MemoryReport, AdviceHasTrueFigures) {
   EXPECT_EQ(all.find("optimizer state"), std::string::npos);  // there is none
 }
 
-// A parameter of 3.2 GB, with two moments, on two devices of 11.8 GB.
+// A parameter of 4.5 GB, with two moments, on two devices of 11.8 GB.
 TEST(MemoryReport, WhatIsSharedIsNotToBeShared) {
   ModelKit kit(8);
-  kit.op("MatMul", {kit.input("x", {8, 40'000}), kit.weight("w", {40'000, 20'000})});
+  kit.op("MatMul", {kit.input("x", {8, 40'000}), kit.weight("w", {40'000, 28'000})});
   const auto graph =
       std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Adam));
   Bench bench(graph, toy::cluster(1, 2));
