@@ -50,10 +50,10 @@ DeltaLowering::DeltaLowering(std::shared_ptr<const Graph> graph,
       blocks_(ops_, dirty_, store_) {}
 
 bool DeltaLowering::is_plain(const Strategy& strategy) {
-  const auto is_mesh = [](const std::optional<Decision>& decision) {
-    return decision && columns_of(*decision) > 1;
+  const auto has_rows = [](const std::optional<Decision>& decision) {
+    return decision && is_mesh(*decision);
   };
-  return std::ranges::none_of(strategy.groups, is_mesh) && strategy.bucket == Bytes(0) &&
+  return std::ranges::none_of(strategy.groups, has_rows) && strategy.bucket == Bytes(0) &&
          strategy.priorities.empty() && strategy.splits.empty() && strategy.variables.empty() &&
          strategy.recomputed.empty() && strategy.offloaded.empty() &&
          strategy.micro_batches.count == 1;

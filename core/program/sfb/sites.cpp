@@ -113,8 +113,9 @@ void Replicas::place_groups(const Strategy& complete) {
         "strategy of another grouping, or not complete");
   for (const std::optional<Decision>& decision : complete.groups) {
     Group group;
-    // The columns of a row have the same samples: their factors are not what is priced here.
-    group.mode = columns_of(*decision) > 1 ? Mode::Duplicate : decision->mode;
+    // Columns of a row have the same samples, and rows may share updates: their factors are not
+    // what is priced here.
+    group.mode = is_mesh(*decision) ? Mode::Duplicate : decision->mode;
     const auto samples = splits_batch(group.mode)
                              ? apportion(tables_.batch, decision->devices)
                              : std::vector<std::int64_t>(decision->devices.size(), tables_.batch);

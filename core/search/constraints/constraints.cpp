@@ -149,7 +149,7 @@ Constraints::Pin parse_pin(std::string_view text) {
   if (!sides || sides->left.empty()) refuse("--pin", text, "names no group and decision", remedy);
   Constraints::Pin pin{{std::string(sides->left), {}}, Mode::ReplicateAllReduce, {}};
   std::string_view devices = sides->right;
-  if (const auto roles = take_roles(devices, fmt::format("--pin \"{}\"", text.substr(0, 64)))) {
+  if (const auto roles = take_roles(devices, fmt::format("--pin {}", text.substr(0, 64)))) {
     pin.roles = *roles;
     if (devices.empty()) devices = "all";
   } else {

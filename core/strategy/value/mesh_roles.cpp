@@ -12,16 +12,20 @@ namespace {
 
 struct RoleWord {
   std::string_view word;  // with its colon
+  std::string_view meaning;
   std::int32_t most;
   std::int32_t& (*number)(MeshRoles&);
 };
 constexpr std::int32_t kMost = 1'000'000;
 constexpr std::array<RoleWord, 4> kRoleWords = {{
-    {"tensor:", kMost, [](MeshRoles& roles) -> std::int32_t& { return roles.tensor; }},
-    {"expert:", kMost, [](MeshRoles& roles) -> std::int32_t& { return roles.expert; }},
-    {"zero:", StateSharding::kMostStage,
+    {"tensor:", "number of columns", kMost,
+     [](MeshRoles& roles) -> std::int32_t& { return roles.tensor; }},
+    {"expert:", "number of rows", kMost,
+     [](MeshRoles& roles) -> std::int32_t& { return roles.expert; }},
+    {"zero:", "stage of ZeRO (1 to 3)", StateSharding::kMostStage,
      [](MeshRoles& roles) -> std::int32_t& { return roles.states.stage; }},
-    {"zero_rows:", kMost, [](MeshRoles& roles) -> std::int32_t& { return roles.states.rows; }},
+    {"zero_rows:", "number of rows", kMost,
+     [](MeshRoles& roles) -> std::int32_t& { return roles.states.rows; }},
 }};
 
 }  // namespace
@@ -35,11 +39,10 @@ std::optional<MeshRoles> take_roles(std::string_view& text, const std::string& p
     const std::size_t colon = rest.find(':');
     const auto number = number_from(rest.substr(0, colon), 1, role.most);
     if (!number)
-      throw InputError("", place,
-                       fmt::format("\"{}\" is no number from 1 to {} for \"{}\"",
-                                   rest.substr(0, colon).substr(0, 64), role.most,
-                                   role.word.substr(0, role.word.size() - 1)),
-                       fmt::format("write {0}2, or {0}2:DEVICES", role.word));
+      throw InputError(
+          "", place,
+          fmt::format("\"{}\" is no {}", rest.substr(0, colon).substr(0, 64), role.meaning),
+          fmt::format("write {0}2, or {0}2:DEVICES", role.word));
     role.number(roles) = *number;
     any = true;
     text = colon == rest.npos ? std::string_view() : rest.substr(colon + 1);

@@ -52,11 +52,11 @@ class Placed {
         names_(device_names(*program_.cluster)),
         tasks_of_(graph_.op_count()) {
     for (const auto& group : strategy_.groups)
-      if (columns_of(*group) > 1)
+      if (columns_of(*group) > 1 || expert_rows_of(*group) > 1)
         throw InputError("", "strategy",
-                         "has op groups whose columns compute ops together (tensor parallelism), "
-                         "which TensorFlow's placement cannot say",
-                         "give all groups \"tensor\": 1");
+                         "has op groups whose devices compute ops together (tensor or expert "
+                         "parallelism), which TensorFlow's placement cannot say",
+                         "give all groups \"tensor\": 1 and \"expert\": 1");
     if (!strategy_.offloaded.empty())
       throw InputError("", "strategy",
                        "keeps tensors on hosts, which TensorFlow's placement cannot say",

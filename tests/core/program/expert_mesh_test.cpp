@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/program/delta/delta_lower.h"
 #include "core/program/lower/verify.h"
 #include "core/program/value/collective.h"
 #include "tests/core/program/mixture.h"
@@ -125,6 +126,15 @@ TEST_F(ExpertMesh, PeersShareUpdates) {
   EXPECT_EQ(sums.members.count({3, 7}), 2u);
   EXPECT_EQ(sums.bytes, kWeights);
   EXPECT_EQ(moved(program, TaskKind::AllGather).bytes, kWeights);
+}
+
+TEST_F(ExpertMesh, DeltaLoweringKnowsNoRoles) {
+  EXPECT_TRUE(DeltaLowering::is_plain(on(4, 1, 1)));
+  EXPECT_FALSE(DeltaLowering::is_plain(on(4, 2, 1)));
+  EXPECT_FALSE(DeltaLowering::is_plain(on(4, 1, 2)));
+  Strategy shared = on(4, 1, 1);
+  shared.groups.front()->roles.states.stage = 1;
+  EXPECT_FALSE(DeltaLowering::is_plain(shared));
 }
 
 TEST_F(ExpertMesh, ExpertsTakeTheirShareOfTheTime) {
