@@ -18,7 +18,8 @@
 // compute each op of their samples together, with "expert": 8 eight rows have the experts of a
 // mixture among them, and with "zero": 3 rows share states (roles_json.h). A device group's name
 // ("v100") stands for all its devices. "bucket_bytes" (0: no gradient buckets), "duplicated",
-// "recomputed", "offloaded", "splits", "variables", "order", "micro_batches" (1) and their "schedule"
+// "recomputed", "offloaded", "splits", "variables", "order", "micro_batches" (1) and their
+// "schedule"
 // ("as-ready", "gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe-v", or a table by hand: a
 // row for each stage,
 // ["0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1"], see schedule_table.h) may be missing. "duplicated" lists
