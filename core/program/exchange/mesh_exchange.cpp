@@ -61,14 +61,13 @@ bool MeshExchange::bring_in_row(OpId reader, TensorId tensor, const Part& wanted
   return true;
 }
 
-// Of a parameter that rows share: the part of the device's column, for all of these.
+// Of a parameter that rows share, or what was cast of it: the part of the device's column, for all
+// of these.
 bool MeshExchange::gather_column(OpId reader, TensorId parameter, const Part& wanted,
                                  DeviceId device) {
   const TensorFacts& facts = tables_.tensors[parameter];
   const Layout& homes = owners(parameter);
-  if (facts.source != Source::Parameter || letters_.of(facts.op).shared_axis < 0 ||
-      !is_same_mesh(reader, parameter))
-    return false;
+  if (letters_.of(facts.op).shared_axis < 0 || !is_same_mesh(reader, parameter)) return false;
   const int axis = letters_.of(facts.op).shared_axis;
   const auto shard = static_cast<std::size_t>(homes.position(device));
   if (part_of(owned(parameter, shard)).without(axis) != wanted) return false;

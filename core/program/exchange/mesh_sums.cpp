@@ -36,7 +36,7 @@ OpId MeshSums::sharing_reader(TensorId gradient) const {
   if (consumers.size() != 1) return {};
   const OpId reader = consumers.front();
   if (letters_.of(reader).shared_axis < 0 || !is_same_mesh(reader, gradient) ||
-      owners(gradient).experts != placement_.homes(reader).experts)
+      owners(gradient).experts != placement_.layout(reader).experts)
     return {};
   const Part made = part_of(owned(gradient, 0)).summed_up();
   const std::size_t input = input_of(tables_, reader, gradient);
@@ -138,7 +138,7 @@ Part MeshSums::sum_of(OpId update, TensorId gradient, const std::vector<std::siz
   const Layouts& layouts = placement_.layouts();
   const Layout& made = layouts[layouts.unfolded(copies_.owners(gradient))];
   const DeviceId device = owners(gradient).shards[shards.front()].device;
-  const Layout& homes = layouts[layouts.unfolded(placement_.homes_id(update))];
+  const Layout& homes = layouts[layouts.unfolded(placement_.layout_id(update))];
   const std::size_t together = homes.columns * homes.experts * homes.sharers;
   const std::size_t first = at(made.position(device)) / together * together;
   const std::int32_t begin = made.shards[first].begin, end = made.shards[first + together - 1].end;
@@ -149,7 +149,7 @@ Part MeshSums::sum_of(OpId update, TensorId gradient, const std::vector<std::siz
 }
 
 void MeshSums::scatter(OpId update, TensorId gradient) {
-  const LayoutId mesh = placement_.homes_id(update);
+  const LayoutId mesh = placement_.layout_id(update);
   // All of the axis that is scattered: what else the columns have slices of is in the parts.
   const PartId along =
       emitter_.parts().find(with_axis({}, gradient, letters_.of(update).shared_axis));
@@ -173,7 +173,7 @@ void MeshSums::scatter(OpId update, TensorId gradient) {
 
 // Among the rows that have the same share, where there are several; in place.
 void MeshSums::sum_up_shares(OpId update, TensorId gradient) {
-  const LayoutId mesh = placement_.homes_id(update);
+  const LayoutId mesh = placement_.layout_id(update);
   for (std::size_t i = 0; i < placement_.layouts().lines(mesh, MeshLine::SameShare).size(); ++i) {
     const Line at{mesh, MeshLine::SameShare, i};
     const PartId total = emitter_.parts().find(share_of(update, gradient, line(at).shards.front()));

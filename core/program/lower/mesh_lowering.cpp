@@ -21,7 +21,7 @@ Part MeshLowering::part_read(OpId op, std::size_t input, std::size_t shard) {
 
 Part MeshLowering::part_made(OpId op, std::size_t output, std::size_t shard) {
   const Part part = samples(tables_.outputs(op)[output], placement_.layout(op), shard);
-  return letters_.part_made(part, op, output, shard);
+  return letters_.share_of(letters_.part_made(part, op, output, shard), op, shard);
 }
 
 // Of the op's index space: the row's samples, and of its first output (of an update: its parameter)
@@ -53,9 +53,7 @@ Instance MeshLowering::bring(OpId op, std::size_t input, std::size_t shard) {
     return instance;
   }
   if (meshes_.has(tensor)) {
-    if (facts.source == Source::Parameter && facts.op != op &&
-        letters_.of(facts.op).shared_axis >= 0)
-      gathers_.read(tensor);
+    if (facts.op != op && letters_.of(facts.op).shared_axis >= 0) gathers_.read(tensor);
     return meshes_.bring(op, tensor, wanted, device);
   }
   return meshes_.cut(tensor, exchange_.input(op, tensor, shard), wanted);

@@ -38,7 +38,6 @@ ColumnPart MeshLetters::part_of(OpId op, ColumnChoice choice) {
     part.experts = tables_.expert_split(op);
     part.expert_inputs = axes_read(op, *part.experts);
   }
-  part.shared_axis = shared_axis(op, part);
   return part;
 }
 
@@ -51,10 +50,10 @@ std::vector<int> MeshLetters::axes_read(OpId op, const LetterSplit& split) const
 
 // The first axis of which every row finds a part, of equal parts if there are any, and of which
 // columns and experts have no slices.
-int MeshLetters::shared_axis(OpId update, const ColumnPart& part) {
-  const Layouts& layouts = placement_.layouts();
-  const Layout& mesh = layouts[layouts.unfolded(placement_.layout_id(update))];
-  if (mesh.sharers == 1 || tables_.graph->op(update).phase != Phase::Update) return kAllOf;
+int MeshLetters::shared_axis(OpId update) {
+  const Layout& mesh = placement_.layout(update);
+  if (!mesh.is_mesh || mesh.sharers == 1) return kAllOf;
+  const ColumnPart& part = parts_[update];
   const TensorId parameter = tables_.inputs(update).front();
   if (tables_.tensors[parameter].bytes < placement_.decision(update).roles.states.smallest)
     return kAllOf;
@@ -74,17 +73,54 @@ int MeshLetters::shared_axis(OpId update, const ColumnPart& part) {
   return found;
 }
 
-Part MeshLetters::share_of(const Part& of_column, OpId update, std::size_t shard) const {
-  const int axis = of(update).shared_axis;
+// Is it once a step, and on the mesh of the update, that the op casts what has this axis in slices
+// there, or all of it?
+bool MeshLetters::casts_beside(OpId op, OpId update, std::pair<int, int> cast_axes,
+                               TensorId read) const {
+  const std::string& type = tables_.graph->op(op).type;
+  const ColumnPart& part = parts_[update];
+  const std::size_t input = input_of(tables_, update, read);
+  const std::pair axes{part.input(tables_, update, read),
+                       part.experts ? part.expert_inputs[input] : kAllOf};
+  return (type == "Cast" || type == "CastGrad") && !placement_.layout(op).sharded &&
+         placement_.layout_id(op) == placement_.layout_id(update) && cast_axes == axes;
+}
+
+void MeshLetters::share_updates() {
+  const Graph& graph = *tables_.graph;
+  for (const OpId update : tables_.updates) {
+    const int axis = shared_axis(update);
+    if (axis == kAllOf) continue;
+    parts_[update].shared_axis = axis;
+    const TensorId parameter = tables_.inputs(update).front();
+    for (const OpId reader : graph.consumers(parameter)) {
+      ColumnPart& cast = parts_[reader];
+      const std::size_t input = input_of(tables_, reader, parameter);
+      const std::pair axes{cast.input(tables_, reader, parameter),
+                           cast.experts ? cast.expert_inputs[input] : kAllOf};
+      if (casts_beside(reader, update, axes, parameter)) cast.shared_axis = axis;
+    }
+    for (const TensorId input : tables_.inputs(update)) {
+      const OpId maker = graph.tensor(input).producer;
+      if (!maker.valid() || graph.consumers(input).size() != 1) continue;
+      ColumnPart& cast = parts_[maker];
+      if (casts_beside(maker, update, {cast.output(0), cast.expert_output(0)}, input))
+        cast.shared_axis = axis;
+    }
+  }
+}
+
+Part MeshLetters::share_of(const Part& of_column, OpId op, std::size_t shard) const {
+  const int axis = of(op).shared_axis;
   if (axis < 0) return of_column;
   const Layouts& layouts = placement_.layouts();
-  const Layout& mesh = layouts[layouts.unfolded(placement_.homes_id(update))];
+  const Layout& mesh = layouts[layouts.unfolded(placement_.layout_id(op))];
   const std::int64_t extent =
-      tables_.graph->tensor(tables_.inputs(update).front()).shape[static_cast<std::size_t>(axis)];
+      tables_.graph->tensor(tables_.inputs(op).front()).shape[static_cast<std::size_t>(axis)];
   const auto cut = [&](std::size_t share) {
     return static_cast<std::int32_t>(extent * std::int64_t(share) / std::int64_t(mesh.sharers));
   };
-  const DeviceId device = placement_.homes(update).shards[shard].device;
+  const DeviceId device = placement_.layout(op).shards[shard].device;
   const std::size_t share = mesh.share(at(mesh.position(device)));
   return of_column.cut({static_cast<std::int8_t>(axis), cut(share), cut(share + 1)});
 }
@@ -227,6 +263,7 @@ void MeshLetters::choose() {
     for (std::size_t i = 0; i < region.second.size(); ++i)
       parts_[region.second[i]] = part_of(region.second[i], choices[i]);
   }
+  share_updates();
 }
 
 }  // namespace strato

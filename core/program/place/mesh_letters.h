@@ -19,9 +19,9 @@ struct ColumnPart {
   const LetterSplit* split = nullptr;  // one of Tables::letter_splits(); null: each computes all
   std::int32_t ordinal = 0;            // of the split among those
   std::vector<int> inputs;  // by Tables::inputs(): the axis that a column has its slice of; kAllOf
-  // Of an update that the rows share, each of what its column has (of experts: the rows that have
-  // the same ones): the axis of the parameter of which a row has its slice (ZeRO: Rajbhandari et
-  // al. 2020, section 5). kAllOf: they do not.
+  // Of an update that rows share, each of what its column has (of experts: the rows that have the
+  // same ones): the axis of the parameter of which a row has its slice (StateSharding). So are what
+  // casts the parameter once a step, and its gradient for the update. kAllOf: they do not.
   int shared_axis = kAllOf;
   const LetterSplit* experts = nullptr;  // where rows have experts among them, that letter
   std::vector<int> expert_inputs;  // by Tables::inputs(): the axis of experts, of which a row has
@@ -53,8 +53,8 @@ class MeshLetters {
   Part made_by_column(const Part& samples, OpId op, std::size_t output, std::size_t shard) const;
   // What a shard of the mesh keeps of the parameter that is updated there.
   Part kept(OpId update, TensorId parameter, std::size_t shard) const;
-  // What a row has of its column's part, where rows share the update.
-  Part share_of(const Part& of_column, OpId update, std::size_t shard) const;
+  // What a row has of its column's part, where rows share the op (ColumnPart::shared_axis).
+  Part share_of(const Part& of_column, OpId op, std::size_t shard) const;
   // Of the letter that the tensor's producer sums over (kSumOver and on).
   std::int64_t extent(TensorId tensor, int axis) const {
     const OpId producer = tables_.tensors[tensor].op;
@@ -66,7 +66,9 @@ class MeshLetters {
   const std::vector<ColumnChoice>& choices_for(const Region& region);
   ColumnPart part_of(OpId op, ColumnChoice choice);
   std::vector<int> axes_read(OpId op, const LetterSplit& split) const;
-  int shared_axis(OpId update, const ColumnPart& part);
+  int shared_axis(OpId update);
+  void share_updates();
+  bool casts_beside(OpId op, OpId update, std::pair<int, int> cast_axes, TensorId read) const;
   std::int64_t parts_of(OpId op, const LetterSplit& split);
   Part own_experts(const Part& of_column, OpId op, TensorId tensor, int axis,
                    std::size_t shard) const;

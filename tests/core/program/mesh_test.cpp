@@ -322,6 +322,40 @@ TEST_F(SharedByRows, StagesDifferInWhatEachMicroBatchMoves) {
   }
 }
 
+// Mixed precision: what is cast travels, and each row casts just its part of the weight and of what
+// micro-batches added up as its gradient. (All tensors of the kit are floats.)
+TEST_F(SharedByRows, CastsAreSharedAsTheUpdate) {
+  ModelKit kit(kMeshBatch);
+  constexpr std::int64_t kHalf = 10;
+  const auto cast = [&](TensorId x) { return kit.op("Cast", {x}, {{"to", kHalf}}); };
+  const TensorId w = kit.weight("w", {kMeshWidth, kMeshInner});
+  kit.op("MatMul", {cast(kit.input("x", {kMeshBatch, kMeshWidth})), cast(w)});
+  graph = std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Sgd));
+  grouping =
+      std::make_shared<const Grouping>(*graph, std::vector<std::int32_t>(graph->op_count(), 0),
+                                       std::vector<Nanos>(graph->op_count(), Nanos(1)));
+  costs = std::make_shared<WorkCosts>(graph, cluster);
+  Strategy strategy = on({0, 1}, 1);
+  strategy.groups[GroupId(0)]->roles.states = {1, 0, Bytes(0)};
+  strategy.micro_batches = {2, PipelineSchedule::Gpipe};
+  LowerOptions options;
+  options.verify = true;
+  const Program program = Lowering(graph, grouping, cluster, costs).lower(strategy, options);
+  for (const TaskKind kind : {TaskKind::ReduceScatter, TaskKind::AllGather}) {
+    const Reduced all = all_of(program, kind);
+    EXPECT_EQ(all.count, 1) << name_of(kind);
+    EXPECT_EQ(all.bytes, Bytes(kMeshWidth * kMeshInner * 4)) << name_of(kind);
+  }
+  EXPECT_EQ(toy::count(program, TaskKind::AllReduce), 0u);
+  EXPECT_EQ(toy::count(program, TaskKind::Split), 0u);
+  int casts = 0;
+  for (const Task& task : program.tasks) {
+    if (!task.op.valid() || !graph->op(task.op).type.starts_with("Cast")) continue;
+    casts += task.kind == TaskKind::Compute && program.cuts_of(task).size() == 1;
+  }
+  EXPECT_EQ(casts, 2 * 2);
+}
+
 // Of what another mesh reads pieces are sent, which differ along two axes.
 TEST_F(SharedByRows, OtherMeshesGetAllPieces) {
   ModelKit kit(kMeshBatch);

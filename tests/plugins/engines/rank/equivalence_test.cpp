@@ -294,6 +294,34 @@ TEST_P(Sharded, ReplicasTrainTheirParts) {
   expect_as_on_one_device(GetParam(), 6, random_of(GetParam(), 700), make);
 }
 
+// What is cast of a parameter, and of its gradient, rows share as the update: the gradient is
+// scattered before it is cast, and the parameter gathered behind that.
+TEST_P(Sharded, CastsAreShared) {
+  Random random = random_of(GetParam(), 1000);
+  const SmallNet net = casting_net(12, static_cast<Optimizer>(GetParam() % 3));
+  const Reference reference(net.graph);
+  int gathered = 0, scattered = 0;
+  for (int i = 0; i < 12; ++i) {
+    SCOPED_TRACE("strategy " + std::to_string(i));
+    const RandomProblem problem = problem_of(net.graph, random);
+    Strategy strategy =
+        i % 2 == 0 ? random_data_parallel(problem, random) : on_meshes(problem, random);
+    strategy = with_shared_states(problem, strategy, random, 1 + i % 3);
+    strategy = in_micro_batches_if(i % 4 > 1, problem, std::move(strategy), random);
+    run_and_compare(problem, strategy, reference, random);
+    if (HasFailure()) return;
+    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    for (const Task& task : lowering.lower(strategy).tasks) {
+      if (!task.tensor.valid()) continue;
+      const OpId producer = net.graph->tensor(task.tensor).producer;
+      const std::string type = producer.valid() ? net.graph->op(producer).type : "";
+      gathered += task.kind == TaskKind::AllGather && type == "Cast";
+      scattered += task.kind == TaskKind::ReduceScatter && type != "CastGrad";
+    }
+  }
+  EXPECT_GT(gathered + scattered, 5);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, Sharded, testing::Range(0, 3));
 
 // Adam makes steps of any size from the rounding of small gradients: not for halves.

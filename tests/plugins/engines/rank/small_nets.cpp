@@ -234,6 +234,18 @@ Graph embedding(std::int64_t batch) {
   return kit.build();
 }
 
+// Computes in another type than its weights are kept in, as mixed precision does.
+Graph casting(std::int64_t batch) {
+  NetKit kit(batch);
+  constexpr std::int64_t kDouble = 11;
+  const auto cast = [&](TensorId x) { return kit.op("Cast", {x}, {{"to", kDouble}}); };
+  TensorId x = cast(kit.input("x", {batch, 12}));
+  x = kit.op("Relu", {kit.op("MatMul", {x, cast(kit.w({12, 8}))})});
+  x = kit.op("Relu", {kit.op("MatMul", {x, cast(kit.w({8, 12}))})});
+  kit.classify(kit.op("MatMul", {x, cast(kit.w({12, 6}))}));
+  return kit.build();
+}
+
 std::string as_doubles(const std::string& floats) {
   std::string bytes;
   for (std::size_t at = 0; at < floats.size(); at += sizeof(float)) {
@@ -280,6 +292,11 @@ std::vector<SmallNet> small_nets(std::int64_t batch, Optimizer optimizer, DataTy
   add("recurrent", recurrent(batch));
   add("embedding", embedding(batch));
   return nets;
+}
+
+SmallNet casting_net(std::int64_t batch, Optimizer optimizer) {
+  return {"casting",
+          std::make_shared<const Graph>(make_training_graph(in_double(casting(batch)), optimizer))};
 }
 
 void duplicate_batch_norm(const Graph& graph, Strategy& strategy) {

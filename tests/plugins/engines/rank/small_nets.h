@@ -19,6 +19,8 @@ struct SmallNet {
 // `type`: of their numbers, F32 or F64.
 std::vector<SmallNet> small_nets(std::int64_t batch, Optimizer optimizer,
                                  DataType type = DataType::F64);
+// A perceptron whose weights are cast before they are used, in doubles.
+SmallNet casting_net(std::int64_t batch, Optimizer optimizer);
 // All floating-point tensors as F32 or F64; masks of dropout as what the engine makes.
 Graph with_numbers(const Graph& graph, DataType type);
 Graph in_double(const Graph& graph);
