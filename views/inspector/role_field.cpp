@@ -81,6 +81,10 @@ RoleField::RoleField(MeshRole role, Session& session, EditPreview& preview, QWid
   open_below(*choice_);
   auto* label = new QLabel(tr(texts_of(role).label), this);
   label->setBuddy(choice_);
+  int widest = 0;  // the choices stand below each other
+  for (const RoleTexts& texts : kTexts)
+    widest = std::max(widest, label->fontMetrics().horizontalAdvance(tr(texts.label)));
+  label->setMinimumWidth(widest);
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, style::kGrid, 0, 0);
   row->setSpacing(2 * style::kGrid);

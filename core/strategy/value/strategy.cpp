@@ -118,6 +118,9 @@ void check_state_rows(const Decision& decision, const std::string& place) {
   if (states.smallest < Bytes(0))
     refuse(place, "give 0 bytes or more", "keeps parameters below {} bytes whole",
            states.smallest.value);
+  if (states.stage == 0 && states.rows > 0)
+    refuse(place, "give it one, from 1 to 3", "shares states in {} rows without a stage of ZeRO",
+           states.rows);
   if (states.stage == 0) return;
   if (decision.mode != Mode::ReplicateAllReduce)
     refuse(place, "take replicate-allreduce, or ZeRO 0", "is ZeRO {} in mode {}", states.stage,

@@ -348,6 +348,11 @@ TEST(Constraints, groups_may_keep_rows_of_columns) {
   EXPECT_NE(message_of([&] { BoundConstraints(constraints, problem); }).find("in 3 rows of 4"),
             std::string::npos)
       << message_of([&] { BoundConstraints(constraints, problem); });
+  constraints.pins = {parse_pin("product0=zero_rows:2")};
+  EXPECT_NE(message_of([&] {
+              BoundConstraints(constraints, problem);
+            }).find("shares states in 2 rows without a stage of ZeRO"),
+            std::string::npos);
   EXPECT_THROW(parse_pin("product0=zero:4"), InputError);
   EXPECT_THROW(parse_pin("product0=zero:"), InputError);
   constraints.pins = {parse_pin("product0=expert:3")};
