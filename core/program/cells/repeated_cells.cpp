@@ -4,18 +4,9 @@
 #include <map>
 
 #include "core/base/at.h"
+#include "core/program/value/sorted_rows.h"
 
 namespace strato {
-namespace {
-
-template <class Id>
-void push_sorted_unique(std::vector<Id>& ids, Rows<Id>& rows) {
-  if (!std::is_sorted(ids.begin(), ids.end())) std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  rows.push_row(ids);
-}
-
-}  // namespace
 
 RepeatedCells::RepeatedCells(const Tables& tables, Emitter& emitter, Copies& copies,
                              Residents& residents, CellOrder* order, Program& into,

@@ -4,10 +4,15 @@
 
 namespace strato {
 
-void ParameterGathers::start() {
-  of_each_pass_ = std::ranges::any_of(tables_.updates, [&](OpId update) {
-    return placement_.decision(update).roles.states.stage >= 3;
+bool gathers_each_pass(const Tables& tables, const Placement& placement) {
+  return std::ranges::any_of(tables.updates, [&](OpId update) {
+    return placement.layout(update).sharers > 1 &&
+           placement.decision(update).roles.states.stage >= 3;
   });
+}
+
+void ParameterGathers::start() {
+  of_each_pass_ = gathers_each_pass(tables_, placement_);
   op_ = OpId();
   gathers_ = false;
   if (!of_each_pass_) return;

@@ -12,6 +12,9 @@
 
 namespace strato {
 
+// Of the strategy that is placed: does any pass gather parameters anew?
+bool gathers_each_pass(const Tables& tables, const Placement& placement);
+
 class ParameterGathers {
  public:
   ParameterGathers(const Tables& tables, Placement& placement, Emitter& emitter, Copies& copies)

@@ -29,12 +29,6 @@ void check_splits(const Strategy& strategy, const Tables& tables) {
           "use a single micro-batch, or do not split it");
 }
 
-bool gathers_each_pass(const Strategy& strategy) {
-  return std::ranges::any_of(strategy.groups, [](const std::optional<Decision>& decision) {
-    return decision->roles.states.stage >= 3 && state_rows_of(*decision) > 1;
-  });
-}
-
 // Of ops alone, without what they exchange.
 std::size_t tasks_of_ops(const Tables& tables, const Placement& placement) {
   std::size_t tasks = 0;
@@ -132,8 +126,8 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
     return true;
   };
   const auto compute = [&] {
-    const bool repeat =
-        options.repeat_cells && !gathers_each_pass(strategy) && strategy.variables.empty();
+    const bool repeat = options.repeat_cells && strategy.variables.empty() &&
+                        !gathers_each_pass(ops.tables(), ops.placement());
     if (!try_compute(repeat)) try_compute(false);
   };
   const auto lower_ops = [&] {

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/program/value/offload.h"
 #include "core/program/value/program_task.h"
+#include "core/program/value/sorted_rows.h"
 
 namespace strato {
 namespace {
@@ -183,7 +184,7 @@ class Offloader {
     throw InputError("", fmt::format("machine \"{}\"", machine.name),
                      fmt::format("has no \"{}\", and the strategy keeps something on its host",
                                  has_memory ? "host_link" : "host_memory_bytes"),
-                     fmt::format("give it one in the cluster file, or keep nothing on the host"));
+                     "give it one in the cluster file, or keep nothing on the host");
   }
 
   Task copy_task(TaskKind kind, const Buffer& copied) const {
@@ -227,8 +228,10 @@ class Offloader {
         dependencies_.push_back(new_id_[dependency]);
       const bool backward = is_backward(old.tasks[id]);
       for (const BufferId buffer : old.reads[id.index()])
-        backward&& fetch_of_[buffer] >= 0 ? read_fetched(fetch_of_[buffer])
-                                          : reads_.push_back(buffer);
+        if (backward && fetch_of_[buffer] >= 0)
+          read_fetched(fetch_of_[buffer]);
+        else
+          reads_.push_back(buffer);
       for (; state < states_.size() && states_[state].first == id; ++state)
         read_fetched(static_cast<std::int32_t>(states_[state].second));
       new_id_[id] = commit(old.tasks[id], old.resources[id.index()], old.writes[id.index()]);
@@ -270,17 +273,13 @@ class Offloader {
 
   TaskId commit(const Task& task, std::span<const ResourceId> resources,
                 std::span<const BufferId> writes) {
-    const auto push = [](auto& values, auto& rows) {
-      std::ranges::sort(values);
-      values.erase(std::unique(values.begin(), values.end()), values.end());
-      rows.push_row(values);
-      values.clear();
-    };
     program_.tasks.push_back(task);
     program_.resources.push_row(resources);
     program_.writes.push_row(writes);
-    push(dependencies_, program_.dependencies);
-    push(reads_, program_.reads);
+    push_sorted_unique(dependencies_, program_.dependencies);
+    push_sorted_unique(reads_, program_.reads);
+    dependencies_.clear();
+    reads_.clear();
     return TaskId(program_.tasks.size() - 1);
   }
 

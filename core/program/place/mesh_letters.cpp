@@ -59,8 +59,7 @@ int MeshLetters::shared_axis(OpId update) {
     return kAllOf;
   const auto rows = static_cast<std::int64_t>(mesh.sharers);
   const auto is_free = [&](int axis) {
-    return (part.split == nullptr || part.inputs.front() != axis) &&
-           (part.experts == nullptr || part.expert_inputs.front() != axis);
+    return (part.split == nullptr || part.inputs.front() != axis) && part.expert_input(0) != axis;
   };
   int found = kAllOf;
   for (const SplitAxis& split : tables_.split_axes(update)) {
@@ -73,17 +72,17 @@ int MeshLetters::shared_axis(OpId update) {
   return found;
 }
 
-// Is it once a step, and on the mesh of the update, that the op casts what has this axis in slices
-// there, or all of it?
-bool MeshLetters::casts_beside(OpId op, OpId update, std::pair<int, int> cast_axes,
-                               TensorId read) const {
+MeshLetters::Axes MeshLetters::axes_of_input(OpId op, TensorId tensor) const {
+  const ColumnPart& part = parts_[op];
+  return {part.input(tables_, op, tensor), part.expert_input(input_of(tables_, op, tensor))};
+}
+
+// Is it once a step, and on the mesh of the update, that the op casts what columns and experts
+// there have the same of?
+bool MeshLetters::casts_beside(OpId op, OpId update, Axes cast, Axes read) const {
   const std::string& type = tables_.graph->op(op).type;
-  const ColumnPart& part = parts_[update];
-  const std::size_t input = input_of(tables_, update, read);
-  const std::pair axes{part.input(tables_, update, read),
-                       part.experts ? part.expert_inputs[input] : kAllOf};
   return (type == "Cast" || type == "CastGrad") && !placement_.layout(op).sharded &&
-         placement_.layout_id(op) == placement_.layout_id(update) && cast_axes == axes;
+         placement_.layout_id(op) == placement_.layout_id(update) && cast == read;
 }
 
 void MeshLetters::share_updates() {
@@ -93,18 +92,16 @@ void MeshLetters::share_updates() {
     if (axis == kAllOf) continue;
     parts_[update].shared_axis = axis;
     const TensorId parameter = tables_.inputs(update).front();
-    for (const OpId reader : graph.consumers(parameter)) {
-      ColumnPart& cast = parts_[reader];
-      const std::size_t input = input_of(tables_, reader, parameter);
-      const std::pair axes{cast.input(tables_, reader, parameter),
-                           cast.experts ? cast.expert_inputs[input] : kAllOf};
-      if (casts_beside(reader, update, axes, parameter)) cast.shared_axis = axis;
-    }
+    const Axes read = axes_of_input(update, parameter);
+    for (const OpId reader : graph.consumers(parameter))
+      if (casts_beside(reader, update, axes_of_input(reader, parameter), read))
+        parts_[reader].shared_axis = axis;
     for (const TensorId input : tables_.inputs(update)) {
       const OpId maker = graph.tensor(input).producer;
       if (!maker.valid() || graph.consumers(input).size() != 1) continue;
       ColumnPart& cast = parts_[maker];
-      if (casts_beside(maker, update, {cast.output(0), cast.expert_output(0)}, input))
+      if (casts_beside(maker, update, {cast.output(0), cast.expert_output(0)},
+                       axes_of_input(update, input)))
         cast.shared_axis = axis;
     }
   }
@@ -147,7 +144,7 @@ Part MeshLetters::part_read(const Part& samples, OpId op, std::size_t input,
                             std::size_t shard) const {
   const ColumnPart& columns = of(op);
   return own_experts(read_by_column(samples, op, input, shard), op, tables_.inputs(op)[input],
-                     columns.experts ? columns.expert_inputs[input] : kAllOf, shard);
+                     columns.expert_input(input), shard);
 }
 
 Part MeshLetters::made_by_column(const Part& samples, OpId op, std::size_t output,

@@ -30,6 +30,7 @@ struct ColumnPart {
   // The axis of an input of which a column has its slice; kAllOf: it has all of it.
   int input(const Tables& tables, OpId op, TensorId tensor) const;
   int output(std::size_t index) const { return split ? split->outputs[index] : kAllOf; }
+  int expert_input(std::size_t index) const { return experts ? expert_inputs[index] : kAllOf; }
   int expert_output(std::size_t index) const { return experts ? experts->outputs[index] : kAllOf; }
 };
 
@@ -68,7 +69,9 @@ class MeshLetters {
   std::vector<int> axes_read(OpId op, const LetterSplit& split) const;
   int shared_axis(OpId update);
   void share_updates();
-  bool casts_beside(OpId op, OpId update, std::pair<int, int> cast_axes, TensorId read) const;
+  using Axes = std::pair<int, int>;  // of which a column has its slice, and a row its experts
+  Axes axes_of_input(OpId op, TensorId tensor) const;
+  bool casts_beside(OpId op, OpId update, Axes cast, Axes read) const;
   std::int64_t parts_of(OpId op, const LetterSplit& split);
   Part own_experts(const Part& of_column, OpId op, TensorId tensor, int axis,
                    std::size_t shard) const;
