@@ -78,6 +78,8 @@ QColor kind_colour(TaskKind kind, bool dark) {
     case TaskKind::Sum:
       return category(5, dark);
     case TaskKind::Transfer:
+    case TaskKind::Offload:
+    case TaskKind::Fetch:
       return category(1, dark);
     default:
       return category(2, dark);

@@ -59,6 +59,8 @@ SliceColours by_kind(const Program& program, bool dark) {
         index = 2;
         break;
       case TaskKind::Transfer:
+      case TaskKind::Offload:
+      case TaskKind::Fetch:
         index = 3;
         break;
       default:

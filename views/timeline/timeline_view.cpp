@@ -432,7 +432,7 @@ void TimelineView::show_summary(const RangeTotals& sum) {
   add(tr("update"), {TaskKind::Update});
   add(tr("reshuffle"), {TaskKind::Split, TaskKind::Concat, TaskKind::Sum});
   if (sum.idle > 0) parts << share(tr("idle"), sum.idle, whole);
-  add(tr("transfer"), {TaskKind::Transfer});
+  add(tr("transfer"), {TaskKind::Transfer, TaskKind::Offload, TaskKind::Fetch});
   add(tr("collective"), {TaskKind::AllReduce, TaskKind::AllGather, TaskKind::ReduceScatter,
                          TaskKind::AllToAll, TaskKind::Reduce, TaskKind::Broadcast});
   parts << tr("%1 slices").arg(sum.slices) << tr("T: more");

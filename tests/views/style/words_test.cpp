@@ -34,5 +34,14 @@ TEST(Words, of_thousands_of_letters_keep_their_ends) {
   EXPECT_EQ(style::with_readable_words(usual), usual);
 }
 
+// What moves between two ends is one colour; what several devices do together another.
+TEST(KindColours, CopiesToAndFromHostsAreTransfers) {
+  for (const bool dark : {false, true})
+    for (const TaskKind kind : {TaskKind::Offload, TaskKind::Fetch}) {
+      EXPECT_EQ(style::kind_colour(kind, dark), style::kind_colour(TaskKind::Transfer, dark));
+      EXPECT_NE(style::kind_colour(kind, dark), style::kind_colour(TaskKind::AllReduce, dark));
+    }
+}
+
 }  // namespace
 }  // namespace strato
