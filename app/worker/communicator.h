@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <unordered_map>
@@ -21,12 +22,15 @@ class PeerFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Runs `call`, and makes a PeerFailure of what the transport throws.
+// Runs `call`, and makes a PeerFailure of what the transport throws; a lack of memory is this
+// rank's own failure.
 template <class Call>
 auto on_transport(Call&& call) {
   try {
     return call();
   } catch (const std::logic_error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     throw PeerFailure(error.what());

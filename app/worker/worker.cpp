@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include "app/worker/guard.h"
@@ -96,7 +97,16 @@ Failure failure_of(const std::exception_ptr& thrown, int rank) {
   } catch (const PeerFailure& error) {
     return {{rank, error.what()}, true};
   } catch (const std::bad_alloc&) {
-    return {{rank, "the machine's memory is exhausted; take a smaller batch or more devices"}};
+    return {
+        {rank,
+         "the machine's memory does not suffice for what a rank needs beside its tensors; take a "
+         "smaller batch or more devices"}};
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) return {{rank, error.what()}};
+    return {
+        {rank,
+         "the machine's memory, or the number of processes that it allows, does not suffice for "
+         "another thread; see ulimit -v and ulimit -u"}};
   } catch (const std::exception& error) {
     return {{rank, error.what()}};
   }

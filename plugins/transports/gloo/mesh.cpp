@@ -7,6 +7,7 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <algorithm>
+#include <new>
 
 #include "core/base/error.h"
 
@@ -178,6 +179,8 @@ std::shared_ptr<gloo::Context> connect_all(const Meeting& meeting, const Roster&
     context = std::make_shared<Mesh>(meeting, roster);
     verify(meeting, roster, *context);
   } catch (const InputError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     admission::refuse(meeting, "cannot connect to all other ranks: " + reason_of(error),

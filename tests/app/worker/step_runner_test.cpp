@@ -323,6 +323,11 @@ TEST(StepRunner, WhatTheTransportThrowsIsAPeerFailure) {
   EXPECT_TRUE(rank.execution.ran().empty());
 }
 
+TEST(StepRunner, AMachineWithoutMemoryIsNoFailureOfAPeer) {
+  EXPECT_THROW(on_transport([]() -> int { throw std::bad_alloc(); }), std::bad_alloc);
+  EXPECT_THROW(on_transport([]() -> int { throw std::runtime_error("gone"); }), PeerFailure);
+}
+
 TEST(StepRunner, CanBeStoppedWhereverItWaits) {
   const auto graph = graph_of(1, kShape);
   Hub hub(2);
