@@ -28,10 +28,12 @@ inline AxisRange all_summed(const ProgramTask& at, const Part& term) {
   if (!term.sums_letter() && term.times() > 1) all.end = term.period();
   return all;
 }
-// The same where the sum may be a partial one itself.
+// The same where the sum may be a partial one itself: over fewer of the same indices, or over other
+// ones, as what columns sum up over positions is over a row's samples still.
 inline AxisRange all_summed(const ProgramTask& at, const Part& term, const Part& sum) {
-  return sum.is_partial_sum() ? range_along(*at.program.graph, at.task().tensor, sum, kBatchAxis)
-                              : all_summed(at, term);
+  return sum.is_partial_sum()
+             ? range_along(*at.program.graph, at.task().tensor, sum, term.addend().axis)
+             : all_summed(at, term);
 }
 
 class RankBuilder {
