@@ -311,12 +311,13 @@ class PartVerifier {
   void check_scattered(const ProgramTask& at) const {
     const TensorId tensor = at.task().tensor;
     const int axis = program_.range_of(at.task()).axis;
-    const Part total = held(at, at.reads().front()).total();
-    const Part sum = written(at).value_or(Part()).without(axis);  // perhaps a partial one itself
+    const Part term = held(at, at.reads().front()), total = term.total();
+    const Part sum = written(at).value_or(Part()).without(axis);
+    const bool adds_up = (term.sums_letter() ? sum : sum.total()) == total;  // or is at a station
     std::vector<AxisRange> ranges;
     for (const BufferId buffer : at.writes()) {
       const AxisRange* range = holds_[buffer].along(axis);
-      at.expect(range && holds_[buffer].without(axis) == sum && sum.total() == total, tensor,
+      at.expect(range && holds_[buffer].without(axis) == sum && adds_up, tensor,
                 "a part of the sum is no slice of it");
       ranges.push_back(*range);
     }

@@ -81,9 +81,11 @@ std::vector<Part> output_parts(const ProgramTask& at) {
   const Part& part = at.program.part_of(at.task());
   if (const auto letter = letter_of(graph, at.task().op, part))
     return parts_made(graph, at.task().op, part, *letter);
+  // Cuts are along axes of the first output.
+  const bool of_the_only = part.cuts().size() > 1 && at.op().outputs.size() == 1;
   std::vector<Part> parts;
   for (const TensorId output : at.op().outputs) {
-    at.expect(part.cuts().empty() && !part.sums_letter(), output,
+    at.expect((part.cuts().empty() || of_the_only) && !part.sums_letter(), output,
               "it is not known along which axis it is divided");
     parts.push_back(stated_part(at, output));
   }

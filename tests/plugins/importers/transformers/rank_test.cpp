@@ -1,0 +1,72 @@
+// Every family on meshes of rows and columns, whatever rows share: its program is one for each
+// rank.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "core/graph/train/training_graph.h"
+#include "core/program/project/rank_programs.h"
+#include "core/program/rank/rank_program.h"
+#include "core/sim/timeline/timeline.h"
+#include "tests/core/program/toy.h"
+#include "tests/plugins/importers/transformers/config_kit.h"
+
+namespace strato::test {
+namespace {
+
+// Small products take longer than what they exchange, so that columns share all that they can.
+class WorkCosts final : public toy::Costs {
+ public:
+  using Costs::Costs;
+  Nanos compute(OpId op, GpuTypeId, std::int64_t samples) const override {
+    const double flops = graph_->op(op).work.flops * static_cast<double>(samples);
+    return Nanos(10 + static_cast<std::int64_t>(flops));
+  }
+};
+
+class FamilyOnMeshes : public testing::TestWithParam<std::string> {};
+
+TEST_P(FamilyOnMeshes, HasAProgramForEachRank) {
+  const auto graph = std::make_shared<const Graph>(make_training_graph(
+      import_small(GetParam(), {{"torch_dtype", "bfloat16"}}), Optimizer::Adam));
+  const auto cluster = toy::cluster(2, 4);
+  const auto costs = std::make_shared<WorkCosts>(graph, cluster);
+  const std::vector<std::int32_t> one_group(graph->op_count(), 0);
+  const std::vector<Nanos> times(graph->op_count(), Nanos(1));
+  const auto grouping = std::make_shared<const Grouping>(*graph, one_group, times);
+  Lowering lowering(graph, grouping, cluster, costs);
+  LowerOptions options;
+  options.verify = true;
+  std::size_t in_columns = 0;
+  for (int i = 0; i < 24; ++i) {
+    Strategy strategy;
+    Decision mesh;
+    const std::int32_t devices = i % 3 == 2 ? 4 : 8;
+    for (std::int32_t d = 0; d < devices; ++d) mesh.devices.push_back({DeviceId(d), 1});
+    mesh.roles.tensor = i % 3 == 1 ? 4 : 2;
+    mesh.roles.states.stage = i / 3 % 4;
+    mesh.roles.states.smallest = Bytes(0);
+    strategy.groups.push_back(mesh);
+    strategy.micro_batches.count = i < 12 ? 1 : 2;
+    SCOPED_TRACE(fmt::format("{}, {} micro-batches", describe(mesh, *cluster),
+                             strategy.micro_batches.count));
+    const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
+    Simulator simulator;
+    const RankPrograms ranks =
+        rank_programs(*program, execution_order(simulator.simulate(program)));
+    EXPECT_NO_THROW(check_termination(ranks, "job"));
+    for (const RankProgram& rank : ranks.ranks)
+      for (const Instruction& what : rank.instructions)
+        in_columns += what.stream == Stream::TensorCommunication ? 1 : 0;
+  }
+  EXPECT_GT(in_columns, 100u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FamilyOnMeshes, testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const auto& [name, config] : small_configs()) names.push_back(name);
+                           return names;
+                         }()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace strato::test
