@@ -12,7 +12,8 @@
 //   "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009): each of two
 //   trees carries half of the tensor up and down, an inner node of one is a leaf of the other.
 //   About 2 ceil(log2 n) latencies, and at most twice the tensor over a member's port in each
-//   direction. Broadcast and reduce go over one tree, rooted at the first member.
+//   direction. Broadcast and reduce go over one tree, rooted at the first member. Where machines
+//   have several members, NCCL's trees are between machines alone: that is hierarchical.
 // Hierarchical (members in several machines, several in some): by leaders: reduce inside machines
 //   to one member each, the collective among these, broadcast inside; by all members, where every
 //   machine has equally many: reduce-scatter inside, the collective among those of equal position
@@ -46,7 +47,8 @@ struct CollectivePlan {
 std::vector<CollectivePlan> collective_plans(const Cluster& cluster, Collective kind,
                                              std::span<const DeviceId> devices);
 
-// The plans of one algorithm alone; nothing where it does not apply (a tree for all-gather).
+// The plans of one algorithm alone; nothing where it does not apply (a tree for all-gather, or of
+// several members in a machine).
 std::vector<CollectivePlan> collective_plans(const Cluster& cluster, Collective kind,
                                              std::span<const DeviceId> devices,
                                              CollectiveAlgorithm algorithm);

@@ -293,12 +293,13 @@ std::vector<CollectivePlan> collective_plans(const Cluster& cluster, Collective 
                                              CollectiveAlgorithm algorithm) {
   CHECK(devices.size() >= 2, "a collective has at least two members");
   std::vector<CollectivePlan> plans;
+  const Hierarchy hierarchy(cluster, kind, devices);
   if (algorithm == CollectiveAlgorithm::Hierarchical) {
-    const Hierarchy hierarchy(cluster, kind, devices);
     if (hierarchy.applies()) hierarchy.append_to(plans);
     return plans;
   }
   const bool tree = algorithm == CollectiveAlgorithm::Tree;
+  if (tree && hierarchy.applies()) return plans;
   const bool by_pairs = algorithm == CollectiveAlgorithm::Pairwise;
   if ((tree && !has_tree(kind)) || by_pairs != (kind == Collective::AllToAll)) return plans;
   PlanBuilder plan(cluster, algorithm);

@@ -158,11 +158,13 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   Fold& fold = *options.fold;
   IdVector<DeviceId, DeviceId> refused;  // representatives of devices that turned out to differ
   for (const MeshTwinsIn in :
-       {MeshTwinsIn::RowsAndColumns, MeshTwinsIn::Rows, MeshTwinsIn::Columns, MeshTwinsIn::None}) {
+       {MeshTwinsIn::RowsAndColumns, MeshTwinsIn::Rows, MeshTwinsIn::Columns, MeshTwinsIn::Machines,
+        MeshTwinsIn::None}) {
     if (in != MeshTwinsIn::None && !options.mesh_twins) continue;
     pass(
         "fold", [&] { parts.symmetry.find(fold, in); }, [] {});
-    if (fold.representative == refused && in != MeshTwinsIn::None) continue;
+    const bool helps = fold.left_out > 0 && fold.representative != refused;
+    if (!helps && parts.symmetry.has_meshes() && in != MeshTwinsIn::None) continue;
     if (fold.left_out > 0) ops.placement().fold(fold);
     check_size(ops.tables(), ops.placement());
     try {

@@ -71,8 +71,9 @@ inline std::size_t kept_place(const Placement& placement, DeviceId device) {
   return fold ? static_cast<std::size_t>(fold->place_of[device]) : device.index();
 }
 
-// Which devices of a mesh may be twins.
-enum class MeshTwinsIn : std::uint8_t { RowsAndColumns, Rows, Columns, None };
+// Which devices of a mesh may be twins: those of other rows and columns, of other rows, of other
+// columns, or those that have the same place in other machines; none.
+enum class MeshTwinsIn : std::uint8_t { RowsAndColumns, Rows, Columns, Machines, None };
 
 // Finds the twins of a placement. Keeps its memory from call to call; not thread safe.
 class Symmetry {
@@ -80,6 +81,8 @@ class Symmetry {
   Symmetry(const Tables& tables, const Placement& placement)
       : tables_(tables), placement_(placement), readers_(tables, placement) {}
   void find(Fold& fold, MeshTwinsIn meshes);
+  // Of the last placement: are there meshes, so that other twins may be found in them?
+  bool has_meshes() const { return has_meshes_; }
 
  private:
   using Class = std::int32_t;
