@@ -197,6 +197,29 @@ TEST(MeshTwins, OfThousandsOfDevicesAreLoweredOnce) {
   }
 }
 
+// Rows have experts among them over several machines, by AllToAll; and of all rows two such sets.
+TEST(MeshTwins, OfExpertsOverMachinesAreLoweredOnce) {
+  const std::vector<SmallNet> nets = small_nets(256, Optimizer::Adam, DataType::F32);
+  const SmallNet& net = *std::ranges::find(nets, "mixture", &SmallNet::name);
+  const Problem problem = on_all(net, machines(16, 8, true));
+  for (const std::int32_t experts : {4, 128}) {
+    Strategy strategy;
+    strategy.groups.push_back(mesh_from(0, 128, 1));
+    strategy.groups.front()->roles.expert = experts;
+    Fold fold;
+    LowerOptions options;
+    options.fold = &fold;
+    options.mesh_twins = true;
+    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    const Timeline folded =
+        Simulator().simulate(std::make_shared<const Program>(lowering.lower(strategy, options)));
+    const Timeline full =
+        Simulator().simulate(std::make_shared<const Program>(lowering.lower(strategy)));
+    EXPECT_EQ(fold.left_out, 127u) << experts;
+    expect_twins(folded, full, fold);
+  }
+}
+
 // Of more devices than people look at an outline tells the figures of the whole.
 TEST(MeshTwins, OutlinesHaveTheFiguresOfTheWhole) {
   const std::vector<SmallNet> nets = small_nets(132, Optimizer::Adam, DataType::F32);

@@ -158,8 +158,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   Fold& fold = *options.fold;
   IdVector<DeviceId, DeviceId> refused;  // representatives of devices that turned out to differ
   for (const MeshTwinsIn in :
-       {MeshTwinsIn::RowsAndColumns, MeshTwinsIn::Rows, MeshTwinsIn::Columns, MeshTwinsIn::Machines,
-        MeshTwinsIn::None}) {
+       {MeshTwinsIn::RowsAndColumns, MeshTwinsIn::Rows, MeshTwinsIn::Columns, MeshTwinsIn::None}) {
     if (in != MeshTwinsIn::None && !options.mesh_twins) continue;
     pass(
         "fold", [&] { parts.symmetry.find(fold, in); }, [] {});

@@ -30,11 +30,7 @@ void Symmetry::list_layouts() {
 
 std::size_t Symmetry::place_in(const Layout& layout, std::size_t shard) const {
   if (!layout.is_mesh || in_meshes_ == MeshTwinsIn::RowsAndColumns) return 0;
-  if (in_meshes_ == MeshTwinsIn::Rows) return layout.row(shard);
-  if (in_meshes_ == MeshTwinsIn::Columns) return layout.column(shard);
-  const DeviceId device = layout.shards[shard].device;
-  const DeviceGroup& group = tables_.cluster->groups()[tables_.cluster->device(device).group];
-  return device.index() - group.devices.front().index();
+  return in_meshes_ == MeshTwinsIn::Rows ? layout.row(shard) : layout.column(shard);
 }
 
 // Tells devices apart by what the layout gives them: those that are alike become a class of their
@@ -221,7 +217,7 @@ void Symmetry::choose_representatives(Fold& fold) {
 }
 
 // Of each row that is not left out all devices are kept, or the first of each. Of rows that have
-// experts among them the first ones are kept, so that their numbers say which experts they have.
+// experts among them all are kept, or the first one.
 bool Symmetry::keeps_grid(const Layout& mesh, const Fold& fold) const {
   std::size_t columns = 0;  // that the rows before keep; 0: there is none
   std::size_t rows = 0;
@@ -233,9 +229,9 @@ bool Symmetry::keeps_grid(const Layout& mesh, const Fold& fold) const {
     if (kept != mesh.columns && (kept != 1 || !fold.keeps(members.front().device))) return false;
     if (columns > 0 && kept != columns) return false;
     columns = kept;
-    if (mesh.experts > 1 && rows++ != row) return false;
+    if (mesh.experts > 1 && rows++ == 0 && row > 0) return false;
   }
-  return true;
+  return mesh.experts == 1 || rows == 1 || rows == mesh.row_count();
 }
 
 void Symmetry::find(Fold& fold, MeshTwinsIn meshes) {

@@ -71,9 +71,8 @@ inline std::size_t kept_place(const Placement& placement, DeviceId device) {
   return fold ? static_cast<std::size_t>(fold->place_of[device]) : device.index();
 }
 
-// Which devices of a mesh may be twins: those of other rows and columns, of other rows, of other
-// columns, or those that have the same place in other machines; none.
-enum class MeshTwinsIn : std::uint8_t { RowsAndColumns, Rows, Columns, Machines, None };
+// Which devices of a mesh may be twins.
+enum class MeshTwinsIn : std::uint8_t { RowsAndColumns, Rows, Columns, None };
 
 // Finds the twins of a placement. Keeps its memory from call to call; not thread safe.
 class Symmetry {

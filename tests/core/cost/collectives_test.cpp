@@ -150,6 +150,19 @@ TEST(Tree, OfTwoIsTheRing) {
             CollectiveAlgorithm::Ring);
 }
 
+// As NCCL's are: members of a machine are chained, whoever sends to other machines.
+TEST(Tree, IsBetweenMachinesAlone) {
+  const auto of = [](const Cluster& cluster, CollectiveAlgorithm way) {
+    return collective_plans(cluster, Collective::AllReduce, first_devices(cluster.device_count()),
+                            way);
+  };
+  const auto machines = cluster_of(4, 2, 100, 10);
+  EXPECT_TRUE(of(*machines, CollectiveAlgorithm::Tree).empty());
+  EXPECT_FALSE(of(*machines, CollectiveAlgorithm::Hierarchical).empty());
+  EXPECT_FALSE(of(*cluster_of(1, 8, 100, 10), CollectiveAlgorithm::Tree).empty());
+  EXPECT_FALSE(of(*cluster_of(8, 1, 100, 10), CollectiveAlgorithm::Tree).empty());
+}
+
 TEST(Tree, BeatsTheRingForSmallMessagesOnManyDevices) {
   const auto cluster = cluster_of(32, 1, 100, 10);
   const Collectives table(cluster);
