@@ -172,20 +172,26 @@ std::vector<std::size_t> chunk_counts(const Problem& problem, std::size_t stages
   return counts;
 }
 
-// Those that divide the batch, from one to four for each stage.
+// Those that divide the batch, from one to four for each stage, of a sample for each row at least.
 std::vector<std::int32_t> micro_batch_counts(std::int64_t batch, std::size_t stages,
-                                             std::int32_t wanted) {
+                                             std::int64_t rows, std::int32_t wanted) {
   constexpr std::int64_t kMostForEach = 4;
   if (wanted > 0 && batch % wanted != 0)
     refuse_option("micro_batches", std::to_string(wanted),
                   fmt::format("does not divide the batch of {}", batch),
                   "give a number that divides it");
+  if (wanted > 1 && batch / wanted < rows)
+    refuse_option("micro_batches", std::to_string(wanted),
+                  fmt::format("leaves {} samples for the {} rows of a stage", batch / wanted, rows),
+                  "give fewer micro-batches, more stages or columns (tensor), or a larger batch");
   if (wanted > 0) return {wanted};
-  std::vector<std::int32_t> counts;
   const auto least = static_cast<std::int64_t>(stages);
-  for (std::int64_t count = least; count <= std::min(batch, kMostForEach * least); ++count)
+  const std::int64_t most = std::max<std::int64_t>(1, std::min(batch / rows, kMostForEach * least));
+  std::vector<std::int32_t> counts;
+  for (std::int64_t count = std::min(least, most); count <= most; ++count)
     if (batch % count == 0) counts.push_back(static_cast<std::int32_t>(count));
-  if (counts.empty()) counts.push_back(static_cast<std::int32_t>(batch));  // fewer than stages
+  for (std::int64_t fewer = most; counts.empty(); --fewer)  // than stages
+    if (batch % fewer == 0) counts.push_back(static_cast<std::int32_t>(fewer));
   return counts;
 }
 
@@ -193,9 +199,12 @@ std::vector<MicroBatches> all_micro_batches(const PlanRequest& request, std::siz
                                             const Settings& settings) {
   const MicroBatches& of_any = request.options.micro_batches;
   if (of_any.count > 1 && settings.micro_batches == 0) return {of_any};
+  const std::size_t columns = static_cast<std::size_t>(std::max(1, settings.tensor));
+  const std::size_t rows = request.problem.cluster->device_count() / stages / columns;
   std::vector<MicroBatches> all;
   for (const std::int32_t count :
-       micro_batch_counts(request.problem.graph->batch(), stages, settings.micro_batches))
+       micro_batch_counts(request.problem.graph->batch(), stages, static_cast<std::int64_t>(rows),
+                          settings.micro_batches))
     all.push_back({count, settings.schedule});
   return all;
 }
