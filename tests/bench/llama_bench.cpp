@@ -53,7 +53,8 @@ void BM_Llama(benchmark::State& state, const char* model, std::int64_t sequence,
                  {"tensor", "8"},
                  {"micro_batches", "16"},
                  {"shard", "updates"},
-                 {"recompute", "none"}};
+                 {"recompute", "none"},
+                 {"offload", "none"}};
   Observer quiet;
   const PlanResult planned = run_planner(*plugins.planner("pipeline"), problem, options, quiet, {});
   const auto evaluator = make_simulating_evaluator(problem, 1);
