@@ -19,9 +19,6 @@
 namespace strato::pipeline {
 namespace {
 
-constexpr std::array kShardings = {"nothing", "updates", "gradients", "parameters",
-                                   "any"};  // by StageSharding
-
 // Devices in their order, as many for each stage.
 std::vector<std::vector<DeviceId>> devices_of_stages(const Cluster& cluster, std::size_t stages) {
   std::vector<std::vector<DeviceId>> result(stages);
@@ -309,6 +306,30 @@ OptionTable Settings::option_table() {
        OptionUnit::MB,
        {0, 1e6},
        "largest fusion bucket in MB (2^20 bytes) of a stage's gradients; 0: one by one"}};
+}
+
+Strategy strategy_of(const Problem& problem, const Settings& whole) {
+  const auto stages = static_cast<std::size_t>(whole.stages);
+  const auto chunks = static_cast<std::size_t>(whole.chunks);
+  const Shape shape{stages, chunks, chunks == 2 && has_v_shape(whole.schedule)};
+  Strategy strategy = sharded(staged(problem, shape, whole), whole);
+  strategy.micro_batches = {whole.micro_batches, whole.schedule};
+  strategy.recomputed = recomputed_ops(*problem.graph, static_cast<Recompute>(whole.recompute),
+                                       static_cast<std::int64_t>(stages * chunks));
+  return strategy;
+}
+
+bool is_possible(const Problem& problem, const Settings& whole) {
+  const auto devices = static_cast<std::int32_t>(problem.cluster->device_count());
+  const std::int64_t batch = problem.graph->batch();
+  if (devices % (whole.stages * whole.tensor) != 0 || batch % whole.micro_batches != 0)
+    return false;
+  const std::int32_t rows = devices / whole.stages / whole.tensor;
+  const auto of_stages = Settings{.stages = whole.stages, .tensor = 0};
+  const std::vector<std::int32_t> columns = widths(*problem.cluster, of_stages);
+  return std::ranges::find(columns, whole.tensor) != columns.end() && rows % whole.expert == 0 &&
+         whole.stages * whole.chunks <= layers_of(*problem.graph).count &&
+         (whole.micro_batches == 1 || batch / whole.micro_batches >= rows);
 }
 
 namespace {

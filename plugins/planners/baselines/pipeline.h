@@ -10,6 +10,8 @@
 // micro-batches are asked for that any planner takes (PlannerOptions), they are these.
 #pragma once
 
+#include <array>
+
 #include "core/search/api/option_table.h"
 #include "core/search/api/planner.h"
 #include "plugins/planners/baselines/fitting.h"
@@ -23,6 +25,8 @@ enum class StageSharding : std::uint8_t {
   Parameters,
   Any,  // each of these is tried
 };
+
+inline constexpr std::array kShardings = {"nothing", "updates", "gradients", "parameters", "any"};
 
 struct Settings {
   std::int32_t stages = 0, micro_batches = 0;  // 0: several are tried
@@ -38,6 +42,11 @@ struct Settings {
 
   OptionTable option_table();
 };
+
+// Of settings that leave nothing open: all of them positive, neither Any nor WhenNeeded.
+Strategy strategy_of(const Problem& problem, const Settings& whole);
+// Is there such a one, with a sample for each row at least?
+bool is_possible(const Problem& problem, const Settings& whole);
 
 // Roles that constraints forbid to every op are not tried. Throws InputError for a setting that
 // asks for one, where the model cannot be computed in micro-batches, for a number of stages that

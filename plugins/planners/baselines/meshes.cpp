@@ -1,0 +1,232 @@
+#include "plugins/planners/baselines/meshes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/graph/axes/expert_letters.h"
+#include "core/search/constraints/constraints.h"
+#include "plugins/planners/baselines/pipeline.h"
+
+namespace strato::meshes {
+namespace {
+
+using pipeline::StageSharding;
+
+struct Point {
+  std::int32_t stages = 1, tensor = 1, expert = 1, micro_batches = 1, chunks = 1;
+  StageSharding shard = StageSharding::Nothing;
+  Recomputing recompute = Recomputing::None;
+  friend auto operator<=>(const Point&, const Point&) = default;
+};
+
+class Climb {
+ public:
+  Climb(const PlanRequest& request, const Settings& settings)
+      : request_(request), most_(settings.most), reporter_(request.observer) {
+    const MicroBatches& of_any = request.options.micro_batches;
+    if (of_any.count > 1) given_ = of_any;
+  }
+
+  PlanResult run() {
+    std::vector<Point> starts = possible(beginnings());
+    evaluate(starts);
+    std::erase_if(starts, [&](const Point& point) { return !known_.contains(point); });
+    std::ranges::stable_sort(starts, [&](const Point& a, const Point& b) {
+      return known_.at(a).better_than(known_.at(b));
+    });
+    for (const Point& start : starts) climb(start);
+    return result();
+  }
+
+ private:
+  bool is_over() const {
+    return best_ && (request_.stop.stop_requested() || std::ssize(known_) >= most_);
+  }
+
+  std::vector<Point> beginnings() const {
+    const std::int32_t count = given_ ? given_->count : 1;
+    std::int32_t columns = 1;
+    for (std::int32_t more = 2; more <= 8; more *= 2)
+      if (is_possible({.tensor = more, .micro_batches = count})) columns = more;
+    std::vector<Point> points = {
+        {},
+        {.shard = StageSharding::Parameters, .recompute = Recomputing::Cheap},
+        {.tensor = columns, .shard = StageSharding::Updates, .recompute = Recomputing::Cheap}};
+    for (Point& point : points) point.micro_batches = count;
+    return points;
+  }
+
+  // Up and down along each dimension, and along two that make up for each other.
+  std::vector<Point> neighbours(const Point& at) const {
+    std::vector<Point> points;
+    const auto add = [&](auto change) {
+      Point point = at;
+      change(point);
+      points.push_back(point);
+    };
+    const auto step = [&](std::int32_t Point::*dimension, std::int32_t least = 1) {
+      for (std::int32_t factor : {2, 3}) {
+        add([&](Point& point) { point.*dimension *= factor; });
+        if (at.*dimension % factor == 0 && at.*dimension / factor >= least)
+          add([&](Point& point) { point.*dimension /= factor; });
+      }
+    };
+    const auto trade = [&](std::int32_t Point::*more, std::int32_t Point::*less) {
+      if (at.*less % 2 != 0) return;
+      add([&](Point& point) {
+        point.*more *= 2;
+        point.*less /= 2;
+      });
+    };
+    step(&Point::stages);
+    step(&Point::tensor);
+    step(&Point::micro_batches);
+    if (has_experts_) step(&Point::expert);
+    trade(&Point::stages, &Point::tensor);
+    trade(&Point::tensor, &Point::stages);
+    add([](Point& point) { point.stages *= 2, point.micro_batches *= 2; });
+    if (at.stages > 1) step(&Point::chunks);
+    for (const auto shard : {StageSharding::Nothing, StageSharding::Updates,
+                             StageSharding::Gradients, StageSharding::Parameters})
+      add([&](Point& point) { point.shard = shard; });
+    for (const auto recompute : {Recomputing::None, Recomputing::Cheap, Recomputing::Blocks})
+      add([&](Point& point) { point.recompute = recompute; });
+    return possible(std::move(points));
+  }
+
+  pipeline::Settings settings_of(const Point& point) const {
+    pipeline::Settings whole;
+    whole.stages = point.stages;
+    whole.tensor = point.tensor;
+    whole.expert = point.expert;
+    whole.micro_batches = point.micro_batches;
+    whole.chunks = point.chunks;
+    whole.schedule = given_             ? given_->schedule
+                     : point.chunks > 1 ? PipelineSchedule::Interleaved
+                                        : PipelineSchedule::OneFOneB;
+    whole.shard = point.shard;
+    whole.recompute = point.recompute;
+    whole.offload = Offloading::None;
+    return whole;
+  }
+
+  bool is_allowed(const Point& point) const {
+    const Constraints* constraints = request_.options.constraints.get();
+    const auto keeps_out = [&](bool wanted, Role role) {
+      return !wanted || constraints == nullptr || !forbids_everywhere(*constraints, role);
+    };
+    return keeps_out(point.stages > 1, Role::Pipeline) &&
+           keeps_out(point.tensor > 1, Role::Tensor) && keeps_out(point.expert > 1, Role::Expert) &&
+           keeps_out(point.shard != StageSharding::Nothing, Role::Sharding) &&
+           keeps_out(point.recompute != Recomputing::None, Role::Recompute);
+  }
+
+  bool is_possible(const Point& point) const {
+    const auto rows = static_cast<std::int32_t>(request_.problem.cluster->device_count()) /
+                      std::max(1, point.stages * point.tensor);
+    const bool given = !given_ || point.micro_batches == given_->count;
+    return given && is_allowed(point) && (rows > 1 || point.shard == StageSharding::Nothing) &&
+           (point.micro_batches == 1 || in_micro_batches_) && experts_ % point.expert == 0 &&
+           pipeline::is_possible(request_.problem, settings_of(point));
+  }
+
+  std::vector<Point> possible(std::vector<Point> points) const {
+    std::erase_if(points, [&](const Point& point) { return !is_possible(point); });
+    std::ranges::sort(points);
+    points.erase(std::unique(points.begin(), points.end()), points.end());
+    return points;
+  }
+
+  void evaluate(const std::vector<Point>& points) {
+    std::vector<Point> several;
+    std::vector<Point> single;
+    for (const Point& point : points)
+      if (!known_.contains(point)) (point.micro_batches > 1 ? several : single).push_back(point);
+    score(single);
+    try {
+      score(several);
+    } catch (const InputError&) {  // an op needs all samples at once
+      if (given_) throw;
+      in_micro_batches_ = false;
+    }
+  }
+
+  void score(const std::vector<Point>& points) {
+    if (points.empty()) return;
+    std::vector<Strategy> strategies;
+    for (const Point& point : points)
+      strategies.push_back(pipeline::strategy_of(request_.problem, settings_of(point)));
+    const std::vector<Score> scores = request_.evaluator.evaluate(strategies);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      known_.emplace(points[i], scores[i]);
+      const bool better = !best_ || scores[i].better_than(known_.at(*best_));
+      if (better) {
+        best_ = points[i];
+        strategy_ = std::move(strategies[i]);
+      }
+      const std::int64_t count = std::ssize(known_);
+      const Progress progress{count, count, reporter_.elapsed(), known_.at(*best_)};
+      better ? reporter_.improvement(strategy_, progress) : reporter_.progress(progress, false);
+    }
+  }
+
+  void climb(Point at) {
+    while (!is_over()) {
+      const std::vector<Point> around = neighbours(at);
+      evaluate(around);
+      const Point before = at;
+      for (const Point& point : around)
+        if (known_.contains(point) && known_.at(point).better_than(known_.at(at))) at = point;
+      if (at == before) return;
+    }
+  }
+
+  PlanResult result() {
+    PlanResult result;
+    result.strategy = std::move(strategy_);
+    result.score = known_.at(*best_);
+    result.evaluations = std::ssize(known_);
+    const auto fact = [&](const char* name, std::int32_t value) {
+      if (value > 1) result.facts.push_back({name, std::to_string(value)});
+    };
+    fact("stages", best_->stages);
+    fact("tensor", best_->tensor);
+    fact("expert", best_->expert);
+    fact("chunks", best_->chunks);
+    if (best_->shard != StageSharding::Nothing)
+      result.facts.push_back(
+          {"kept in parts", pipeline::kShardings[static_cast<std::size_t>(best_->shard)]});
+    if (best_->recompute != Recomputing::None)
+      result.facts.push_back(
+          {"computed again",
+           std::string(kRecomputing[static_cast<std::size_t>(best_->recompute)])});
+    return result;
+  }
+
+  const PlanRequest& request_;
+  const std::int64_t most_;
+  const std::int64_t experts_ = experts_of(*request_.problem.graph);
+  const bool has_experts_ = experts_ > 0;
+  std::optional<MicroBatches> given_;  // that any planner is asked for
+  bool in_micro_batches_ = true;       // as far as is known
+  std::map<Point, Score> known_;
+  std::optional<Point> best_;
+  Strategy strategy_;  // of the best
+  Reporter reporter_;
+};
+
+}  // namespace
+
+OptionTable Settings::option_table() {
+  return {{"most", most, {1, 1e6}, "evaluations, at most; the neighbours of a point go together"}};
+}
+
+PlanResult plan(const PlanRequest& request, const Settings& settings) {
+  return Climb(request, settings).run();
+}
+
+}  // namespace strato::meshes
