@@ -43,11 +43,16 @@ bool MeshExchange::bring_in_row(OpId reader, TensorId tensor, const Part& wanted
   const auto shard = static_cast<std::size_t>(made.position(device));
   if (!concerns(tensor, shard, wanted)) return false;
   const Line row = line_with(copies_.owners(tensor), MeshLine::Row, shard);
+  const int shared_axis = letters_.of(tables_.tensors[tensor].op).shared_axis;
+  const auto piece_of = [&](std::size_t i) -> std::optional<Instance> {
+    if (swaps_.concerns_experts(reader, tensor)) return swaps_.from_experts(reader, tensor, i);
+    if (shared_axis < 0) return settled(tensor, i, wanted);
+    const Part of_column = part_of(owned(tensor, i)).without(shared_axis);
+    return bring(reader, tensor, of_column, made.shards[i].device);
+  };
   std::vector<Instance> pieces;
   for (const std::size_t i : line(row).shards) {
-    const auto piece = swaps_.concerns_experts(reader, tensor)
-                           ? swaps_.from_experts(reader, tensor, i)
-                           : std::optional(settled(tensor, i, wanted));
+    const auto piece = piece_of(i);
     if (!piece) return false;
     pieces.push_back(*piece);
   }

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "core/graph/train/training_graph.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_program.h"
@@ -37,6 +40,7 @@ TEST_P(FamilyOnMeshes, HasAProgramForEachRank) {
   LowerOptions options;
   options.verify = true;
   std::size_t in_columns = 0;
+  std::map<std::pair<int, int>, std::ptrdiff_t> transfers_of;  // where rows have all
   for (int i = 0; i < 24; ++i) {
     Strategy strategy;
     Decision mesh;
@@ -50,6 +54,10 @@ TEST_P(FamilyOnMeshes, HasAProgramForEachRank) {
     SCOPED_TRACE(fmt::format("{}, {} micro-batches", describe(mesh, *cluster),
                              strategy.micro_batches.count));
     const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
+    const auto transfers = std::ranges::count(program->tasks, TaskKind::Transfer, &Task::kind);
+    const auto whole =
+        transfers_of.try_emplace({i % 3, strategy.micro_batches.count}, transfers).first->second;
+    EXPECT_EQ(transfers, whole) << "what rows have in parts is put together by collectives";
     Simulator simulator;
     const RankPrograms ranks =
         rank_programs(*program, execution_order(simulator.simulate(program)));
