@@ -59,6 +59,8 @@ class Writer {
     return op(std::move(name), "Add", {a, b});
   }
   TensorId scaled(const std::string& name, TensorId x, double factor);
+  // By the hyperbolic tangent, to less than `cap`; 0: as it is.
+  TensorId capped(const std::string& name, TensorId x, double cap);
 
   DataType type() const { return type_; }
   const Shape& shape(TensorId id) const { return graph_.tensors()[id].shape; }
