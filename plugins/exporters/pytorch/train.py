@@ -1466,14 +1466,13 @@ class Rank:
         shapes = [shape_of(made.tensor, piece, self.graph.batch) for piece in pieces]
         longest = max(math.prod(shape) for shape in shapes)
 
-        def run():  # pieces of one length for the library, and bytes: Gloo gathers no booleans
+        def run():  # pieces of one length for the library, and bytes: Gloo does not know all types
             own_part = F.pad(reads[0].data.reshape(-1), [0, longest - reads[0].data.numel()])
-            if own_part.dtype == torch.bool:
-                own_part = own_part.view(torch.uint8)
+            own_part = own_part.view(torch.uint8)
             parts = [torch.empty_like(own_part) for _ in pieces]
 
             def end():
-                cropped = [part[:math.prod(s)].view(reads[0].tensor.dtype).reshape(s)
+                cropped = [part.view(reads[0].tensor.dtype)[:math.prod(s)].reshape(s)
                            for part, s in zip(parts, shapes)]
                 made.data = joined(cropped, pieces, made.tensor, made.piece, self.graph.batch)
             return [dist.all_gather(parts, own_part, group=group, async_op=True)], end
@@ -1483,10 +1482,11 @@ class Rank:
         group, term, made = self.groups[instruction["group"]], reads[0], writes[0]
 
         def run():
-            total = term.data.clone()
+            total = widened(term.data).clone()
 
             def end():
-                made.data = cut(total, term.tensor, term.piece, made.piece, self.graph.batch).contiguous()
+                part = cut(total, term.tensor, term.piece, made.piece, self.graph.batch)
+                made.data = part.to(term.tensor.dtype).contiguous()
             return [dist.all_reduce(total, group=group, async_op=True)], end
         return run
 
@@ -1497,14 +1497,17 @@ class Rank:
         shapes = [shape_of(made.tensor, piece, self.graph.batch) for piece in pieces]
         sizes = [math.prod(shape) for shape in shapes]
 
-        def run():
+        def run():  # bytes: Gloo does not know all types
             parts = [self.part_of(source, piece).reshape(-1) for piece in sent]
             flat, came = torch.cat(parts), self.empty([sum(sizes)], made.tensor)
+            width = flat.element_size()
 
             def end():
                 each = [part.reshape(shape) for part, shape in zip(came.split(sizes), shapes)]
                 made.data = joined(each, pieces, made.tensor, made.piece, self.graph.batch)
-            return [dist.all_to_all_single(came, flat, sizes, [part.numel() for part in parts],
+            return [dist.all_to_all_single(came.view(torch.uint8), flat.view(torch.uint8),
+                                           [size * width for size in sizes],
+                                           [part.numel() * width for part in parts],
                                            group=group, async_op=True)], end
         return run
 

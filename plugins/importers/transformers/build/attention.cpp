@@ -68,7 +68,7 @@ class AttentionWriter {
     TensorId scores = to_.op(name("scores"), "MatMul", {heads.query, key});
     scores = to_.scaled(name("scale"), scores,
                         a_.scale.value_or(1 / std::sqrt(static_cast<double>(a_.size))));
-    scores = to_.capped(prefix_ + a_.scope + "/cap", scores, a_.cap);
+    scores = capped(to_, prefix_ + a_.scope + "/cap", scores, a_.cap);
     if (shared_.bias.valid()) scores = to_.add(name("bias"), scores, shared_.bias);
     if (shared_.mask.valid()) scores = to_.add(name("mask"), scores, shared_.mask);
     TensorId weights = to_.op(name("softmax"), "Softmax", {scores}, {{"axis", -kOne}});

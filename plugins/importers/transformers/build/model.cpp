@@ -165,7 +165,7 @@ class ModelWriter {
                   : to_.product(head.scores, x, head.size);
     if (!head.bias_name.empty())
       x = to_.add(head.scores + "/bias", x, to_.parameter(head.bias_name, {head.size}));
-    to_.capped(head.scores, x, head.cap);
+    capped(to_, head.scores, x, head.cap);
   }
 
   const Description& model_;

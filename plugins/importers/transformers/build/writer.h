@@ -59,8 +59,6 @@ class Writer {
     return op(std::move(name), "Add", {a, b});
   }
   TensorId scaled(const std::string& name, TensorId x, double factor);
-  // By the hyperbolic tangent, to less than `cap`; 0: as it is.
-  TensorId capped(const std::string& name, TensorId x, double cap);
 
   DataType type() const { return type_; }
   const Shape& shape(TensorId id) const { return graph_.tensors()[id].shape; }
@@ -78,5 +76,8 @@ class Writer {
   std::map<std::string, TensorId> parameters_;
   std::map<std::vector<std::int64_t>, TensorId> integers_;
 };
+
+// By the hyperbolic tangent, to less than `cap`; 0: as it is.
+TensorId capped(Writer& to, const std::string& name, TensorId x, double cap);
 
 }  // namespace strato::transformers_import

@@ -55,6 +55,24 @@ TEST_P(Families, LearnInBothTypes) {
   EXPECT_NEAR(first[1], first[0], 0.02 * first[0]);
 }
 
+// Gemma 2's scores are capped, in one op or written out; without the cap its losses are others.
+TEST(CappedAttention, IsWhatItIsWrittenOut) {
+  const auto losses = [](double cap, std::int64_t fused) {
+    Json config = test::small_configs().at("gemma2");
+    config.update({{"attn_logit_softcapping", cap}, {"query_pre_attn_scalar", 1}});
+    ImportOptions options = test::small_batch();
+    options.dimensions["flash"] = fused;
+    return losses_of(std::make_shared<const Graph>(make_training_graph(
+                         test::import_text(config.dump(), options), Optimizer::Momentum)),
+                     4);
+  };
+  const auto capped = losses(0.2, 1), written_out = losses(0.2, 0), free = losses(0, 1);
+  for (std::size_t i = 0; i < capped.size(); ++i) {
+    EXPECT_NEAR(capped[i], written_out[i], 1e-4) << i;
+  }
+  EXPECT_GT(std::abs(capped.front() - free.front()), 1e-3);
+}
+
 INSTANTIATE_TEST_SUITE_P(Configured, Families, testing::ValuesIn(family_names()),
                          [](const auto& info) { return info.param; });
 
