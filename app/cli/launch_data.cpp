@@ -42,11 +42,22 @@ Source weights_of_model(const Graph& graph, const LoadedModel& model) {
     remark(fmt::format("parameters are seeded: {}", error.what()));
     return nullptr;
   }
+  if (!source) {
+    remark("parameters are seeded: a model file of this format has no values");
+    return nullptr;
+  }
   const std::vector<std::string> missing = missing_parameters(graph, *source);
   if (missing.empty()) return source;
   if (!source->tensors().empty())
     remark("parameters are seeded: the model file has no values for " + names_text(missing));
   return nullptr;
+}
+
+Source weights_in_model(const std::filesystem::path& file, const LoadedModel& model) {
+  Source source = open_weights(plugins(), file, model.import);
+  if (source) return source;
+  throw InputError(file, "--weights", "a model file of this format has no values",
+                   "give seeded, or a .pt or .safetensors file with the model's own names");
 }
 
 Source weights_of_file(const std::string& given, const LoadedModel& model) {
@@ -57,7 +68,7 @@ Source weights_of_file(const std::string& given, const LoadedModel& model) {
   }
   if (is_pytorch(given)) return open_pytorch(plugins(), given);
   if (is_safetensors(given)) return open_safetensors(given);
-  return open_weights(plugins(), given, model.import);
+  return weights_in_model(given, model);
 }
 
 Source find_weights(const std::string& given, const Job& job, const LoadedModel& model) {
@@ -71,8 +82,8 @@ Source find_weights(const std::string& given, const Job& job, const LoadedModel&
   if (!job.options.resume.empty())
     throw InputError("", "--weights", "--resume brings the parameters", "leave one of them out");
   if (given == "auto") return weights_of_model(*job.graph, model);
-  Source source = given == "model" ? Source(open_weights(plugins(), model.path, model.import))
-                                   : weights_of_file(given, model);
+  Source source =
+      given == "model" ? weights_in_model(model.path, model) : weights_of_file(given, model);
   check_weights(*job.graph, *source);
   return source;
 }

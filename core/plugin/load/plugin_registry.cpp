@@ -114,7 +114,7 @@ std::string_view name_of(Effort effort) {
 
 // Never closed: objects and type information of the plugin may outlive any one user. What is loaded
 // is not loaded again.
-void* function_in(const std::filesystem::path& library, const char* name) {
+void* find_function_in(const std::filesystem::path& library, const char* name) {
   void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr && !std::filesystem::exists(library))
     throw InputError(library.string(), "", "is not there, though its plugin.json is",
@@ -122,7 +122,11 @@ void* function_in(const std::filesystem::path& library, const char* name) {
   if (handle == nullptr)
     throw InputError(library.string(), "", fmt::format("cannot be loaded: {}", ::dlerror()),
                      "build the plugin against this Stratoscope");
-  void* address = ::dlsym(handle, name);
+  return ::dlsym(handle, name);
+}
+
+void* function_in(const std::filesystem::path& library, const char* name) {
+  void* address = find_function_in(library, name);
   if (address == nullptr)
     throw InputError(library.string(), "", fmt::format("has no function {}", name),
                      "build the plugin with the macro of its kind (core/plugin/api/plugin.h)");

@@ -43,8 +43,10 @@ struct PluginInfo {
 };
 
 // The address of a C function in a plugin's library, which is loaded on first use and stays until
-// the program ends. Throws InputError when either is not there. Thread-safe.
+// the program ends. Throws InputError when either is not there; the second returns null for a
+// library without the function. Thread-safe.
 void* function_in(const std::filesystem::path& library, const char* name);
+void* find_function_in(const std::filesystem::path& library, const char* name);
 
 // Scans manifests only; a library is loaded when an object of it is made, and stays loaded.
 // Thread-safe.

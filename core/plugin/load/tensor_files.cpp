@@ -26,8 +26,10 @@ PluginInfo pytorch(const PluginRegistry& plugins, const fs::path& file) {
 std::unique_ptr<TensorSource> open_weights(const PluginRegistry& plugins, const fs::path& model,
                                            const ImportOptions& options) {
   using Open = TensorSource*(const fs::path*, const ImportOptions*);
-  return std::unique_ptr<TensorSource>(function_of<Open>(
-      plugins.importer_info_for(model), "stratoscope_open_weights")(&model, &options));
+  void* const open =
+      find_function_in(plugins.importer_info_for(model).library, "stratoscope_open_weights");
+  if (open == nullptr) return nullptr;
+  return std::unique_ptr<TensorSource>(reinterpret_cast<Open*>(open)(&model, &options));
 }
 
 std::unique_ptr<TensorSource> open_pytorch(const PluginRegistry& plugins, const fs::path& file) {

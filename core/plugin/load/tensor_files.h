@@ -12,7 +12,8 @@
 namespace strato {
 
 // The parameters that a model file holds, or files beside it, by the names of the graph that its
-// importer makes with the same options; those that are nowhere are left out.
+// importer makes with the same options; those that are nowhere are left out. Null where the format
+// has no values at all, only an architecture.
 std::unique_ptr<TensorSource> open_weights(const PluginRegistry& plugins,
                                            const std::filesystem::path& model,
                                            const ImportOptions& options);

@@ -186,8 +186,8 @@ std::optional<RankProgram> rank_program_of(const Program& program, std::span<con
 std::optional<RankProgram> rank_program_of_twin(const Program& folded,
                                                 std::span<const TaskId> order, const Fold& fold,
                                                 const Strategy& strategy, DeviceId device) {
-  CHECK(device.valid() && device.index() < fold.representative.size(), "a device of the cluster");
   if (fold.left_out == 0) return rank_program_of(folded, order, device);  // it is the whole program
+  CHECK(device.valid() && device.index() < fold.representative.size(), "a device of the cluster");
   const DeviceId representative = fold.representative[device];
   for (const Task& task : folded.tasks)
     if (!is_known(task.kind)) return std::nullopt;

@@ -287,6 +287,11 @@ class Site:
         return values[0] if isinstance(values, list) else values
 
 
+def widened(x):
+    """What has 16 bits in 32; anything else as it is."""
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
 # Every row of these tables is: op type -> function from a Site to a function of the op's inputs.
 
 OPS = {}
@@ -386,6 +391,14 @@ def gelu(site):
     if site.op.type.endswith("Grad"):
         return lambda dy, x: aten.gelu_backward(dy, x, approximate=form)
     return lambda x: F.gelu(x, approximate=form)
+
+
+@ops("QuickGelu", "QuickGeluGrad")
+def quick_gelu(site):
+    alpha = site.get("alpha", 1.702)
+    if site.op.type == "QuickGelu":
+        return lambda x: x * torch.sigmoid(x * alpha)
+    return lambda dy, x: aten.silu_backward(dy, x * alpha)
 
 
 @ops("LeakyRelu", "LeakyReluGrad")
@@ -919,8 +932,9 @@ def rms_norm(site):
     first, _, epsilon = layer_shape(site)
 
     def normalize(x, scale, *_):
-        inverse = (x.square().mean(list(range(first, x.dim())), keepdim=True) + epsilon).rsqrt()
-        return x * inverse * scale, inverse
+        wide = widened(x)
+        inverse = (wide.square().mean(list(range(first, x.dim())), keepdim=True) + epsilon).rsqrt()
+        return (wide * inverse * scale).to(x.dtype), inverse.to(x.dtype)
     return normalize
 
 
@@ -930,11 +944,13 @@ def rms_norm_grad(site):
     wanted = wanted_of(site)
 
     def grad(dy, x, scale, *_):
-        axes = list(range(first, x.dim()))
+        axes, dtype = list(range(first, x.dim())), x.dtype
+        dy, x = widened(dy), widened(x)
         inverse = (x.square().mean(axes, keepdim=True) + epsilon).rsqrt()
         unit, slope = x * inverse, dy * scale
-        return chosen(((slope - unit * (slope * unit).mean(axes, keepdim=True)) * inverse,
-                       (dy * unit).sum_to_size(scale.shape)), wanted)
+        gradients = ((slope - unit * (slope * unit).mean(axes, keepdim=True)) * inverse,
+                     (dy * unit).sum_to_size(scale.shape))
+        return chosen([each.to(dtype) for each in gradients], wanted)
     return grad
 
 
@@ -951,18 +967,24 @@ def in_place_of(x, rank):
 
 
 class Heads:
-    """Queries beside all keys; a piece may have some of the queries."""
+    """Queries beside all keys, in 32 bits where they have 16, as flash attention has its scores; a
+    piece may have some of the queries. `slope`: of the scores, by the product of query and key."""
 
     def __init__(self, site, query, key, value, mask):
         first = max((begin for axis, (begin, _) in site.piece.ranges.items()
                      if axis == 2 or axis >= SUMMED), default=0)
         self.heads = site.get("q_num_heads", 1)
         key_heads = site.get("kv_num_heads", 1)
-        self.q, k, v = by_heads(query, self.heads), by_heads(key, key_heads), by_heads(value, key_heads)
+        self.q, k, v = (widened(by_heads(each, count)) for each, count in (
+            (query, self.heads), (key, key_heads), (value, key_heads)))
         self.sharing = self.q.shape[1] // k.shape[1]
         self.k, self.v = (each.repeat_interleave(self.sharing, 1) for each in (k, v))
-        self.scale = site.get("scale", 0) or 1 / math.sqrt(self.q.shape[3])
-        self.scores = self.q @ self.k.transpose(2, 3) * self.scale
+        self.slope = site.get("scale", 0) or 1 / math.sqrt(self.q.shape[3])
+        self.scores = self.q @ self.k.transpose(2, 3) * self.slope
+        cap = site.get("softcap", 0)
+        if cap:  # masks come behind it: what is never looked at has no score at all
+            share = torch.tanh(self.scores / cap)
+            self.scores, self.slope = share * cap, self.slope * (1 - share.square())
         if mask is not None:
             self.scores = (self.scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool
                            else self.scores + mask)
@@ -981,7 +1003,8 @@ def attention(site):
     def attend(query, key, value, mask=None, *_):
         of = Heads(site, query, key, value, mask)
         sums = of.scores.logsumexp(-1)
-        return in_place_of((of.scores - sums.unsqueeze(-1)).exp() @ of.v, query.dim()), sums
+        y = (of.scores - sums.unsqueeze(-1)).exp() @ of.v
+        return in_place_of(y.to(query.dtype), query.dim()), sums
     return attend
 
 
@@ -991,12 +1014,12 @@ def attention_grad(site):
 
     def grad(dy, query, key, value, y, sums, mask=None):
         of = Heads(forward, query, key, value, mask)
-        dy, y = by_heads(dy, of.heads), by_heads(y, of.heads)
+        dy, y = (widened(by_heads(each, of.heads)) for each in (dy, y))
         share = (of.scores - sums.unsqueeze(-1)).exp()
-        slope = (dy @ of.v.transpose(2, 3) - (dy * y).sum(-1, keepdim=True)) * share * of.scale
+        slope = (dy @ of.v.transpose(2, 3) - (dy * y).sum(-1, keepdim=True)) * share * of.slope
         gradients = (slope @ of.k, of.shared(slope.transpose(2, 3) @ of.q),
                      of.shared(share.transpose(2, 3) @ dy))
-        return chosen([in_place_of(each, query.dim()) for each in gradients], wanted)
+        return chosen([in_place_of(each.to(query.dtype), query.dim()) for each in gradients], wanted)
     return grad
 
 
@@ -1443,14 +1466,13 @@ class Rank:
         shapes = [shape_of(made.tensor, piece, self.graph.batch) for piece in pieces]
         longest = max(math.prod(shape) for shape in shapes)
 
-        def run():  # pieces of one length for the library, and bytes: Gloo gathers no booleans
+        def run():  # pieces of one length for the library, and bytes: Gloo does not know all types
             own_part = F.pad(reads[0].data.reshape(-1), [0, longest - reads[0].data.numel()])
-            if own_part.dtype == torch.bool:
-                own_part = own_part.view(torch.uint8)
+            own_part = own_part.view(torch.uint8)
             parts = [torch.empty_like(own_part) for _ in pieces]
 
             def end():
-                cropped = [part[:math.prod(s)].view(reads[0].tensor.dtype).reshape(s)
+                cropped = [part.view(reads[0].tensor.dtype)[:math.prod(s)].reshape(s)
                            for part, s in zip(parts, shapes)]
                 made.data = joined(cropped, pieces, made.tensor, made.piece, self.graph.batch)
             return [dist.all_gather(parts, own_part, group=group, async_op=True)], end
@@ -1460,10 +1482,11 @@ class Rank:
         group, term, made = self.groups[instruction["group"]], reads[0], writes[0]
 
         def run():
-            total = term.data.clone()
+            total = widened(term.data).clone()
 
             def end():
-                made.data = cut(total, term.tensor, term.piece, made.piece, self.graph.batch).contiguous()
+                part = cut(total, term.tensor, term.piece, made.piece, self.graph.batch)
+                made.data = part.to(term.tensor.dtype).contiguous()
             return [dist.all_reduce(total, group=group, async_op=True)], end
         return run
 
@@ -1474,14 +1497,17 @@ class Rank:
         shapes = [shape_of(made.tensor, piece, self.graph.batch) for piece in pieces]
         sizes = [math.prod(shape) for shape in shapes]
 
-        def run():
+        def run():  # bytes: Gloo does not know all types
             parts = [self.part_of(source, piece).reshape(-1) for piece in sent]
             flat, came = torch.cat(parts), self.empty([sum(sizes)], made.tensor)
+            width = flat.element_size()
 
             def end():
                 each = [part.reshape(shape) for part, shape in zip(came.split(sizes), shapes)]
                 made.data = joined(each, pieces, made.tensor, made.piece, self.graph.batch)
-            return [dist.all_to_all_single(came, flat, sizes, [part.numel() for part in parts],
+            return [dist.all_to_all_single(came.view(torch.uint8), flat.view(torch.uint8),
+                                           [size * width for size in sizes],
+                                           [part.numel() * width for part in parts],
                                            group=group, async_op=True)], end
         return run
 

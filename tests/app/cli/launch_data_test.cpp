@@ -84,6 +84,33 @@ TEST_F(LaunchData, IsRefusedBeforeAnythingStarts) {
   expect_refused(launch({"--weights", "model", "--resume", "checkpoint-1"}), {"--resume brings"});
 }
 
+// What config.json describes has no values of its own. Computed in 16 bits, optimizer states on the
+// host.
+TEST(LaunchConfiguration, IsSeededWithOneSentence) {
+  const TemporaryFolder folder;
+  write_file(folder / "config.json",
+             R"({"model_type": "llama", "torch_dtype": "bfloat16", "vocab_size": 32,
+                 "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2,
+                 "num_attention_heads": 4, "num_key_value_heads": 2})");
+  Json cluster = Json::parse(read_file(sample_cluster("tag-2x1080ti")));
+  cluster["machines"][0]["host_memory_bytes"] = 1'000'000'000;
+  write_file(folder / "cluster.json", cluster.dump());
+  const CliResult planned =
+      run_cli({"plan", "--graph", folder / "config.json", "--batch", "4", "--set-dim", "sequence=8",
+               "--cluster", folder / "cluster.json", "--planner", "pipeline", "--set", "stages=1",
+               "--set", "offload=states", "-o", folder / "plan.json"});
+  ASSERT_EQ(planned.status, 0) << planned.err;
+  std::vector<std::string> launch = {"launch", "--plan", folder / "plan.json", "--steps", "2"};
+  const CliResult run = run_cli(launch);
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.err.find("parameters are seeded: a model file of this format has no values\n"),
+            std::string::npos)
+      << run.err;
+  EXPECT_EQ(run.err.find("plugin"), std::string::npos) << run.err;
+  launch.insert(launch.end(), {"--weights", "model"});
+  expect_refused(launch, {"config.json", "a model file of this format has no values"});
+}
+
 }  // namespace
 }  // namespace strato
 

@@ -130,6 +130,14 @@ TEST(RankAlone, FollowsFromItsTwins) {
   }
 }
 
+// Nothing is left out of a program with offloaded results.
+TEST(RankAlone, FollowsFromAWholeProgramWithOffloadedResults) {
+  toy::Bench bench(toy::training_chain(16, 4, 8), toy::cluster(2, 2, 1 << 20));
+  Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3});
+  strategy.offloaded = {bench.graph->find_op("f1"), bench.graph->find_op("f2")};
+  EXPECT_EQ(expect_twins_the_same(bench, strategy, "offloaded"), 4);
+}
+
 TEST(RankAlone, FollowsFromItsTwinsInSeveralGroups) {
   toy::Bench bench(toy::training_chain(24, 5, 8), toy::cluster(3, 4),
                    {{"f2", 1}, {"gw2", 1}, {"u2", 1}, {"gw4", 2}, {"u4", 2}});

@@ -58,10 +58,11 @@ struct Trained {
   std::ptrdiff_t again = 0;  // tasks that compute what was computed before
 };
 
-// By name, of one device after three steps; elements in the tensor's type.
-inline std::map<std::string, std::string> reference_of(const std::shared_ptr<const Graph>& graph) {
+// By name, of one device after some steps; elements in the tensor's type.
+inline std::map<std::string, std::string> reference_of(const std::shared_ptr<const Graph>& graph,
+                                                       int steps = kSteps) {
   const auto execution = prepared(graph, kRate, kSeed);
-  for (int step = 0; step < kSteps; ++step) execution->run_step();
+  for (int step = 0; step < steps; ++step) execution->run_step();
   std::map<std::string, std::string> values;
   for (std::size_t i = 0; i < graph->tensor_count(); ++i) {
     const Tensor& tensor = graph->tensor(TensorId(i));
@@ -85,18 +86,25 @@ double difference(const std::string& found, const std::string& expected) {
   return largest / scale;
 }
 
+// By name, what the folder has trained.
+inline std::map<std::string, std::string> kept_by(const Trained& run) {
+  const std::filesystem::path kept = run.folder.string() + ".kept";
+  const Json names = Json::parse(read_file(kept / "names.json"));
+  std::map<std::string, std::string> values;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    values[names[i]] = read_file(kept / (std::to_string(i) + ".bin"));
+  return values;
+}
+
 // By parameter that the folder has trained, how far it is from that of one device, in units of what
 // rounding may do.
 inline std::map<TensorId, double> differences(const Trained& run) {
   const auto expected = reference_of(run.graph);
-  const std::filesystem::path kept = run.folder.string() + ".kept";
-  const Json names = Json::parse(read_file(kept / "names.json"));
   std::map<TensorId, double> result;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string found = read_file(kept / (std::to_string(i) + ".bin"));
+  for (const auto& [name, found] : kept_by(run)) {
     for (std::size_t t = 0; t < run.graph->tensor_count(); ++t) {
       const Tensor& tensor = run.graph->tensor(TensorId(t));
-      if (tensor.name != names[i] || tensor.role != TensorRole::Parameter) continue;
+      if (tensor.name != name || tensor.role != TensorRole::Parameter) continue;
       result[TensorId(t)] = tensor.type == DataType::F64
                                 ? difference<double>(found, expected.at(tensor.name)) / 1e-9
                                 : difference<float>(found, expected.at(tensor.name)) / 1e-5;

@@ -27,10 +27,10 @@ struct Attention {
         key_heads(forward->integer("kv_num_heads", 1)),
         causal(forward->integer("is_causal", 0) != 0),
         masked(forward.has_input(3)),
-        scale(forward->real("scale", 0)) {
+        scale(forward->real("scale", 0)),
+        cap(forward->real("softcap", 0)) {
     if (forward.has_input(4) || forward.has_input(5) || forward.has_input(6))
       forward.refuse("goes on from keys and values of before");
-    if (forward->real("softcap", 0) != 0) forward.refuse("caps its scores");
     if (forward.output_count() > 1 && forward.out(1).size() != 3)
       forward.refuse("returns its keys and values");
     constexpr int kPositionAxis = 2;  // the gradient of keys is a sum over queries
@@ -42,15 +42,22 @@ struct Attention {
   std::int64_t first = 0;  // of the queries that are here
   bool causal, masked;
   double scale;  // 0: one over the root of a head's size
+  double cap;    // of the scores, by the hyperbolic tangent; 0: there is none
 };
 
-// The operands by heads; each query head has its own copy of the keys and values that it shares.
+// The scores before they are masked; of capped ones, also their slope by what they were.
+struct Scores {
+  at::Tensor values, slope;
+};
+
+// The operands by heads, in 32 bits where they have 16, as flash attention has its scores; each
+// query head has its own copy of the keys and values that it shares.
 struct Operands {
   Operands(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
            const Attention& a)
-      : q(by_heads(query, a.heads)),
-        k(by_heads(key, a.key_heads)),
-        v(by_heads(value, a.key_heads)),
+      : q(widened(by_heads(query, a.heads))),
+        k(widened(by_heads(key, a.key_heads))),
+        v(widened(by_heads(value, a.key_heads))),
         sharing(q.size(1) / k.size(1)),
         scale(a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<double>(q.size(3)))) {
     if (sharing == 1) return;
@@ -58,19 +65,25 @@ struct Operands {
     v = v.repeat_interleave(sharing, 1);
   }
 
-  at::Tensor scores(const Attention& a, const at::Tensor& mask) const {
+  Scores scores(const Attention& a) const {
+    at::Tensor products = at::matmul(q, k.transpose(2, 3)).mul_(scale);
+    if (a.cap == 0) return {products, at::Tensor()};
+    const at::Tensor share = products.div_(a.cap).tanh_();
+    return {share.mul(a.cap), share.square().neg_().add_(1)};
+  }
+  // Masks come behind the cap: what is never looked at has no score at all.
+  at::Tensor masked(at::Tensor scores, const Attention& a, const at::Tensor& mask) const {
     constexpr double kNever = -std::numeric_limits<double>::infinity();
-    at::Tensor result = at::matmul(q, k.transpose(2, 3)).mul_(scale);
     if (mask.defined() && mask.scalar_type() == at::kBool)
-      result.masked_fill_(mask.logical_not(), kNever);
+      scores.masked_fill_(mask.logical_not(), kNever);
     else if (mask.defined())
-      result.add_(mask);
+      scores.add_(mask);
     if (a.causal) {
       const auto later =
           at::ones({q.size(2), k.size(2)}, q.options().dtype(at::kBool)).triu_(1 + a.first);
-      result.masked_fill_(later, kNever);
+      scores.masked_fill_(later, kNever);
     }
-    return result;
+    return scores;
   }
   // Of the keys or values, what all query heads that share them add up to.
   at::Tensor shared(const at::Tensor& gradient) const {
@@ -85,27 +98,29 @@ struct Operands {
 
 Tensors attention(const Tensors& in, const Attention& a) {
   const Operands of(in[0], in[1], in[2], a);
-  const at::Tensor scores = of.scores(a, a.masked ? in[3] : at::Tensor());
+  const at::Tensor scores = of.masked(of.scores(a).values, a, a.masked ? in[3] : at::Tensor());
   const at::Tensor sums = scores.logsumexp(-1);
   const at::Tensor y = at::matmul(scores.sub(sums.unsqueeze(-1)).exp_(), of.v);
-  return {in_place_of(y, in[0].dim()), sums};
+  return {in_place_of(y.to(in[0].scalar_type()), in[0].dim()), sums};
 }
 
 // Inputs: dy, query, key, value, y, the logarithms of the rows' sums, the mask.
 Tensors attention_slopes(const Tensors& in, const Attention& a,
                          const std::vector<std::int64_t>& wrt) {
   const Operands of(in[1], in[2], in[3], a);
-  const at::Tensor dy = by_heads(in[0], a.heads), y = by_heads(in[4], a.heads);
+  const at::Tensor dy = widened(by_heads(in[0], a.heads)), y = widened(by_heads(in[4], a.heads));
+  const Scores scores = of.scores(a);
   const at::Tensor share =
-      of.scores(a, a.masked ? in[6] : at::Tensor()).sub_(in[5].unsqueeze(-1)).exp_();
-  const at::Tensor slope =
+      of.masked(scores.values, a, a.masked ? in[6] : at::Tensor()).sub_(in[5].unsqueeze(-1)).exp_();
+  at::Tensor slope =
       at::matmul(dy, of.v.transpose(2, 3)).sub_(dy.mul(y).sum(-1, true)).mul_(share).mul_(of.scale);
+  if (scores.slope.defined()) slope.mul_(scores.slope);
   Tensors out;
   for (const std::int64_t input : wrt) {
     const at::Tensor gradient = input == 0   ? at::matmul(slope, of.k)
                                 : input == 1 ? of.shared(at::matmul(slope.transpose(2, 3), of.q))
                                              : of.shared(at::matmul(share.transpose(2, 3), dy));
-    out.push_back(in_place_of(gradient, in[1].dim()));
+    out.push_back(in_place_of(gradient.to(in[1].scalar_type()), in[1].dim()));
   }
   return out;
 }

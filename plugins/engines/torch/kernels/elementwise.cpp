@@ -46,6 +46,15 @@ at::Tensor gelu_slope(const Tensors& in, const std::string& form) {
   return at::gelu_backward(in[0], in[1], form);
 }
 
+// x * sigmoid(alpha * x), of com.microsoft
+double quick_gelu_alpha(const Site& site) { return site->real("alpha", 1.702); }
+at::Tensor quick_gelu(const Tensors& in, double alpha) {
+  return in[0].mul(alpha).sigmoid_().mul_(in[0]);
+}
+at::Tensor quick_gelu_slope(const Tensors& in, double alpha) {
+  return at::silu_backward(in[0], in[1].mul(alpha));
+}
+
 double leaky_alpha(const Site& site) { return site->real("alpha", 0.01); }
 at::Tensor leaky_relu(const Tensors& in, double alpha) { return at::leaky_relu(in[0], alpha); }
 at::Tensor leaky_relu_slope(const Tensors& in, double alpha) {
@@ -260,6 +269,7 @@ KernelTable elementwise_kernels() {
       {"Pow", binary<at::pow>},
       {"PowGradA", summed<power_slope_a>},
       {"PowGradB", summed<power_slope_b>},
+      {"QuickGelu", with<quick_gelu_alpha, quick_gelu>, with<quick_gelu_alpha, quick_gelu_slope>},
       {"Reciprocal", unary<at::reciprocal>, binary<reciprocal_slope>},
       {"Relu", unary<at::relu>, binary<relu_slope>},
       {"Round", unary<at::round>},

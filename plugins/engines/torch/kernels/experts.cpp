@@ -12,6 +12,8 @@ struct Rooms {
     const bool combines = forward->type == "CombineTokens";
     const Shape& places = combines ? forward.in(0) : forward.out();
     experts = combines ? extent(places, kExpertAxis) : forward->integer("experts", 1);
+    const bool sums_experts = site->type == "CombineTokens" && site.part().axis >= kSummedAxis;
+    if (sums_experts) experts = site.part().extent;  // its own places are of those that are here
     capacity = extent(places, 2);
     last = experts;
     if (extent(results(site), kExpertAxis) == experts) return;  // or a part of each token

@@ -129,6 +129,12 @@ inline Wanted wanted_of(const Site& site) {
   return wanted;
 }
 
+// What has 16 bits in 32; anything else as it is.
+inline at::Tensor widened(const at::Tensor& x) {
+  const bool is_short = x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16;
+  return is_short ? x.to(at::kFloat) : x;
+}
+
 inline at::Tensor first_of(const Tensors& in) { return in[0]; }
 
 }  // namespace strato::torch_engine

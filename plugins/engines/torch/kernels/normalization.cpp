@@ -77,25 +77,29 @@ Kernel layer_norm_grad(const Site& site) {
 }
 
 // ---- RMSNormalization (Zhang and Sennrich 2019): no mean is taken away, and nothing is added
+// What has 16 bits is computed with in 32, as the models that have this norm are trained.
 
 at::Tensor inverse_root(const at::Tensor& x, const LayerNorm& n) {
   return x.square().mean(n.axes, true).add_(n.epsilon).rsqrt_();
 }
 
 Tensors rms_norm(const Tensors& in, const LayerNorm& n) {
-  const at::Tensor inverse = inverse_root(in[0], n);
-  return {in[0].mul(inverse).mul_(in[1]), inverse};
+  const at::Tensor x = widened(in[0]), inverse = inverse_root(x, n);
+  const at::ScalarType type = in[0].scalar_type();
+  return {x.mul(inverse).mul_(in[1]).to(type), inverse.to(type)};
 }
 
 Tensors rms_norm_slopes(const Tensors& in, const LayerNorm& n, const Wanted& wanted) {
-  const at::Tensor &dy = in[0], &scale = in[2];
-  const at::Tensor inverse = inverse_root(in[1], n), unit = in[1].mul(inverse);
+  const at::Tensor dy = widened(in[0]), x = widened(in[1]);
+  const at::Tensor& scale = in[2];
+  const at::Tensor inverse = inverse_root(x, n), unit = x.mul(inverse);
   Tensors out;
   if (wanted[0]) {
     const at::Tensor slope = dy.mul(scale);
     out.push_back(slope.sub(unit.mul(slope.mul(unit).mean(n.axes, true))).mul_(inverse));
   }
   if (wanted[1]) out.push_back(dy.mul(unit).sum_to_size(scale.sizes()));
+  for (at::Tensor& gradient : out) gradient = gradient.to(in[0].scalar_type());
   return out;
 }
 

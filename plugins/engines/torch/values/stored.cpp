@@ -99,9 +99,11 @@ void refuse_model(const c10::Error& error) {
 }
 
 void refuse(const Op& op, const std::string& reason) {
-  const bool memory = reason.find("memory") != std::string::npos;
+  const auto tells = [&](const char* of) { return reason.find(of) != std::string::npos; };
   refuse(fmt::format("op \"{}\" ({})", op.name, op.type), reason,
-         memory ? "take a smaller batch" : "export the model without it");
+         tells("memory")   ? "take a smaller batch"
+         : tells("'Half'") ? "compute in bfloat16 or float32"
+                           : "export the model without it");
 }
 
 void refuse(const std::string& place, const std::string& reason, const std::string& remedy) {

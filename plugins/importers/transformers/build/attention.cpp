@@ -57,6 +57,7 @@ class AttentionWriter {
     Attributes attributes;
     if (causal) attributes.emplace_back("is_causal", kOne);
     if (a_.scale) attributes.emplace_back("scale", *a_.scale);
+    if (a_.cap > 0) attributes.emplace_back("softcap", a_.cap);
     return to_.op(name("attention"), "Attention", std::move(inputs), std::move(attributes));
   }
 
@@ -67,6 +68,7 @@ class AttentionWriter {
     TensorId scores = to_.op(name("scores"), "MatMul", {heads.query, key});
     scores = to_.scaled(name("scale"), scores,
                         a_.scale.value_or(1 / std::sqrt(static_cast<double>(a_.size))));
+    scores = capped(to_, prefix_ + a_.scope + "/cap", scores, a_.cap);
     if (shared_.bias.valid()) scores = to_.add(name("bias"), scores, shared_.bias);
     if (shared_.mask.valid()) scores = to_.add(name("mask"), scores, shared_.mask);
     TensorId weights = to_.op(name("softmax"), "Softmax", {scores}, {{"axis", -kOne}});

@@ -165,10 +165,7 @@ class ModelWriter {
                   : to_.product(head.scores, x, head.size);
     if (!head.bias_name.empty())
       x = to_.add(head.scores + "/bias", x, to_.parameter(head.bias_name, {head.size}));
-    if (head.cap <= 0) return;
-    x = to_.activated(head.scores + "/tanh", to_.scaled(head.scores + "/down", x, 1 / head.cap),
-                      Activation::Tanh);
-    to_.scaled(head.scores + "/up", x, head.cap);
+    capped(to_, head.scores, x, head.cap);
   }
 
   const Description& model_;

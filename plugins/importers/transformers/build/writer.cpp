@@ -214,4 +214,10 @@ TensorId Writer::scaled(const std::string& name, TensorId x, double factor) {
   return factor == 1 ? x : op(name, "Mul", {x, number(factor)});
 }
 
+TensorId capped(Writer& to, const std::string& name, TensorId x, double cap) {
+  if (cap <= 0) return x;
+  x = to.activated(name + "/tanh", to.scaled(name + "/down", x, 1 / cap), Activation::Tanh);
+  return to.scaled(name + "/up", x, cap);
+}
+
 }  // namespace strato::transformers_import

@@ -77,4 +77,7 @@ class Writer {
   std::map<std::vector<std::int64_t>, TensorId> integers_;
 };
 
+// By the hyperbolic tangent, to less than `cap`; 0: as it is.
+TensorId capped(Writer& to, const std::string& name, TensorId x, double cap);
+
 }  // namespace strato::transformers_import

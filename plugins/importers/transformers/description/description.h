@@ -46,6 +46,7 @@ struct Attention {
   std::int64_t turned = 0;           // the leading elements of a head that positions turn
   bool interleaved = false;          // pairs are neighbours, not half a head apart
   std::optional<double> scale;       // of the scores; nothing: one over the root of `size`
+  double cap = 0;                    // of the scores, by the hyperbolic tangent; 0: there is none
   double dropout = 0;                // of the weights, where they are written out
   std::optional<Latent> latent;      // in place of query, key and value
 };

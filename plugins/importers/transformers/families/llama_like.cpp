@@ -74,8 +74,9 @@ Description read_later_gemma(Keys& keys, LlamaDefaults usual) {
   model.stack.attention.scale =
       1 / std::sqrt(static_cast<double>(keys.count("query_pre_attn_scalar", 256)));
   model.head.cap = keys.number("final_logit_softcapping", 0);
-  keys.pass({"attention_dropout", "attn_logit_softcapping", "cache_implementation", "hidden_act",
-             "layer_types", "rope_local_base_freq", "sliding_window", "sliding_window_pattern",
+  model.stack.attention.cap = keys.number("attn_logit_softcapping", 0);
+  keys.pass({"attention_dropout", "cache_implementation", "hidden_act", "layer_types",
+             "rope_local_base_freq", "sliding_window", "sliding_window_pattern",
              "use_bidirectional_attention"});
   return model;
 }
@@ -203,8 +204,9 @@ Description read_gemma2(Keys& keys) {
   usual.vocabulary = 256'000;
   usual.positions = 8192;
   Description model = read_later_gemma(keys, usual);
-  if (!keys.has("final_logit_softcapping") && !keys.is_null("final_logit_softcapping"))
-    model.head.cap = 30;
+  const auto unsaid = [&](const char* key) { return !keys.has(key) && !keys.is_null(key); };
+  if (unsaid("final_logit_softcapping")) model.head.cap = 30;
+  if (unsaid("attn_logit_softcapping")) model.stack.attention.cap = 50;
   return model;
 }
 

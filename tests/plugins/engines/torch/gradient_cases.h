@@ -121,6 +121,8 @@ inline std::vector<GradientCase> elementwise_cases() {
           alone("Gelu", {2, 6}),
           alone("FastGelu", {2, 6}),
           alone("Gelu", {2, 6}, {{"approximate", std::string("tanh")}}, -1, 1, "Tanh"),
+          alone("QuickGelu", {2, 6}, {}, -4, 4),
+          alone("QuickGelu", {2, 6}, {{"alpha", 0.6}}, -4, 4, "Alpha"),
           alone("HardSigmoid", {2, 6}, {}, -4, 4),
           alone("HardSwish", {2, 6}, {}, -4, 4),
           alone("LeakyRelu", {2, 6}),
@@ -227,6 +229,9 @@ inline std::vector<GradientCase> attention_cases() {
           attention({2, 2, 4, 4}, {2, 2, 4, 4}, {2, 2, 4, 4}, {{"is_causal", kYes}}, "Causal"),
           attention({2, 4, 3, 2}, {2, 2, 3, 2}, {2, 2, 3, 2}, {{"scale", 0.7}}, "Grouped"),
           attention({2, 3, 8}, {2, 5, 4}, {2, 5, 6}, packed, "Packed"),
+          attention({2, 2, 3, 4}, {2, 2, 5, 4}, {2, 2, 5, 3}, {{"softcap", 0.8}}, "Capped"),
+          attention({2, 4, 3, 2}, {2, 2, 3, 2}, {2, 2, 3, 2},
+                    {{"is_causal", kYes}, {"scale", 0.7}, {"softcap", 0.5}}, "GroupedCapped"),
           attention({2, 4, 8}, {2, 4, 4}, {2, 4, 4}, causal, "PackedCausal"),
           of("AttentionMasked",
              [](SmallModel& m) {
