@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/graph/axes/expert_letters.h"
@@ -31,9 +33,11 @@ class Climb {
     if (of_any.count > 1) given_ = of_any;
   }
 
+  // Throws InputError where no start can be evaluated.
   PlanResult run() {
     std::vector<Point> starts = possible(beginnings());
     evaluate(starts);
+    if (!best_) std::rethrow_exception(refusal_);
     std::erase_if(starts, [&](const Point& point) { return !known_.contains(point); });
     std::ranges::stable_sort(starts, [&](const Point& a, const Point& b) {
       return known_.at(a).better_than(known_.at(b));
@@ -47,17 +51,27 @@ class Climb {
     return best_ && (request_.stop.stop_requested() || std::ssize(known_) >= most_);
   }
 
-  std::vector<Point> beginnings() const {
-    const std::int32_t count = given_ ? given_->count : 1;
-    std::int32_t columns = 1;
-    for (std::int32_t more = 2; more <= 8; more *= 2)
-      if (is_possible({.tensor = more, .micro_batches = count})) columns = more;
-    std::vector<Point> points = {
-        {},
-        {.shard = StageSharding::Parameters, .recompute = Recomputing::Cheap},
-        {.tensor = columns, .shard = StageSharding::Updates, .recompute = Recomputing::Cheap}};
-    for (Point& point : points) point.micro_batches = count;
-    return points;
+  std::vector<Point> beginnings() {
+    Point plain;
+    if (given_) plain.micro_batches = given_->count;
+    Point wide = plain;
+    for (std::int32_t columns = 2; columns <= 8; columns *= 2)
+      if (is_possible(changed(plain, &Point::tensor, columns))) wide.tensor = columns;
+    // As many columns, then stages, as leave a sample for each row.
+    for (std::int32_t Point::*more : {&Point::tensor, &Point::stages})
+      while (!has_samples(plain) && is_possible(changed(plain, more, plain.*more * 2)))
+        plain.*more *= 2;
+    needs_samples_ = has_samples(plain);
+    Point sharded = plain;
+    sharded.shard = StageSharding::Parameters;
+    sharded.recompute = wide.recompute = Recomputing::Cheap;
+    wide.shard = StageSharding::Updates;
+    wide.stages = plain.stages;
+    return {plain, sharded, wide};
+  }
+  static Point changed(Point point, std::int32_t Point::*dimension, std::int32_t to) {
+    point.*dimension = to;
+    return point;
   }
 
   // Up and down along each dimension, and along two that make up for each other.
@@ -125,12 +139,18 @@ class Climb {
            keeps_out(point.recompute != Recomputing::None, Role::Recompute);
   }
 
+  std::int32_t rows_of(const Point& point) const {
+    const auto devices = static_cast<std::int32_t>(request_.problem.cluster->device_count());
+    return devices / (point.stages * point.tensor);
+  }
+  bool has_samples(const Point& point) const {
+    return request_.problem.graph->batch() / point.micro_batches >= rows_of(point);
+  }
   bool is_possible(const Point& point) const {
-    const auto rows = static_cast<std::int32_t>(request_.problem.cluster->device_count()) /
-                      std::max(1, point.stages * point.tensor);
+    const std::int32_t rows = rows_of(point);
     const bool given = !given_ || point.micro_batches == given_->count;
     return given && is_allowed(point) && (rows > 1 || point.shard == StageSharding::Nothing) &&
-           (point.micro_batches == 1 || in_micro_batches_) && experts_ % point.expert == 0 &&
+           (has_samples(point) || !needs_samples_) && experts_ % point.expert == 0 &&
            pipeline::is_possible(request_.problem, settings_of(point));
   }
 
@@ -141,37 +161,40 @@ class Climb {
     return points;
   }
 
+  // Those that are not known yet. What cannot be evaluated (an op that needs all samples at once,
+  // more tasks than there is memory for) is as if it were not possible.
   void evaluate(const std::vector<Point>& points) {
-    std::vector<Point> several;
-    std::vector<Point> single;
+    std::vector<Point> fresh;
     for (const Point& point : points)
-      if (!known_.contains(point)) (point.micro_batches > 1 ? several : single).push_back(point);
-    score(single);
-    try {
-      score(several);
-    } catch (const InputError&) {  // an op needs all samples at once
-      if (given_) throw;
-      in_micro_batches_ = false;
-    }
+      if (!known_.contains(point) && !refused_.contains(point)) fresh.push_back(point);
+    if (fresh.empty() || score(fresh) || fresh.size() == 1) return;
+    for (const Point& point : fresh) score({point});
   }
 
-  void score(const std::vector<Point>& points) {
-    if (points.empty()) return;
+  // False: one of them is refused.
+  bool score(const std::vector<Point>& points) try {
     std::vector<Strategy> strategies;
     for (const Point& point : points)
       strategies.push_back(pipeline::strategy_of(request_.problem, settings_of(point)));
     const std::vector<Score> scores = request_.evaluator.evaluate(strategies);
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      known_.emplace(points[i], scores[i]);
-      const bool better = !best_ || scores[i].better_than(known_.at(*best_));
-      if (better) {
-        best_ = points[i];
-        strategy_ = std::move(strategies[i]);
-      }
-      const std::int64_t count = std::ssize(known_);
-      const Progress progress{count, count, reporter_.elapsed(), known_.at(*best_)};
-      better ? reporter_.improvement(strategy_, progress) : reporter_.progress(progress, false);
+    for (std::size_t i = 0; i < points.size(); ++i) add(points[i], strategies[i], scores[i]);
+    return true;
+  } catch (const InputError&) {
+    refusal_ = std::current_exception();
+    if (points.size() == 1) refused_.insert(points.front());
+    return false;
+  }
+
+  void add(const Point& point, Strategy& strategy, const Score& score) {
+    known_.emplace(point, score);
+    const bool better = !best_ || score.better_than(known_.at(*best_));
+    if (better) {
+      best_ = point;
+      strategy_ = std::move(strategy);
     }
+    const std::int64_t count = std::ssize(known_);
+    const Progress progress{count, count, reporter_.elapsed(), known_.at(*best_)};
+    better ? reporter_.improvement(strategy_, progress) : reporter_.progress(progress, false);
   }
 
   void climb(Point at) {
@@ -212,8 +235,10 @@ class Climb {
   const std::int64_t experts_ = experts_of(*request_.problem.graph);
   const bool has_experts_ = experts_ > 0;
   std::optional<MicroBatches> given_;  // that any planner is asked for
-  bool in_micro_batches_ = true;       // as far as is known
+  bool needs_samples_ = false;         // each row of a point
   std::map<Point, Score> known_;
+  std::set<Point> refused_;
+  std::exception_ptr refusal_;  // the last one
   std::optional<Point> best_;
   Strategy strategy_;  // of the best
   Reporter reporter_;
