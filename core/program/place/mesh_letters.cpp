@@ -48,9 +48,10 @@ std::vector<int> MeshLetters::axes_read(OpId op, const LetterSplit& split) const
   return axes;
 }
 
-// The first axis of which every row finds a part, of equal parts if there are any, and of which
-// columns and experts have no slices.
+// The first axis of which rows have equal parts, or else parts that differ by an eighth at most, and
+// of which columns and experts have no slices. Rows that differ more are no twins, for little.
 int MeshLetters::shared_axis(OpId update) {
+  constexpr std::int64_t kLeastUneven = 8;
   const Layout& mesh = placement_.layout(update);
   if (!mesh.is_mesh || mesh.sharers == 1) return kAllOf;
   const ColumnPart& part = parts_[update];
@@ -67,7 +68,7 @@ int MeshLetters::shared_axis(OpId update) {
         tables_.graph->tensor(parameter).shape[static_cast<std::size_t>(split.axis)];
     if (!is_free(split.axis) || extent < rows) continue;
     if (extent % rows == 0) return split.axis;
-    if (found == kAllOf) found = split.axis;
+    if (found == kAllOf && extent >= kLeastUneven * rows) found = split.axis;
   }
   return found;
 }
