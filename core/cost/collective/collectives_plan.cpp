@@ -47,8 +47,7 @@ class PlanBuilder {
 
   CollectivePlan build() && {
     std::ranges::sort(plan_.links);
-    const auto repeated = std::ranges::unique(plan_.links);
-    plan_.links.erase(repeated.begin(), repeated.end());
+    plan_.links.erase(std::unique(plan_.links.begin(), plan_.links.end()), plan_.links.end());
     plan_.links.shrink_to_fit();
     return std::move(plan_);
   }

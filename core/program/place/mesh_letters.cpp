@@ -48,8 +48,8 @@ std::vector<int> MeshLetters::axes_read(OpId op, const LetterSplit& split) const
   return axes;
 }
 
-// The first axis of which rows have equal parts, or else parts that differ by an eighth at most, and
-// of which columns and experts have no slices. Rows that differ more are no twins, for little.
+// The first axis of which rows have equal parts, or else parts that differ by an eighth at most,
+// and of which columns and experts have no slices. Rows that differ more are no twins, for little.
 int MeshLetters::shared_axis(OpId update) {
   constexpr std::int64_t kLeastUneven = 8;
   const Layout& mesh = placement_.layout(update);

@@ -35,7 +35,9 @@ class Climb {
 
   // Throws InputError where no start can be evaluated.
   PlanResult run() {
-    std::vector<Point> starts = possible(beginnings());
+    const std::vector<Point> all = beginnings();
+    std::vector<Point> starts = possible(all);
+    if (starts.empty()) starts = {all.front()};  // rows that have no samples do nothing
     evaluate(starts);
     if (!best_) std::rethrow_exception(refusal_);
     std::erase_if(starts, [&](const Point& point) { return !known_.contains(point); });
@@ -176,6 +178,8 @@ class Climb {
     std::vector<Strategy> strategies;
     for (const Point& point : points)
       strategies.push_back(pipeline::strategy_of(request_.problem, settings_of(point)));
+    if (given_)
+      for (Strategy& strategy : strategies) strategy.micro_batches = *given_;
     const std::vector<Score> scores = request_.evaluator.evaluate(strategies);
     for (std::size_t i = 0; i < points.size(); ++i) add(points[i], strategies[i], scores[i]);
     return true;

@@ -74,6 +74,24 @@ TEST(MeshesPlanner, TakesMicroBatchesThatAreGivenToAny) {
   EXPECT_EQ(result.strategy.micro_batches, options.micro_batches);
 }
 
+TEST(MeshesPlanner, TakesMicroBatchesThatLeaveRowsWithoutSamples) {
+  PlannerOptions options;
+  options.micro_batches.count = 16;
+  Constraints constraints;
+  constraints.forbidden = {parse_forbid("pipeline,tensor")};
+  options.constraints = std::make_shared<const Constraints>(std::move(constraints));
+  const PlanResult result = searched(sample("bert_3l", 16, "celeritas"), options);
+  EXPECT_EQ(result.strategy.micro_batches, options.micro_batches);
+  EXPECT_GE(result.evaluations, 1);
+}
+
+TEST(MeshesPlanner, TakesAScheduleByHand) {
+  PlannerOptions options;
+  options.micro_batches = by_hand(parse_schedule_rows({"0F0 0F1 0B0 0B1"}), 1);
+  const PlanResult result = searched(sample("bert_3l", 16, "celeritas"), options);
+  EXPECT_EQ(result.strategy.micro_batches, options.micro_batches);
+}
+
 // A batch that is smaller than there are devices leaves some rows without samples, or makes columns
 // of them.
 TEST(MeshesPlanner, FewSamplesAreComputedByManyColumns) {
