@@ -148,7 +148,8 @@ TEST_F(Recomputing, StagesReadWhatTheyWereSent) {
   strategy.micro_batches = {4, PipelineSchedule::OneFOneB};
   EXPECT_EQ(again(*bench.lower(strategy)), (Runs{{"f1", 8}, {"f3", 8}, {"f4", 8}}));
   std::map<std::int32_t, int> of_micro;
-  for (const Task& task : bench.lower(strategy)->tasks)
+  const auto program = bench.lower(strategy);
+  for (const Task& task : program->tasks)
     if (task.again && task.kind == TaskKind::Compute) ++of_micro[task.micro];
   EXPECT_EQ(of_micro, (std::map<std::int32_t, int>{{0, 6}, {1, 6}, {2, 6}, {3, 6}}));
 }
