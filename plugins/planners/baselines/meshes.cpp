@@ -84,11 +84,10 @@ class Climb {
       change(point);
       points.push_back(point);
     };
-    const auto step = [&](std::int32_t Point::*dimension, std::int32_t least = 1) {
-      for (std::int32_t factor : {2, 3}) {
+    const auto step = [&](std::int32_t Point::*dimension) {
+      for (const std::int32_t factor : {2, 3}) {
         add([&](Point& point) { point.*dimension *= factor; });
-        if (at.*dimension % factor == 0 && at.*dimension / factor >= least)
-          add([&](Point& point) { point.*dimension /= factor; });
+        if (at.*dimension % factor == 0) add([&](Point& point) { point.*dimension /= factor; });
       }
     };
     const auto trade = [&](std::int32_t Point::*more, std::int32_t Point::*less) {
@@ -101,7 +100,7 @@ class Climb {
     step(&Point::stages);
     step(&Point::tensor);
     step(&Point::micro_batches);
-    if (has_experts_) step(&Point::expert);
+    if (experts_ > 0) step(&Point::expert);
     trade(&Point::stages, &Point::tensor);
     trade(&Point::tensor, &Point::stages);
     add([](Point& point) { point.stages *= 2, point.micro_batches *= 2; });
@@ -237,7 +236,6 @@ class Climb {
   const PlanRequest& request_;
   const std::int64_t most_;
   const std::int64_t experts_ = experts_of(*request_.problem.graph);
-  const bool has_experts_ = experts_ > 0;
   std::optional<MicroBatches> given_;  // that any planner is asked for
   bool needs_samples_ = false;         // each row of a point
   std::map<Point, Score> known_;

@@ -40,6 +40,18 @@ struct Shape {
   }
 };
 
+Shape shape_of(std::size_t stages, std::size_t chunks, PipelineSchedule schedule) {
+  return {stages, chunks, chunks == 2 && has_v_shape(schedule)};
+}
+
+// Passes under way on a device, at most.
+std::int64_t in_flight(const MicroBatches& micro_batches, std::size_t stages, std::size_t chunks) {
+  const bool all_at_once = micro_batches.schedule == PipelineSchedule::AsReady ||
+                           micro_batches.schedule == PipelineSchedule::Gpipe;
+  return all_at_once ? std::int64_t{micro_batches.count}
+                     : static_cast<std::int64_t>(stages * chunks);
+}
+
 // In a single micro-batch.
 Strategy staged(const Problem& problem, const Shape& shape, const Settings& settings) {
   const auto times = graph_times(problem);
@@ -311,11 +323,11 @@ OptionTable Settings::option_table() {
 Strategy strategy_of(const Problem& problem, const Settings& whole) {
   const auto stages = static_cast<std::size_t>(whole.stages);
   const auto chunks = static_cast<std::size_t>(whole.chunks);
-  const Shape shape{stages, chunks, chunks == 2 && has_v_shape(whole.schedule)};
+  const Shape shape = shape_of(stages, chunks, whole.schedule);
   Strategy strategy = sharded(staged(problem, shape, whole), whole);
   strategy.micro_batches = {whole.micro_batches, whole.schedule};
   strategy.recomputed = recomputed_ops(*problem.graph, static_cast<Recompute>(whole.recompute),
-                                       static_cast<std::int64_t>(stages * chunks));
+                                       in_flight(strategy.micro_batches, stages, chunks));
   return strategy;
 }
 
@@ -328,8 +340,8 @@ bool is_possible(const Problem& problem, const Settings& whole) {
   const auto of_stages = Settings{.stages = whole.stages, .tensor = 0};
   const std::vector<std::int32_t> columns = widths(*problem.cluster, of_stages);
   return std::ranges::find(columns, whole.tensor) != columns.end() && rows % whole.expert == 0 &&
-         whole.stages * whole.chunks <= layers_of(*problem.graph).count &&
-         (whole.micro_batches == 1 || batch / whole.micro_batches >= rows);
+         (whole.micro_batches == 1 || batch / whole.micro_batches >= rows) &&
+         whole.stages * whole.chunks <= layers_of(*problem.graph).count;
 }
 
 namespace {
@@ -340,7 +352,7 @@ Tried try_stages(const PlanRequest& request, const Settings& settings, std::size
   std::vector<Strategy> strategies;
   std::size_t most_chunks = 1;
   for (const std::size_t chunks : chunk_counts(request.problem, stages, settings)) {
-    const Shape shape{stages, chunks, chunks == 2 && has_v_shape(settings.schedule)};
+    const Shape shape = shape_of(stages, chunks, settings.schedule);
     const Strategy whole = sharded(staged(request.problem, shape, settings), settings);
     most_chunks = std::max(most_chunks, chunks);
     for (const MicroBatches& micro_batches : all_micro_batches(request, stages, settings)) {
@@ -348,11 +360,8 @@ Tried try_stages(const PlanRequest& request, const Settings& settings, std::size
       strategies.back().micro_batches = micro_batches;
     }
   }
-  const bool all_at_once = settings.schedule == PipelineSchedule::AsReady ||
-                           settings.schedule == PipelineSchedule::Gpipe;
-  const auto in_flight = all_at_once ? std::int64_t{strategies.back().micro_batches.count}
-                                     : static_cast<std::int64_t>(stages * most_chunks);
-  return try_recomputing(request, strategies, settings.recompute, offload, in_flight);
+  return try_recomputing(request, strategies, settings.recompute, offload,
+                         in_flight(strategies.back().micro_batches, stages, most_chunks));
 }
 
 void check_shard_rows(const Settings& settings, std::int64_t rows, std::int32_t expert) {

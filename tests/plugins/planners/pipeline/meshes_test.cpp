@@ -34,7 +34,7 @@ TEST(MeshesPlanner, ImprovesOnItsStarts) {
   }
 }
 
-// Nothing one step away from the result is better: here, other stages of ZeRO and more columns.
+// Nothing one step away from the result is better: here, other stages of ZeRO.
 TEST(MeshesPlanner, EndsWhereNoNeighbourIsBetter) {
   const Problem problem = sample("bert_large", 8, "h100-2x8");
   const PlanResult best = searched(problem);
