@@ -10,12 +10,6 @@
 namespace strato {
 namespace {
 
-std::vector<std::string> configured_families() {
-  std::vector<std::string> names;
-  for (const auto& [name, config] : test::small_configs()) names.push_back(name);
-  return names;
-}
-
 std::shared_ptr<const Graph> configured_graph(const std::string& family, Optimizer optimizer) {
   const Graph forward = with_numbers(test::import_small(family), DataType::F64);
   return std::make_shared<const Graph>(make_training_graph(forward, optimizer));
@@ -53,7 +47,7 @@ TEST_P(ConfiguredRuns, AreTrainedAsOnOneDevice) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, ConfiguredRuns, testing::ValuesIn(configured_families()),
+INSTANTIATE_TEST_SUITE_P(Families, ConfiguredRuns, testing::ValuesIn(test::family_names()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

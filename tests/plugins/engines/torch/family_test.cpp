@@ -7,12 +7,6 @@
 namespace strato {
 namespace {
 
-std::vector<std::string> family_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, config] : test::small_configs()) names.push_back(name);
-  return names;
-}
-
 std::shared_ptr<const Graph> family_graph(const std::string& family, const char* type) {
   return std::make_shared<const Graph>(make_training_graph(
       test::import_small(family, {{"torch_dtype", type}}), Optimizer::Momentum));
@@ -73,7 +67,7 @@ TEST(CappedAttention, IsWhatItIsWrittenOut) {
   EXPECT_GT(std::abs(capped.front() - free.front()), 1e-3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Configured, Families, testing::ValuesIn(family_names()),
+INSTANTIATE_TEST_SUITE_P(Configured, Families, testing::ValuesIn(test::family_names()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/io/json.h"
 #include "core/plugin/load/plugin_registry.h"
@@ -120,6 +121,12 @@ inline const std::map<std::string, Json>& small_configs() {
     return configs;
   }();
   return all;
+}
+
+inline std::vector<std::string> family_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, config] : small_configs()) names.push_back(name);
+  return names;
 }
 
 inline Graph import_small(const std::string& family, const Json& changes = Json::object()) {

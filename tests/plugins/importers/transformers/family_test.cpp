@@ -89,11 +89,6 @@ TEST_P(ModelFamily, StartsAlikeInAnyPrecision) {
   }
 }
 
-std::vector<std::string> family_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, config] : small_configs()) names.push_back(name);
-  return names;
-}
 INSTANTIATE_TEST_SUITE_P(All, ModelFamily, testing::ValuesIn(family_names()),
                          [](const auto& info) { return info.param; });
 

@@ -69,11 +69,7 @@ TEST_P(FamilyOnMeshes, HasAProgramForEachRank) {
   EXPECT_GT(in_columns, 100u);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FamilyOnMeshes, testing::ValuesIn([] {
-                           std::vector<std::string> names;
-                           for (const auto& [name, config] : small_configs()) names.push_back(name);
-                           return names;
-                         }()),
+INSTANTIATE_TEST_SUITE_P(All, FamilyOnMeshes, testing::ValuesIn(family_names()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace
