@@ -18,7 +18,7 @@ void ConstraintOptions::declare(CLI::App& command, std::string_view who) {
   command.add_option("--constraints", file, "File with constraints (.json)")->group(group);
   add("--pin", pins, "GROUP=MODE:DEVICES, such as fc6=ps:v100x2,1080ti-0: it keeps this decision");
   add("--forbid", forbidden,
-      "GROUP=DEVICES, modes or roles (pipeline, tensor, recompute, sharding, expert, "
+      "GROUP=DEVICES, modes or roles (pipeline, tensor, recompute, sharding, expert, context, "
       "offload): it is "
       "without them. "
       "Without GROUP=: every op is");

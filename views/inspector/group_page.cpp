@@ -68,6 +68,7 @@ GroupPage::GroupPage(Session& session, QWidget* parent)
       preview_(new EditPreview(session, this)),
       roles_{new RoleField(MeshRole::Tensor, session, *preview_, this),
              new RoleField(MeshRole::Expert, session, *preview_, this),
+             new RoleField(MeshRole::Context, session, *preview_, this),
              new RoleField(MeshRole::States, session, *preview_, this),
              new RoleField(MeshRole::StateRows, session, *preview_, this)},
       foretold_(make_note(this)),

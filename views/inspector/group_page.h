@@ -60,7 +60,7 @@ class GroupPage : public QWidget {
   QButtonGroup* modes_;
   QWidget* share_buttons_;
   EditPreview* preview_;             // of the choice under the cursor
-  std::array<RoleField*, 4> roles_;  // by MeshRole
+  std::array<RoleField*, 5> roles_;  // by MeshRole
   QLabel *foretold_, *constraints_;
   std::unordered_map<const QObject*, std::function<Strategy()>> edits_;  // by choice
   QLabel* variables_heading_;

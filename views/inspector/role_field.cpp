@@ -19,7 +19,7 @@ namespace {
 struct RoleTexts {
   const char *label, *name, *tip, *needs;
 };
-constexpr std::array<RoleTexts, 4> kTexts = {{
+constexpr std::array<RoleTexts, 5> kTexts = {{
     // by MeshRole
     {QT_TRANSLATE_NOOP("RoleField", "Compute ops"),
      QT_TRANSLATE_NOOP("RoleField", "Devices that compute each op together"),
@@ -36,6 +36,14 @@ constexpr std::array<RoleTexts, 4> kTexts = {{
                        "and exchange their tokens"),
      QT_TRANSLATE_NOOP("RoleField",
                        "Expert parallelism needs AllReduce on several rows of devices")},
+    {QT_TRANSLATE_NOOP("RoleField", "Have positions"),
+     QT_TRANSLATE_NOOP("RoleField", "Rows that have the positions of a sample among them"),
+     QT_TRANSLATE_NOOP("RoleField",
+                       "Context parallelism: so many rows of devices have the same samples, each "
+                       "its part of the positions; attention exchanges keys and values"),
+     QT_TRANSLATE_NOOP("RoleField",
+                       "Context parallelism needs AllReduce on several rows of devices, with equal "
+                       "shares among those that have the same samples")},
     {QT_TRANSLATE_NOOP("RoleField", "Keep states"),
      QT_TRANSLATE_NOOP("RoleField", "What rows keep a part of each (ZeRO)"),
      QT_TRANSLATE_NOOP("RoleField",
@@ -58,6 +66,9 @@ QString words_of(MeshRole role, std::int32_t number) {
       return number == 1 ? RoleField::tr("each device by itself")
                          : RoleField::tr("%1 devices together").arg(number);
     case MeshRole::Expert:
+      return number == 1 ? RoleField::tr("each row all of them")
+                         : RoleField::tr("%1 rows among them").arg(number);
+    case MeshRole::Context:
       return number == 1 ? RoleField::tr("each row all of them")
                          : RoleField::tr("%1 rows among them").arg(number);
     case MeshRole::States:

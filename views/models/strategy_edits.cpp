@@ -99,6 +99,7 @@ QString short_mode_words(const Decision& decision) {
   QStringList words;
   if (roles.tensor > 1) words << QStringLiteral("TP %1").arg(roles.tensor);
   if (roles.expert > 1) words << QStringLiteral("EP %1").arg(roles.expert);
+  if (roles.context > 1) words << QStringLiteral("CP %1").arg(roles.context);
   if (roles.states.stage > 0) words << QStringLiteral("ZeRO %1").arg(roles.states.stage);
   return words.isEmpty() ? mode_text(decision) : words.join(QStringLiteral(", "));
 }
@@ -183,6 +184,8 @@ static std::int32_t& number_in(MeshRoles& roles, MeshRole role) {
       return roles.tensor;
     case MeshRole::Expert:
       return roles.expert;
+    case MeshRole::Context:
+      return roles.context;
     case MeshRole::States:
       return roles.states.stage;
     case MeshRole::StateRows:

@@ -40,7 +40,7 @@ Strategy with_device(const Strategy& strategy, std::span<const GroupId> groups, 
                      bool used);
 Strategy with_mode(const Strategy& strategy, std::span<const GroupId> groups, Mode mode);
 // The numbers of MeshRoles, of which the least one (1, of the last two 0) says nothing.
-enum class MeshRole : std::uint8_t { Tensor, Expert, States, StateRows };
+enum class MeshRole : std::uint8_t { Tensor, Expert, Context, States, StateRows };
 std::int32_t number_of(const Decision& decision, MeshRole role);  // as it means something
 // Groups in which it means nothing stay without.
 Strategy with_role(const Strategy& strategy, std::span<const GroupId> groups, MeshRole role,

@@ -66,6 +66,8 @@ QString words_of(Role role) {
       return DemandWords::tr("Sharding");
     case Role::Expert:
       return DemandWords::tr("Expert Parallelism");
+    case Role::Context:
+      return DemandWords::tr("Context Parallelism");
     case Role::Offload:
       return DemandWords::tr("Offload to Host Memory");
   }
@@ -78,7 +80,7 @@ void add_roles(QMenu& menu, Session& session, const std::vector<GroupId>& groups
   QMenu* roles = menu.addMenu(DemandWords::tr("Do Without"));
   const std::vector<std::size_t> numbers = concerning(groups, session);
   for (const Role role : {Role::Pipeline, Role::Tensor, Role::Recompute, Role::Sharding,
-                          Role::Expert, Role::Offload}) {
+                          Role::Expert, Role::Context, Role::Offload}) {
     const QString name = words_of(role);
     const bool forbidden = !forbidding(constraints_now(session), numbers, role).empty();
     QAction* action =

@@ -1,6 +1,8 @@
 #include "core/program/exchange/mesh_exchange.h"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace strato {
@@ -21,7 +23,7 @@ Instance MeshExchange::bring(OpId reader, TensorId tensor, Part wanted, DeviceId
   if (const auto known = here()) return cut(tensor, *known, wanted);
   if (gather_column(reader, tensor, wanted, device) ||
       bring_to_experts(reader, tensor, wanted, device) ||
-      bring_in_row(reader, tensor, wanted, device))
+      bring_in_context(reader, tensor, wanted, device) || bring_in_row(reader, tensor, wanted, device))
     return cut(tensor, *copies_.holding(tensor, device, wanted), wanted);
   return transfers_.bring(reader, tensor, wanted, device);
 }
@@ -57,13 +59,56 @@ bool MeshExchange::bring_in_row(OpId reader, TensorId tensor, const Part& wanted
     pieces.push_back(*piece);
   }
   const Part own = part_of(pieces[made.column(shard)]);
-  if (contains(own, wanted)) return true;
-  if (swaps_.in_row(row, tensor, pieces, wanted, shard)) return true;
-  if (own.cuts().size() != 1 || own.without(own.cuts()[0].axis) != wanted) return false;
-  const int axis = own.cuts()[0].axis;
-  if (made.sliced(wanted, shard, axis, tables_.graph->tensor(tensor)) != own) return false;
-  gather_slices(row, tensor, pieces, wanted, with_axis(wanted, tensor, axis));
+  return contains(own, wanted) || put_together(row, tensor, pieces, wanted, shard);
+}
+
+// The members of a row, or of rows that have positions together, have these slices, of which the
+// shard needs more, as all do: all of them, or slices along another axis. False: it is not so.
+bool MeshExchange::put_together(const Line& at, TensorId tensor, std::span<const Instance> slices,
+                                const Part& wanted, std::size_t shard) {
+  if (swaps_.along_line(at, tensor, slices, wanted, shard)) return true;
+  const std::vector<std::size_t>& members = line(at).shards;
+  const Part own = part_of(slices[static_cast<std::size_t>(std::ranges::find(members, shard) -
+                                                           members.begin())]);
+  const std::optional<int> axis = divided_axis(own, wanted);
+  if (!axis || part_in_line(at, wanted, shard, *axis, letters_.extent(tensor, *axis)) != own)
+    return false;
+  gather_slices(at, tensor, slices, wanted, with_axis(wanted, tensor, *axis));
   return true;
+}
+
+// From what rows have of the positions: does the reader need those of other rows, too? What columns
+// have of them comes to the columns that need it first.
+bool MeshExchange::bring_in_context(OpId reader, TensorId tensor, const Part& wanted,
+                                    DeviceId device) {
+  const Layout& made = owners(tensor);
+  if (made.context_parts == 1 || !is_same_mesh(reader, tensor) || wanted.is_partial_sum() ||
+      tables_.tensors[tensor].source == Source::Parameter)
+    return false;
+  const OpId maker = tables_.tensors[tensor].op;
+  const std::span<const TensorId> outputs = tables_.outputs(maker);
+  const int axis = letters_.of(maker).context.output(
+      static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin()));
+  if (axis < 0 || wanted.along(axis)) return false;
+  const auto shard = static_cast<std::size_t>(made.position(device));
+  const std::int64_t extent = letters_.extent(tensor, axis);
+  const int to = letters_.of(reader).context.input(input_of(tables_, reader, tensor));
+  const Part all = to >= 0 && to != axis ? with_all_positions(wanted, tensor, shard, to) : wanted;
+  const Line at = line_with(copies_.owners(tensor), MeshLine::Context, shard);
+  std::vector<Instance> slices;
+  for (const std::size_t i : line(at).shards)
+    slices.push_back(
+        bring(reader, tensor, made.context_part(all, i, axis, extent), made.shards[i].device));
+  return put_together(at, tensor, slices, wanted, shard);
+}
+
+// Of a part that is a row's share along this axis: that of all rows that have positions with it.
+Part MeshExchange::with_all_positions(const Part& wanted, TensorId tensor, std::size_t shard,
+                                      int axis) const {
+  const Part all = wanted.without(axis);
+  const bool is_share =
+      owners(tensor).context_part(all, shard, axis, letters_.extent(tensor, axis)) == wanted;
+  return is_share ? all : wanted;
 }
 
 // Of a parameter that rows share, or what was cast of it: the part of the device's column, for all

@@ -3,8 +3,9 @@
 //
 // - What is there, or a slice of it, is taken (Split).
 // - Partial sums are summed up first (mesh_sums.h).
-// - Slices are put together by one AllGather in a row where its columns all need them; parts along
-//   one axis are swapped for those along another one by one AllToAll (mesh_swaps.h). A parameter
+// - Slices are put together by one AllGather in a row where its columns all need them, and so are
+//   those of rows that have positions together; parts along one axis are swapped for those along
+//   another one by one AllToAll (mesh_swaps.h). A parameter
 //   of which rows have a share each is gathered among them, in each column whose part is read.
 // - What is elsewhere is sent (mesh_transfers.h).
 //
@@ -29,6 +30,10 @@ class MeshExchange : public MeshParts {
  private:
   bool bring_to_experts(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
   bool bring_in_row(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
+  bool bring_in_context(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
+  bool put_together(const Line& at, TensorId tensor, std::span<const Instance> slices,
+                    const Part& wanted, std::size_t shard);
+  Part with_all_positions(const Part& wanted, TensorId tensor, std::size_t shard, int axis) const;
   bool gather_column(OpId reader, TensorId parameter, const Part& wanted, DeviceId device);
 
   MeshSums& sums_;

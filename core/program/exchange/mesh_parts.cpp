@@ -21,7 +21,8 @@ MeshParts::Collected MeshParts::collective(TaskKind kind, TensorId tensor, Line 
   const LayoutId group = line(at).group;
   twins_.check_collective(kind, at.mesh, at.kind, group, bytes);
   const CollectiveCost& cost = tasks_.collective_cost(kind, group, bytes);
-  const bool between_ops = at.kind == MeshLine::Row || at.kind == MeshLine::Experts;
+  const bool between_ops = at.kind == MeshLine::Row || at.kind == MeshLine::Context ||
+                           at.kind == MeshLine::Experts;
   Collected what{tasks_.communication(kind, tensor), group, cost.links,
                  between_ops ? Stream::TensorCommunication : Stream::Communication};
   what.task.device = placement_.layout(group).shards.front().device;
@@ -60,7 +61,7 @@ Instance MeshParts::cut(TensorId tensor, const Instance& from, const Part& wante
 
 Instance MeshParts::settled(TensorId tensor, std::size_t shard, const Part& wanted) const {
   if (tables_.tensors[tensor].source == Source::Parameter) return owned(tensor, shard);
-  const Instance* found = settled_there(tensor, shard, wanted.sums_samples());
+  const Instance* found = summed_there(tensor, shard, due_for(wanted));
   CHECK(found, "a part of a tensor is not on its mesh");
   return *found;
 }
@@ -85,21 +86,58 @@ bool MeshParts::is_same_mesh(OpId reader, TensorId tensor) const {
 // Has the shard something of the wanted part, once the sums over a letter are there?
 bool MeshParts::concerns(TensorId tensor, std::size_t shard, const Part& wanted) const {
   const Part made = part_of(owned(tensor, shard));
-  return overlap(made.sums_letter() ? made.total() : made, wanted);
+  return overlap(made.sums_letter() && !wanted.sums_letter() ? made.total() : made, wanted);
 }
 
-// What a device of the mesh has of what it made once the sums over a letter are there, or those
-// over samples, too; null: they are not. Others may have sent it other parts.
-const Instance* MeshParts::settled_there(TensorId tensor, std::size_t shard,
-                                         bool sums_samples) const {
+bool MeshParts::sums_over(UpTo dimension, TensorId tensor) const {
+  const OpId maker = tables_.tensors[tensor].op;
+  if (!maker.valid() || tables_.tensors[tensor].source == Source::Parameter) return false;
+  const std::span<const TensorId> outputs = tables_.outputs(maker);
+  const auto output =
+      static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin());
+  const DividedOp& divided = letters_.of(maker);
+  return (dimension == UpTo::Context ? divided.context : divided.columns).output(output) == kSummed;
+}
+
+// Of a letter that both divide, a row's part of the positions.
+Part MeshParts::with_columns_summed(const Part& made, TensorId tensor, std::size_t shard) const {
+  if (!sums_over(UpTo::Columns, tensor)) return made;
+  const Part total = made.total();
+  if (!sums_over(UpTo::Context, tensor)) return total;
+  const OpId maker = tables_.tensors[tensor].op;
+  const DividedLetter& context = letters_.of(maker).context;
+  return owners(tensor).context_part(total, shard, kSummedAxis + context.ordinal,
+                                     context.split->extent);
+}
+
+const Instance* MeshParts::summed_there(TensorId tensor, std::size_t shard, DueSums due) const {
   const DeviceId device = owners(tensor).shards[shard].device;
-  Part total = part_of(owned(tensor, shard));
-  if (total.sums_letter()) total = total.total();
-  if (!sums_samples) total = total.summed_up();
+  Part sum = with_columns_summed(part_of(owned(tensor, shard)), tensor, shard);
+  if (due.positions && sum.sums_letter()) sum = sum.total();
+  if (due.samples && sum.sums_samples())
+    sum = sum.sums_letter() ? sum.without(kBatchAxis) : sum.total();
   return copies_.first_there(tensor, device, [&](const Instance& here) {
     const Part part = part_of(here);
-    return part.is_partial_sum() == total.is_partial_sum() && is_cut_from(part, total);
+    return part.sums_letter() == sum.sums_letter() && part.sums_samples() == sum.sums_samples() &&
+           is_cut_from(part, sum);
   });
+}
+
+MeshLine MeshParts::summing_lines(TensorId tensor) const {
+  const Layout& mesh = owners(tensor);
+  if (mesh.context_parts > 1 && !sums_over(UpTo::Context, tensor)) return MeshLine::SamePlace;
+  return mesh.experts > 1 ? MeshLine::Peers : MeshLine::Column;
+}
+
+std::optional<int> MeshParts::divided_axis(const Part& part, const Part& of) {
+  std::optional<int> found;
+  for (const AxisRange& range : part.cuts()) {
+    const AxisRange* all = of.along(range.axis);
+    if (all && *all == range) continue;
+    if (found || (all && !all->contains(range))) return std::nullopt;
+    found = range.axis;
+  }
+  return found;
 }
 
 // The part that names the axis, also where it has all of it.

@@ -1,8 +1,12 @@
 // What was made, or is kept, on a mesh (MeshRoles::tensor): which part of it stands on which of the
-// mesh's devices. A base of those who bring it elsewhere. Partial sums that were summed up are
-// called settled: over a letter, or over the samples, too. Not thread safe.
+// mesh's devices. A base of those who bring it elsewhere. Not thread safe.
+//
+// Partial sums are of up to three kinds at once: columns sum over a letter, rows that have positions
+// together over one (or over what the columns leave of the same), and rows over samples. They are
+// summed up in this order, the last two at once where both are due.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,7 +32,23 @@ class MeshParts : protected ExchangeBase {
   // Does the reader stand on the mesh that has the tensor?
   bool is_same_mesh(OpId reader, TensorId tensor) const;
   bool concerns(TensorId tensor, std::size_t shard, const Part& wanted) const;
-  const Instance* settled_there(TensorId tensor, std::size_t shard, bool sums_samples) const;
+  // Does a dimension (Context or Columns) make partial sums of it?
+  bool sums_over(UpTo dimension, TensorId tensor) const;
+  // What is left of a part that a shard made when the columns' sums are there.
+  Part with_columns_summed(const Part& made, TensorId tensor, std::size_t shard) const;
+  // Which sums are due before the wanted part can be cut out.
+  struct DueSums {
+    bool positions = true, samples = true;
+  };
+  DueSums due_for(const Part& wanted) const {
+    return {!wanted.sums_letter(), !wanted.sums_samples()};
+  }
+  // What a device of the mesh has of what it made once the columns' sums are there, and those that
+  // are due; null: it is not there yet. Others may have sent it other parts.
+  const Instance* summed_there(TensorId tensor, std::size_t shard, DueSums due) const;
+  const Instance* term_there(TensorId tensor, std::size_t shard) const {  // of the columns' sums
+    return summed_there(tensor, shard, {false, false});
+  }
   // What a shard of the mesh has of the wanted part, or keeps. The sums of which it is are there.
   Instance settled(TensorId tensor, std::size_t shard, const Part& wanted) const;
   // Just this part of what stands there.
@@ -44,10 +64,19 @@ class MeshParts : protected ExchangeBase {
     return placement_.layouts().lines(of.mesh, of.kind)[of.index];
   }
   Line line_with(LayoutId mesh, MeshLine kind, std::size_t shard) const;
-  // Those of a mesh that sum up over samples: columns, or of experts the rows that have the same.
-  MeshLine summing_lines(LayoutId mesh) const {
-    return placement_.layout(mesh).experts > 1 ? MeshLine::Peers : MeshLine::Column;
+  // Those of the tensor's mesh that sum up over samples, and over positions where each row has a sum
+  // over its own: columns, or of experts the rows that have the same.
+  MeshLine summing_lines(TensorId tensor) const;
+  // Of a row, or of rows that have positions together: what a member has of a part along an axis.
+  Part part_in_line(const Line& of, const Part& all, std::size_t shard, int axis,
+                    std::int64_t extent) const {
+    const Layout& mesh = placement_.layout(of.mesh);
+    return of.kind == MeshLine::Row ? mesh.column_part(all, shard, axis, extent)
+                                    : mesh.context_part(all, shard, axis, extent);
   }
+  // The only axis along which the first part has less than the second one, of which it is else a
+  // cut; nothing: there is none, or several.
+  static std::optional<int> divided_axis(const Part& part, const Part& of);
   struct Collected {  // a collective that is about to be added
     Task task;
     LayoutId group;

@@ -13,20 +13,37 @@ void MeshSums::settle(OpId reader, TensorId tensor, const Part& wanted) {
   if (tables_.tensors[tensor].source == Source::Parameter) return;
   reduce_rows(reader, tensor, wanted);
   const Part made = part_of(owned(tensor, 0));
-  if (!made.sums_samples() || wanted.sums_samples() || settled_there(tensor, 0, false)) return;
-  if (sharing_reader(tensor) != reader) return reduce_columns({&tensor, 1});
-  if (made.summed_up() != share_of(reader, tensor, 0)) scatter(reader, tensor);
-  sum_up_shares(reader, tensor);
+  const DueSums due = due_for(wanted);
+  const bool positions = due.positions && sums_over(UpTo::Context, tensor);
+  const bool samples = due.samples && made.sums_samples();
+  if (!positions && !samples) return;
+  if (sharing_reader(tensor) == reader) {
+    if (summed_there(tensor, 0, {true, true})) return;
+    if (made.summed_up() != share_of(reader, tensor, 0)) scatter(reader, tensor);
+    return sum_up_shares(reader, tensor);
+  }
+  if (!samples) return reduce_context(reader, tensor, wanted);
+  if (!summed_there(tensor, 0, {positions, true})) reduce_columns({&tensor, 1});
 }
 
 void MeshSums::reduce_rows(OpId reader, TensorId tensor, const Part& wanted) {
+  if (!sums_over(UpTo::Columns, tensor)) return;
   const Layout& made = owners(tensor);
-  const Part first = part_of(owned(tensor, 0));
-  for (std::size_t row = 0; first.sums_letter() && row < made.row_count(); ++row) {
+  for (std::size_t row = 0; row < made.row_count(); ++row) {
     const std::size_t shard = row * made.columns;
-    if (concerns(tensor, shard, wanted) && !settled_there(tensor, shard, first.sums_samples()))
-      reduce_row(reader, tensor, row);
+    if (concerns(tensor, shard, wanted) && !term_there(tensor, shard))
+      reduce_among({copies_.owners(tensor), MeshLine::Row, row}, reader, tensor);
   }
+}
+
+// In each of the lines that are concerned.
+void MeshSums::reduce_context(OpId reader, TensorId tensor, const Part& wanted) {
+  const LayoutId mesh = copies_.owners(tensor);
+  const std::vector<LineOfMesh>& lines = placement_.layouts().lines(mesh, MeshLine::Context);
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (const std::size_t shard = lines[i].shards.front();
+        concerns(tensor, shard, wanted) && !summed_there(tensor, shard, {true, false}))
+      reduce_among({mesh, MeshLine::Context, i}, reader, tensor);
 }
 
 // The update of which each row needs just its share of what its column adds up to, and which alone
@@ -36,7 +53,8 @@ OpId MeshSums::sharing_reader(TensorId gradient) const {
   if (consumers.size() != 1) return {};
   const OpId reader = consumers.front();
   if (letters_.of(reader).shared_axis < 0 || !is_same_mesh(reader, gradient) ||
-      owners(gradient).experts != placement_.layout(reader).experts)
+      owners(gradient).experts != placement_.layout(reader).experts ||
+      summing_lines(gradient) == MeshLine::SamePlace)
     return {};
   const Part made = part_of(owned(gradient, 0)).summed_up();
   const std::size_t input = input_of(tables_, reader, gradient);
@@ -49,38 +67,57 @@ Part MeshSums::share_of(OpId update, TensorId gradient, std::size_t shard) const
   return letters_.share_of(letters_.part_read({}, update, input, shard), update, shard);
 }
 
-// Does nobody read the partial sums themselves?
-bool MeshSums::allow_sum_in_place(TensorId tensor, const Part& term) const {
-  const Layout& made = owners(tensor);
-  for (const OpId consumer : tables_.graph->consumers(tensor))
-    if (term.sums_letter() ? is_same_mesh(consumer, tensor) &&
-                                 letters_.of(consumer).input(tables_, consumer, tensor) >= kSumOver
-                           : placement_.layout(consumer).sharded)
+// Does nobody read the partial sums themselves? Nor is just some of a letter summed up: that needs
+// a place of its own, which says so.
+bool MeshSums::allow_sum_in_place(TensorId tensor, UpTo dimension, bool of_samples) const {
+  const bool of_letter = sums_over(dimension, tensor);
+  if (dimension == UpTo::Columns && sums_over(UpTo::Context, tensor)) return false;
+  for (const OpId consumer : tables_.graph->consumers(tensor)) {
+    if (of_letter && is_same_mesh(consumer, tensor) && read_along(consumer, tensor, dimension) >= kSumOver)
       return false;
+    if (of_samples && placement_.layout(consumer).sharded) return false;
+  }
+  const Layout& made = owners(tensor);
   for (std::size_t i = 0; i < made.shards.size(); ++i)
     if (!owned(tensor, i).exclusive) return false;
   return true;
 }
 
-void MeshSums::reduce_row(OpId reader, TensorId tensor, std::size_t row) {
-  const Layout& made = owners(tensor);
-  const Part total = part_of(owned(tensor, row * made.columns)).total();
+// The axis along which the dimension divides what the op reads of the tensor.
+int MeshSums::read_along(OpId op, TensorId tensor, UpTo dimension) const {
+  const DividedOp& divided = letters_.of(op);
+  return (dimension == UpTo::Context ? divided.context : divided.columns)
+      .input(input_of(tables_, op, tensor));
+}
+
+// Of a row, or of rows that have positions together. Where the reader needs slices along an axis,
+// each member gets its own.
+void MeshSums::reduce_among(const Line& at, OpId reader, TensorId tensor) {
+  const UpTo dimension = at.kind == MeshLine::Row ? UpTo::Columns : UpTo::Context;
+  const std::vector<std::size_t>& members = line(at).shards;
+  const auto term_of = [&](std::size_t shard) {
+    return dimension == UpTo::Columns ? owned(tensor, shard) : *term_there(tensor, shard);
+  };
+  const auto total_of = [&](std::size_t shard) {
+    const Part term = part_of(term_of(shard));
+    return dimension == UpTo::Columns ? with_columns_summed(term, tensor, shard) : term.total();
+  };
+  const Part total = total_of(members.front());
   const PartId all = emitter_.parts().find(total);
   const Bytes bytes = tasks_.bytes_of(tensor, all);
-  const int axis =
-      is_same_mesh(reader, tensor) ? letters_.of(reader).input(tables_, reader, tensor) : kAllOf;
-  const bool scatter = axis >= 0 && axis < kSumOver;
-  const bool in_place = !scatter && allow_sum_in_place(tensor, part_of(owned(tensor, 0)));
+  const int axis = is_same_mesh(reader, tensor) ? read_along(reader, tensor, dimension) : kAllOf;
+  const bool scatter = axis >= 0 && axis < kSumOver && !total.along(axis);
+  const bool in_place = !scatter && allow_sum_in_place(tensor, dimension, false);
   const Collected what =
-      collective(scatter ? TaskKind::ReduceScatter : TaskKind::AllReduce, tensor,
-                 {copies_.owners(tensor), MeshLine::Row, row}, bytes,
+      collective(scatter ? TaskKind::ReduceScatter : TaskKind::AllReduce, tensor, at, bytes,
                  scatter ? emitter_.parts().find(with_axis(total, tensor, axis)) : all);
   const TaskId id = emitter_.next_task();
-  for (std::size_t i = row * made.columns; i < (row + 1) * made.columns; ++i) {
-    const Instance term = owned(tensor, i);
+  for (const std::size_t i : members) {
+    const Instance term = term_of(i);
     emitter_.read(term);
     const PartId part =
-        scatter ? emitter_.parts().find(made.sliced(total, i, axis, tables_.graph->tensor(tensor)))
+        scatter ? emitter_.parts().find(
+                      part_in_line(at, total, i, axis, letters_.extent(tensor, axis)))
                 : all;
     const BufferId buffer =
         in_place ? term.buffer
@@ -95,7 +132,7 @@ void MeshSums::reduce_row(OpId reader, TensorId tensor, std::size_t row) {
 // Each line for itself. Tensors are of one layout; a bucket's are summed up in place.
 void MeshSums::reduce_columns(std::span<const TensorId> tensors) {
   const LayoutId mesh = copies_.owners(tensors.front());
-  const MeshLine kind = summing_lines(mesh);
+  const MeshLine kind = summing_lines(tensors.front());
   for (std::size_t i = 0; i < placement_.layouts().lines(mesh, kind).size(); ++i)
     reduce_line(tensors, {mesh, kind, i});
 }
@@ -103,10 +140,10 @@ void MeshSums::reduce_columns(std::span<const TensorId> tensors) {
 void MeshSums::reduce_line(std::span<const TensorId> tensors, const Line& at) {
   const std::vector<std::size_t>& shards = line(at).shards;
   const auto term_at = [&](TensorId tensor, std::size_t shard) {
-    return *settled_there(tensor, shard, true);
+    return *term_there(tensor, shard);
   };
   const auto total_of = [&](const Instance& term) {
-    return emitter_.parts().find(part_of(term).total());
+    return emitter_.parts().find(part_of(term).summed_up());
   };
   Bytes bytes;
   for (const TensorId tensor : tensors)
@@ -120,7 +157,8 @@ void MeshSums::reduce_line(std::span<const TensorId> tensors, const Line& at) {
     for (const std::size_t shard : shards) {
       const Instance term = term_at(tensor, shard);
       const PartId total = total_of(term);
-      const bool in_place = term.exclusive && allow_sum_in_place(tensor, part_of(term));
+      const bool in_place =
+          term.exclusive && allow_sum_in_place(tensor, UpTo::Context, part_of(term).sums_samples());
       emitter_.read(term);
       const BufferId buffer =
           in_place ? term.buffer
@@ -134,7 +172,7 @@ void MeshSums::reduce_line(std::span<const TensorId> tensors, const Line& at) {
 // What the terms of these shards add up to, which are all of those that share states: of all
 // samples, or of theirs; within a micro-batch, of those that it has.
 Part MeshSums::sum_of(OpId update, TensorId gradient, const std::vector<std::size_t>& shards) {
-  const Part term = part_of(*settled_there(gradient, shards.front(), true));
+  const Part term = part_of(*term_there(gradient, shards.front()));
   const Layouts& layouts = placement_.layouts();
   const Layout& made = layouts[layouts.unfolded(copies_.owners(gradient))];
   const DeviceId device = owners(gradient).shards[shards.front()].device;
@@ -143,9 +181,11 @@ Part MeshSums::sum_of(OpId update, TensorId gradient, const std::vector<std::siz
   const std::size_t first = at(made.position(device)) / together * together;
   const std::int32_t begin = made.shards[first].begin, end = made.shards[first + together - 1].end;
   const bool in_micro_batch = layouts.now().micro >= 0;
-  if (!in_micro_batch && end - begin == tables_.micro_batch) return term.summed_up();
+  const bool of_all = !in_micro_batch && end - begin == tables_.micro_batch;
+  if (of_all || !term.sums_samples()) return term.summed_up();
   const std::int32_t before = in_micro_batch ? layouts.now().range.begin : 0;
-  return term.cut({kBatchAxis, before + begin, before + end});
+  const Part of_letter = term.sums_letter() ? term.total() : term;
+  return of_letter.cut({kBatchAxis, before + begin, before + end});
 }
 
 void MeshSums::scatter(OpId update, TensorId gradient) {
@@ -160,7 +200,7 @@ void MeshSums::scatter(OpId update, TensorId gradient) {
     const Collected what = collective(TaskKind::ReduceScatter, gradient, at, bytes, along);
     const TaskId id = emitter_.next_task();
     for (const std::size_t shard : line(at).shards) {
-      const Instance term = *settled_there(gradient, shard, true);
+      const Instance term = *term_there(gradient, shard);
       emitter_.read(term);
       const PartId share = emitter_.parts().find(letters_.share_of(sum, update, shard));
       const BufferId buffer =
@@ -215,9 +255,11 @@ bool MeshSums::is_fusible(TensorId tensor) const {
   if (made.form != Copies::Form::OnMesh || made.copies >= 0) return false;
   const Part part = part_of(owned(tensor, 0));
   const auto consumers = tables_.graph->consumers(tensor);
-  return part.sums_samples() && !part.sums_letter() && !consumers.empty() &&
+  return (part.sums_samples() || sums_over(UpTo::Context, tensor)) &&
+         !sums_over(UpTo::Columns, tensor) && !consumers.empty() &&
          tables_.is_late(consumers.front()) && !sharing_reader(tensor).valid() &&
-         is_same_mesh(consumers.front(), tensor) && allow_sum_in_place(tensor, part);
+         is_same_mesh(consumers.front(), tensor) &&
+         allow_sum_in_place(tensor, UpTo::Context, part.sums_samples());
 }
 
 void MeshSums::fuse(Bytes limit) {
@@ -232,12 +274,12 @@ void MeshSums::fuse(Bytes limit) {
     std::vector<TensorId> tensors;
     Bytes bytes;
   };
-  std::map<LayoutId, Bucket> open;
+  std::map<std::pair<LayoutId, MeshLine>, Bucket> open;
   for (const auto& gradient : gradients) {
     const TensorId tensor = gradient.second;
     const Bytes bytes =
-        tasks_.bytes_of(tensor, emitter_.parts().find(part_of(owned(tensor, 0)).total()));
-    Bucket& bucket = open[copies_.owners(tensor)];
+        tasks_.bytes_of(tensor, emitter_.parts().find(part_of(owned(tensor, 0)).summed_up()));
+    Bucket& bucket = open[{copies_.owners(tensor), summing_lines(tensor)}];
     if (!bucket.tensors.empty() && bucket.bytes + bytes > limit)
       reduce_columns(std::exchange(bucket, {}).tensors);
     bucket.tensors.push_back(tensor);

@@ -33,7 +33,8 @@ class MeshSums : public MeshParts {
 
  private:
   void reduce_rows(OpId reader, TensorId tensor, const Part& wanted);
-  void reduce_row(OpId reader, TensorId tensor, std::size_t row);
+  void reduce_context(OpId reader, TensorId tensor, const Part& wanted);
+  void reduce_among(const Line& at, OpId reader, TensorId tensor);
   void reduce_columns(std::span<const TensorId> tensors);
   void reduce_line(std::span<const TensorId> tensors, const Line& at);
   OpId sharing_reader(TensorId gradient) const;
@@ -41,7 +42,8 @@ class MeshSums : public MeshParts {
   Part sum_of(OpId update, TensorId gradient, const std::vector<std::size_t>& shards);
   void scatter(OpId update, TensorId gradient);
   void sum_up_shares(OpId update, TensorId gradient);
-  bool allow_sum_in_place(TensorId tensor, const Part& term) const;
+  bool allow_sum_in_place(TensorId tensor, UpTo dimension, bool of_samples) const;
+  int read_along(OpId op, TensorId tensor, UpTo dimension) const;
   bool is_fusible(TensorId tensor) const;
 };
 

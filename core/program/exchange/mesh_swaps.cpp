@@ -48,10 +48,10 @@ bool MeshSwaps::to_experts(OpId reader, TensorId tensor, const Part& wanted, Dev
   const std::size_t input = input_of(tables_, reader, tensor);
   const std::size_t shard = at(experts.position(device));
   const Part samples = without_cuts(wanted);
-  if (letters_.of(reader).expert_inputs[input] < 0 ||
+  if (letters_.of(reader).experts.input(input) < 0 ||
       letters_.part_read(samples, reader, input, shard) != wanted)
     return false;
-  const Part all = letters_.read_by_column(samples, reader, input, shard);
+  const Part all = letters_.part_read(samples, reader, input, shard, UpTo::Columns);
   const Line at = line_with(placement_.layout_id(reader), MeshLine::Experts, shard);
   std::vector<Instance> pieces;
   std::vector<Part> targets;
@@ -69,9 +69,10 @@ std::optional<Instance> MeshSwaps::from_experts(OpId reader, TensorId tensor, st
     return std::nullopt;
   const OpId maker = tables_.tensors[tensor].op;
   const std::span<const TensorId> outputs = tables_.outputs(maker);
-  const Part all = letters_.made_by_column(
+  const Part all = letters_.part_made(
       without_cuts(part_of(settled(tensor, shard, {}))), maker,
-      static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin()), shard);
+      static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin()), shard,
+      UpTo::Columns);
   const DeviceId device = experts.shards[shard].device;
   const PartId target = emitter_.parts().find(row_samples(all, rows, device));
   if (const Instance* here = copies_.local(tensor, device, target)) return *here;
@@ -86,20 +87,22 @@ std::optional<Instance> MeshSwaps::from_experts(OpId reader, TensorId tensor, st
   return *copies_.local(tensor, device, target);
 }
 
-bool MeshSwaps::in_row(Line row, TensorId tensor, std::span<const Instance> slices,
-                       const Part& wanted, std::size_t shard) {
-  const Layout& mesh = placement_.layout(row.mesh);
-  const Part own = part_of(slices[mesh.column(shard)]);
-  if (own.cuts().size() != 1 || wanted.cuts().size() != 1) return false;
-  const int from = own.cuts()[0].axis, to = wanted.cuts()[0].axis;
-  const Part all = own.without(from);
-  const Tensor& whole = tables_.graph->tensor(tensor);
-  if (from == to || all != wanted.without(to) || mesh.sliced(all, shard, to, whole) != wanted)
-    return false;
+bool MeshSwaps::along_line(Line at, TensorId tensor, std::span<const Instance> slices,
+                           const Part& wanted, std::size_t shard) {
+  const std::vector<std::size_t>& members = line(at).shards;
+  const auto own_place = static_cast<std::size_t>(std::ranges::find(members, shard) -
+                                                  members.begin());
+  const Part own = part_of(slices[own_place]);
+  const auto from = divided_axis(own, wanted), to = divided_axis(wanted, own);
+  if (!from || !to) return false;
+  const AxisRange* before = wanted.along(*from);
+  const Part all = before ? own.cut(*before) : own.without(*from);
+  const std::int64_t extent = letters_.extent(tensor, *to);
+  if (part_in_line(at, all, shard, *to, extent) != wanted) return false;
   std::vector<Part> targets;
-  for (const std::size_t member : line(row).shards)
-    targets.push_back(mesh.sliced(all, member, to, whole));
-  return exchange(tensor, row, all, slices, targets);
+  for (const std::size_t member : members)
+    targets.push_back(part_in_line(at, all, member, *to, extent));
+  return exchange(tensor, at, all, slices, targets);
 }
 
 }  // namespace strato

@@ -4,8 +4,8 @@
 // - Between ops that experts compute, of which rows have their part for the samples of all
 //   (MeshRoles::expert), and other ops, of which each row has all experts for its own samples
 //   (Lepikhin et al. 2020, GShard, 3.2).
-// - In a row, between slices along one axis and along another: of heads and of positions (Jacobs
-//   et al. 2023, DeepSpeed-Ulysses, 3.1).
+// - In a row, or among rows that have positions together, between slices along one axis and along
+//   another: of heads and of positions (Jacobs et al. 2023, DeepSpeed-Ulysses, 3.1).
 //
 // Not thread safe.
 #pragma once
@@ -36,10 +36,10 @@ class MeshSwaps : public MeshParts {
   // Of what experts made, of which the sums are there: what the shard's column has of all experts
   // for the samples of the reader's row. Nothing: it is something else.
   std::optional<Instance> from_experts(OpId reader, TensorId tensor, std::size_t shard);
-  // The columns of a row have these slices, in their order, and need slices along another axis.
-  // False: it is not so.
-  bool in_row(Line row, TensorId tensor, std::span<const Instance> slices, const Part& wanted,
-              std::size_t shard);
+  // The members of a row, or of rows that have positions together, have these slices, in their
+  // order, and need slices along another axis, as the shard does. False: it is not so.
+  bool along_line(Line at, TensorId tensor, std::span<const Instance> slices, const Part& wanted,
+                  std::size_t shard);
 
  private:
   Part row_samples(const Part& of_all, const Layout& rows, DeviceId device) const;

@@ -135,13 +135,15 @@ std::optional<int> MeshTransfers::slice_axis(TensorId tensor, std::size_t shard,
                                              const Part& wanted) const {
   if (!concerns(tensor, shard, wanted)) return std::nullopt;
   const Part own = part_of(settled(tensor, shard, wanted));
-  if (own.cuts().size() == 1 && own.without(own.cuts()[0].axis) == wanted)
-    return own.cuts()[0].axis;
-  if (own != wanted || !own.cuts().empty()) return std::nullopt;
+  if (const auto axis = divided_axis(own, wanted);
+      axis && owners(tensor).column_part(wanted, shard, *axis, letters_.extent(tensor, *axis)) == own)
+    return axis;
+  if (own != wanted) return std::nullopt;
   const Tensor& whole = tables_.graph->tensor(tensor);
   const auto parts = static_cast<std::int64_t>(owners(tensor).column_parts);
   for (int axis = 0; axis < std::ssize(whole.shape); ++axis)
-    if (axis != whole.batch.axis && whole.shape[at(axis)] % parts == 0) return axis;
+    if (axis != whole.batch.axis && !own.along(axis) && whole.shape[at(axis)] % parts == 0)
+      return axis;
   return std::nullopt;
 }
 
@@ -187,7 +189,7 @@ bool MeshTransfers::gather_sent(OpId reader, TensorId tensor, const Part& wanted
     if (twins_.are_left_out(made_id, read_id))
       twins_.check_transfer(made_id, read_id, {true, true},
                             {made.shards[from].device, shard.device});
-    const Part slice = made.sliced(wanted, from, *axis, tables_.graph->tensor(tensor));
+    const Part slice = made.column_part(wanted, from, *axis, letters_.extent(tensor, *axis));
     slices.push_back(send(tensor, {slice, settled(tensor, from, wanted)}, shard.device));
   }
   gather_slices({read_id, MeshLine::Row, row}, tensor, slices, wanted,

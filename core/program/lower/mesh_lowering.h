@@ -1,6 +1,7 @@
 // Lowers an op that stands on a mesh (MeshRoles::tensor): its rows have their samples, and the
 // columns of a row compute the op together, in equal parts along the letter that was chosen for it,
-// or each all of it; what experts compute is divided over rows, too (MeshRoles::expert). Internal
+// or each all of it; what experts compute is divided over rows, too (MeshRoles::expert), and so are
+// positions (MeshRoles::context). Internal
 // to core/program. Not thread safe.
 #pragma once
 

@@ -259,12 +259,12 @@ class PartVerifier {
         at.expect(read.of(member).size() == count, task.tensor, "its members have other terms");
         terms.push_back(read.of(member)[i]);
       }
-      const bool in_row = at.stream() == Stream::TensorCommunication;
-      at.expect(held(at, terms.front()).sums_letter() == in_row, task.tensor,
-                "it is on another stream than its terms say");
+      at.expect(at.stream() != Stream::TensorCommunication ||
+                    held(at, terms.front()).sums_letter(),
+                task.tensor, "it is on another stream than its terms say");
       check_sum(at, terms);
       if (at.writes().empty())  // in place
-        for (const BufferId term : terms) holds_[term] = holds_[term].total();
+        for (const BufferId term : terms) holds_[term] = sum_in_place(at, holds_[term]);
     }
     if (task.kind == TaskKind::ReduceScatter) check_scattered(at);
   }
@@ -281,39 +281,36 @@ class PartVerifier {
   }
   void check_sum(const ProgramTask& at, std::span<const BufferId> terms) const {
     const TensorId tensor = at.task().tensor;
-    std::vector<AxisRange> terms_of;
-    const Part first = held(at, terms.front());
-    for (const BufferId term : terms) {
-      const Part part = held(at, term);
-      at.expect(part.is_partial_sum() && part.total() == first.total() &&
-                    part.period() == first.period() && part.times() == first.times(),
-                tensor, "its terms are no partial sums, or of several slices");
-      terms_of.push_back(part.addend());
-    }
-    const bool letter = first.sums_letter();
-    const bool some = !letter && written(at) && written(at)->is_partial_sum();  // at a station
-    AxisRange all = range_along(graph_, tensor, some ? *written(at) : Part(), first.addend().axis);
-    if (!some && !letter && first.times() > 1) {  // of each micro-batch, and of all of them
-      all.end = first.period();
-      at.expect(std::int64_t{first.period()} * first.times() == graph_.batch(), tensor,
-                "it sums up before all micro-batches are there");
-    }
-    at.expect(make_up(terms_of, all), tensor, "its terms leave a gap, or one is there twice");
-    if (some)
-      at.expect(written(at)->period() == first.period() && written(at)->times() == first.times(),
+    std::vector<Part> parts;
+    for (const BufferId term : terms) parts.push_back(held(at, term));
+    at.expect(parts.front().is_partial_sum(), tensor, "its terms are no partial sums");
+    const Part sum = sum_of(at, parts.front());
+    at.expect(add_up(at, program_.buffers[terms.front()].tensor, parts, sum), tensor,
+              "its terms leave a gap, one is there twice, or they are of several slices");
+    if (sum.sums_samples())
+      at.expect(sum.period() == parts.front().period() && sum.times() == parts.front().times(),
                 tensor, "its sum is of other micro-batches than its terms");
     if (at.task().kind == TaskKind::ReduceScatter) return;
+    at.expect(sum.summed_up() == parts.front().summed_up(), tensor, "its sum is another part");
     for (const BufferId buffer : at.writes())
-      at.expect(some ? holds_[buffer].total() == first.total() && holds_[buffer].is_partial_sum()
-                     : holds_[buffer] == first.total(),
+      at.expect(holds_[buffer].is_partial_sum() == sum.is_partial_sum() &&
+                    holds_[buffer].summed_up() == sum.summed_up(),
                 tensor, "its sum is another part");
+  }
+  // What its buffers say; of what is scattered, without the axis.
+  Part sum_of(const ProgramTask& at, const Part& term) const {
+    if (at.writes().empty()) return sum_in_place(at, term);
+    const Part sum = *written(at);
+    return at.task().kind == TaskKind::ReduceScatter
+               ? sum.without(program_.range_of(at.task()).axis)
+               : sum;
   }
   void check_scattered(const ProgramTask& at) const {
     const TensorId tensor = at.task().tensor;
     const int axis = program_.range_of(at.task()).axis;
-    const Part term = held(at, at.reads().front()), total = term.total();
-    const Part sum = written(at).value_or(Part()).without(axis);
-    const bool adds_up = (term.sums_letter() ? sum : sum.total()) == total;  // or is at a station
+    const Part term = held(at, at.reads().front()), sum = sum_of(at, term);
+    const Part all = term.summed_up();
+    const bool adds_up = sum.summed_up() == all;  // or is at a station
     std::vector<AxisRange> ranges;
     for (const BufferId buffer : at.writes()) {
       const AxisRange* range = holds_[buffer].along(axis);
@@ -321,7 +318,7 @@ class PartVerifier {
                 "a part of the sum is no slice of it");
       ranges.push_back(*range);
     }
-    at.expect(make_up(ranges, range_along(graph_, tensor, total, axis)), tensor,
+    at.expect(make_up(ranges, range_along(graph_, tensor, all, axis)), tensor,
               "a part of the sum is lost, or there twice");
   }
 

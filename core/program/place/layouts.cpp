@@ -21,6 +21,7 @@ std::uint64_t hash_of(bool sharded, std::span<const Shard> shards,
   mix(unfolded);
   mix(static_cast<std::int32_t>(grid.columns));
   mix(static_cast<std::int32_t>(grid.experts));
+  mix(static_cast<std::int32_t>(grid.context));
   mix(static_cast<std::int32_t>(grid.sharers));
   for (const Shard& shard : shards) {
     mix(shard.device.value());
@@ -30,11 +31,16 @@ std::uint64_t hash_of(bool sharded, std::span<const Shard> shards,
   return hash;
 }
 
+// Rows that have positions among them have the same samples.
 std::vector<std::int64_t> samples_of_rows(const Decision& decision, std::int64_t batch) {
-  std::vector<DeviceShare> rows;
-  for (std::size_t i = 0; i < decision.devices.size(); i += columns_of(decision))
-    rows.push_back(decision.devices[i]);
-  return apportion(batch, rows);
+  const std::size_t context = context_rows_of(decision);
+  std::vector<DeviceShare> apart;
+  for (std::size_t i = 0; i < decision.devices.size(); i += context * columns_of(decision))
+    apart.push_back(decision.devices[i]);
+  std::vector<std::int64_t> of_rows;
+  for (const std::int64_t samples : apportion(batch, apart))
+    of_rows.insert(of_rows.end(), context, samples);
+  return of_rows;
 }
 
 bool have_same_ranges(const Shard& a, const Shard& b) {
@@ -53,13 +59,22 @@ std::int32_t Layout::position(DeviceId device) const {
   return at->device == device ? static_cast<std::int32_t>(at - shards.begin()) : -1;
 }
 
+Part Layout::divided(const Part& of, int axis, std::int64_t extent, Place place) {
+  const AxisRange* own = of.along(axis);
+  const std::int32_t begin = own ? own->begin : 0;
+  const auto all = own ? own->size() : static_cast<std::int32_t>(extent);
+  const std::int32_t unit = all / static_cast<std::int32_t>(place.count);
+  const std::int32_t at = begin + static_cast<std::int32_t>(place.index) * unit;
+  return of.cut({static_cast<std::int8_t>(axis), at, at + unit});
+}
+
 bool have_same_devices(const Layout& a, const Layout& b) {
   return &a == &b || std::ranges::equal(a.shards, b.shards, {}, &Shard::device, &Shard::device);
 }
 
 bool have_same_grid(const Layout& a, const Layout& b) {
   const auto samples = [](const Shard& shard) { return std::pair(shard.begin, shard.end); };
-  return a.is_mesh && a.columns == b.columns && a.experts == b.experts &&
+  return a.is_mesh && a.columns == b.columns && a.context == b.context && a.experts == b.experts &&
          std::ranges::equal(a.shards, b.shards, {}, samples, samples);
 }
 
@@ -140,26 +155,32 @@ std::size_t Layouts::sharers_of(const Decision& decision, std::size_t experts) c
 LayoutId Layouts::of_mesh(const Decision& decision, bool sharded, std::size_t experts) {
   const std::vector<std::int64_t> samples = samples_of_rows(decision, tables_.micro_batch);
   if (experts > 1 && std::ranges::count(samples, 0) > 0) return -1;
+  const std::size_t columns = columns_of(decision), context = context_rows_of(decision),
+                    together = experts * context;  // rows that have the same samples
   sharded =
-      sharded && experts < samples.size() && std::ranges::count(samples, tables_.micro_batch) == 0;
-  const std::size_t columns = columns_of(decision);
+      sharded && together < samples.size() && std::ranges::count(samples, tables_.micro_batch) == 0;
   scratch_.clear();
   std::int32_t begin = 0;
   for (std::size_t row = 0; row < samples.size(); ++row) {
     if (samples[row] == 0) continue;
-    const auto first = samples.begin() + static_cast<std::ptrdiff_t>(row / experts * experts);
-    const auto all = std::accumulate(first, first + static_cast<std::ptrdiff_t>(experts),
-                                     std::int64_t{0});  // of those that have experts together
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < together; i += context) all += samples[row / together * together + i];
     const auto count = sharded ? static_cast<std::int32_t>(all) : tables_.micro_batch;
     for (std::size_t i = row * columns; i < (row + 1) * columns; ++i) {
       const DeviceId device = decision.devices[i].device;
       const GpuTypeId gpu = tables_.cluster->device(device).type;
       scratch_.push_back({device, begin, begin + count, tables_.column(gpu, count)});
     }
-    if (sharded && (row + 1) % experts == 0) begin += count;
+    if (sharded && (row + 1) % together == 0) begin += count;
   }
-  const LayoutId mesh =
-      find(sharded, {}, -1, {columns, columns, experts, sharers_of(decision, experts), true});
+  const LayoutId mesh = find(sharded, {}, -1,
+                             {.columns = columns,
+                              .column_parts = columns,
+                              .context = context,
+                              .context_parts = context,
+                              .experts = experts,
+                              .sharers = sharers_of(decision, experts),
+                              .is_mesh = true});
   if (lines(mesh, MeshLine::Row).empty()) make_lines(mesh);
   return mesh;
 }
@@ -179,32 +200,52 @@ void Layouts::add_line(LayoutId mesh, MeshLine kind, std::vector<std::size_t> sh
 void Layouts::make_lines(LayoutId mesh) {
   const Grid grid = (*this)[mesh];
   const std::size_t rows = (*this)[mesh].row_count(), experts = grid.experts,
-                    set = experts * grid.sharers;  // rows that have all states among them
-  // In each column `count` rows, each so many after the one before.
-  const auto add = [&](MeshLine kind, std::size_t first, std::size_t apart, std::size_t count) {
+                    context = grid.context, together = experts * context;
+  // In each column these rows.
+  const auto add = [&](MeshLine kind, const std::vector<std::size_t>& of_rows) {
     for (std::size_t column = 0; column < grid.columns; ++column) {
       std::vector<std::size_t> shards;
-      for (std::size_t i = 0; i < count; ++i)
-        shards.push_back((first + i * apart) * grid.columns + column);
+      for (const std::size_t row : of_rows) shards.push_back(row * grid.columns + column);
       add_line(mesh, kind, std::move(shards));
     }
   };
+  // Of the rows that have these experts `count`, from the first on, each so many after the other.
+  const auto of_peers = [&](std::size_t expert, std::size_t first, std::size_t apart,
+                            std::size_t count) {
+    std::vector<std::size_t> found;
+    for (std::size_t i = first; found.size() < count; i += apart)
+      found.push_back(i / context * together + expert * context + i % context);
+    return found;
+  };
+  const std::size_t peers = rows / experts;
   for (std::size_t row = 0; row < rows; ++row) {
     std::vector<std::size_t> shards;
     for (std::size_t i = 0; i < grid.columns; ++i) shards.push_back(row * grid.columns + i);
     add_line(mesh, MeshLine::Row, std::move(shards));
   }
-  if (rows > 1) add(MeshLine::Column, 0, 1, rows);
-  for (std::size_t first = 0; experts > 1 && first < rows; first += experts)
-    add(MeshLine::Experts, first, 1, experts);
-  for (std::size_t first = 0; experts > 1 && experts < rows && first < experts; ++first)
-    add(MeshLine::Peers, first, experts, rows / experts);
+  const auto following = [](std::size_t first, std::size_t apart, std::size_t count) {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < count; ++i) found.push_back(first + i * apart);
+    return found;
+  };
+  if (rows > 1) add(MeshLine::Column, following(0, 1, rows));
+  for (std::size_t first = 0; context > 1 && first < rows; first += context)
+    add(MeshLine::Context, following(first, 1, context));
+  for (std::size_t expert = 0; context > 1 && context < peers && expert < experts; ++expert)
+    for (std::size_t place = 0; place < context; ++place)
+      add(MeshLine::SamePlace, of_peers(expert, place, context, peers / context));
+  for (std::size_t first = 0; experts > 1 && first < rows; first += together)
+    for (std::size_t place = 0; place < context; ++place)
+      add(MeshLine::Experts, following(first + place, context, experts));
+  for (std::size_t expert = 0; experts > 1 && experts < rows && expert < experts; ++expert)
+    add(MeshLine::Peers, of_peers(expert, 0, 1, peers));
   if (grid.sharers == 1) return;
-  for (std::size_t first = 0; first < rows; first += set)
+  for (std::size_t first = 0; first < peers; first += grid.sharers)
     for (std::size_t expert = 0; expert < experts; ++expert)
-      add(MeshLine::Sharers, first + expert, experts, grid.sharers);
-  for (std::size_t row = 0; set < rows && row < set; ++row)
-    add(MeshLine::SameShare, row, set, rows / set);
+      add(MeshLine::Sharers, of_peers(expert, first, 1, grid.sharers));
+  for (std::size_t share = 0; grid.sharers < peers && share < grid.sharers; ++share)
+    for (std::size_t expert = 0; expert < experts; ++expert)
+      add(MeshLine::SameShare, of_peers(expert, share, grid.sharers, peers / grid.sharers));
 }
 
 LayoutId Layouts::of_parts(const OpSplit& split, std::int64_t extent) {
@@ -235,6 +276,9 @@ LayoutId Layouts::folded(LayoutId id, const Fold& fold) {
       all.members_of_row(first_row), [&](const Shard& shard) { return fold.keeps(shard.device); }));
   Grid grid = all;
   grid.columns = columns;
+  grid.context = 0;  // of the rows that have the first one's samples
+  for (std::size_t row = first_row; row < first_row + all.context; ++row)
+    grid.context += fold.keeps(all.members_of_row(row).front().device);
   const LayoutId mesh = find(all.sharded, {}, id, grid);
   if (lines(mesh, MeshLine::Row).empty()) fold_lines(mesh, fold);
   return mesh;

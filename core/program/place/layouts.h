@@ -24,7 +24,7 @@ struct Shard {
 
 using LayoutId = std::int32_t;  // equal exactly when two layouts are equal, within one generation
 
-// How the shards of a mesh stand (MeshRoles::tensor, MeshRoles::expert).
+// How the shards of a mesh stand (MeshRoles::tensor, MeshRoles::context, MeshRoles::expert).
 struct Grid {
   // The shards are rows of this many, whose columns have the same samples and compute them
   // together.
@@ -32,8 +32,13 @@ struct Grid {
   // Into so many parts columns divide what they compute: more than there are columns where a fold
   // has left out all but the first.
   std::size_t column_parts = 1;
-  // Of ops that experts compute: so many rows, which follow each other, have the same samples,
-  // those of all of them, and each its part of the experts. Else 1.
+  // So many rows, which follow each other, have the same samples, and positions among them; into so
+  // many parts these are divided (more than rows are left where a fold has left out all but the
+  // first).
+  std::size_t context = 1;
+  std::size_t context_parts = 1;
+  // Of ops that experts compute: so many rows of the same positions, which follow each other, have
+  // the same samples, those of all of them, and each its part of the experts. Else 1.
   std::size_t experts = 1;
   // So many of the rows that have the same experts, which follow each other, have states among
   // them (StateSharding). 1: each has all.
@@ -49,29 +54,24 @@ struct Layout : Grid {
   std::vector<std::int32_t> cuts;
   std::size_t column(std::size_t shard) const { return shard % columns; }
   std::size_t row(std::size_t shard) const { return shard / columns; }
-  // A column's slice of an axis.
-  AxisRange slice(std::size_t shard, int axis, std::int64_t extent) const {
-    const auto unit = static_cast<std::int32_t>(extent / static_cast<std::int64_t>(column_parts));
-    const auto begin = static_cast<std::int32_t>(column(shard)) * unit;
-    return {static_cast<std::int8_t>(axis), begin, begin + unit};
+  // Among the rows that have positions, or experts, together.
+  std::size_t place_in_context(std::size_t shard) const { return row(shard) % context; }
+  std::size_t expert(std::size_t shard) const { return row(shard) / context % experts; }
+  // What a shard has of a part of a tensor along an axis of this extent: its column's slice, what
+  // its row has of the positions, or of the experts.
+  Part column_part(const Part& of, std::size_t shard, int axis, std::int64_t extent) const {
+    return divided(of, axis, extent, {column(shard), column_parts});
   }
-  // The column's slice of a part of a tensor.
-  Part sliced(const Part& part, std::size_t shard, int axis, const Tensor& tensor) const {
-    return part.cut(slice(shard, axis, tensor.shape[static_cast<std::size_t>(axis)]));
+  Part context_part(const Part& of, std::size_t shard, int axis, std::int64_t extent) const {
+    return divided(of, axis, extent, {place_in_context(shard), context_parts});
   }
-  // Of a column's part of a tensor, or all of it, what the shard's row has of the experts along
-  // this axis.
-  Part expert_part(const Part& of_column, std::size_t shard, int axis, const Tensor& tensor) const {
-    const AxisRange* own = of_column.along(axis);
-    const std::int32_t begin = own ? own->begin : 0;
-    const auto all =
-        own ? own->size() : static_cast<std::int32_t>(tensor.shape[static_cast<std::size_t>(axis)]);
-    const std::int32_t unit = all / static_cast<std::int32_t>(experts);
-    const auto at = begin + static_cast<std::int32_t>(row(shard) % experts) * unit;
-    return of_column.cut({static_cast<std::int8_t>(axis), at, at + unit});
+  Part expert_part(const Part& of, std::size_t shard, int axis, std::int64_t extent) const {
+    return divided(of, axis, extent, {expert(shard), experts});
   }
   // Of the states that its row and others have among them, which part a shard has.
-  std::size_t share(std::size_t shard) const { return row(shard) / experts % sharers; }
+  std::size_t share(std::size_t shard) const {
+    return (row(shard) / (context * experts) * context + place_in_context(shard)) % sharers;
+  }
   std::size_t row_count() const { return shards.size() / columns; }
   std::span<const Shard> members_of_row(std::size_t row) const {
     return std::span(shards).subspan(row * columns, columns);
@@ -84,6 +84,11 @@ struct Layout : Grid {
   }
   AxisRange all_of(int axis) const { return {static_cast<std::int8_t>(axis), 0, cuts.back()}; }
   std::int32_t position(DeviceId device) const;  // its shard, or -1
+  struct Place {
+    std::size_t index, count;
+  };
+  // One of equal parts of a part of a tensor along an axis of this extent.
+  static Part divided(const Part& of, int axis, std::int64_t extent, Place place);
   bool has(DeviceId device) const { return position(device) >= 0; }
   bool has_all(const Layout& other) const {  // of its devices
     for (const Shard& shard : other.shards)
@@ -98,12 +103,14 @@ bool have_same_devices(const Layout& a, const Layout& b);
 enum class MeshLine : std::uint8_t {
   Row,
   Column,
-  Experts,    // of one column, rows that have all experts among them
+  Context,    // of one column, rows that have all positions of their samples among them
+  SamePlace,  // of peers, or of a column, the rows that have the same positions
+  Experts,    // of one column, rows of the same positions that have all experts among them
   Peers,      // of one column, the rows that have the same experts
   Sharers,    // of peers, or of a column, those that have states among them
   SameShare,  // of peers, or of a column, those that have the same part of states
 };
-constexpr std::size_t kMeshLines = 6;
+constexpr std::size_t kMeshLines = 8;
 struct LineOfMesh {
   LayoutId group = -1;              // whole on each of them
   std::vector<std::size_t> shards;  // of the mesh, ascending
@@ -163,11 +170,12 @@ class Layouts {
   static LayoutId on(DeviceId device) { return device.value(); }  // whole
   // Each row of the decision's devices has its share of the samples, or all of them where it is not
   // sharded. Rows without samples drop out; a single row is not sharded.
-  // Of what experts compute, so many rows have the samples of all of them. -1: one of them has
-  // none, so that experts are not divided.
+  // Of what experts compute, so many rows of the same positions have the samples of all of them.
+  // -1: one of them has none, so that experts are not divided.
   LayoutId of_mesh(const Decision& decision, bool sharded, std::size_t experts = 1);
-  // Of a mesh, by index; those of one member are there, but for columns, peers and those with the
-  // same share.
+  // Of a mesh, by index; those of one member are there, but for columns, peers, rows of the same
+  // positions and those with the same share. Without context parallelism there are none of Context
+  // and SamePlace.
   const std::vector<LineOfMesh>& lines(LayoutId mesh, MeshLine kind) const {
     return known(mesh).lines[static_cast<std::size_t>(kind)];
   }

@@ -22,23 +22,10 @@ std::size_t input_of(const Tables& tables, OpId op, TensorId tensor) {
   return static_cast<std::size_t>(std::ranges::find(inputs, tensor) - inputs.begin());
 }
 
-int ColumnPart::input(const Tables& tables, OpId op, TensorId tensor) const {
-  if (split == nullptr) return kAllOf;
-  return inputs[input_of(tables, op, tensor)];
-}
-
-ColumnPart MeshLetters::part_of(OpId op, ColumnChoice choice) {
-  ColumnPart part;
-  if (choice >= 0) {
-    part.split = &tables_.letter_splits(op)[static_cast<std::size_t>(choice)];
-    part.ordinal = choice;
-    part.inputs = axes_read(op, *part.split);
-  }
-  if (placement_.layout(op).experts > 1) {
-    part.experts = tables_.expert_split(op);
-    part.expert_inputs = axes_read(op, *part.experts);
-  }
-  return part;
+// `choice`: the split's number among Tables::letter_splits().
+DividedLetter MeshLetters::divided(OpId op, const LetterSplit* split, ColumnChoice choice) const {
+  if (split == nullptr) return {};
+  return {split, choice, axes_read(op, *split)};
 }
 
 std::vector<int> MeshLetters::axes_read(OpId op, const LetterSplit& split) const {
@@ -54,13 +41,13 @@ int MeshLetters::shared_axis(OpId update) {
   constexpr std::int64_t kLeastUneven = 8;
   const Layout& mesh = placement_.layout(update);
   if (!mesh.is_mesh || mesh.sharers == 1) return kAllOf;
-  const ColumnPart& part = parts_[update];
+  const DividedOp& part = parts_[update];
   const TensorId parameter = tables_.inputs(update).front();
   if (tables_.tensors[parameter].bytes < placement_.decision(update).roles.states.smallest)
     return kAllOf;
   const auto rows = static_cast<std::int64_t>(mesh.sharers);
   const auto is_free = [&](int axis) {
-    return (part.split == nullptr || part.inputs.front() != axis) && part.expert_input(0) != axis;
+    return part.columns.input(0) != axis && part.experts.input(0) != axis;
   };
   int found = kAllOf;
   for (const SplitAxis& split : tables_.split_axes(update)) {
@@ -74,8 +61,8 @@ int MeshLetters::shared_axis(OpId update) {
 }
 
 MeshLetters::Axes MeshLetters::axes_of_input(OpId op, TensorId tensor) const {
-  const ColumnPart& part = parts_[op];
-  return {part.input(tables_, op, tensor), part.expert_input(input_of(tables_, op, tensor))};
+  const std::size_t input = input_of(tables_, op, tensor);
+  return {parts_[op].columns.input(input), parts_[op].experts.input(input)};
 }
 
 // Is it once a step, and on the mesh of the update, that the op casts what columns and experts
@@ -100,8 +87,8 @@ void MeshLetters::share_updates() {
     for (const TensorId input : tables_.inputs(update)) {
       const OpId maker = graph.tensor(input).producer;
       if (!maker.valid() || graph.consumers(input).size() != 1) continue;
-      ColumnPart& cast = parts_[maker];
-      if (casts_beside(maker, update, {cast.output(0), cast.expert_output(0)},
+      DividedOp& cast = parts_[maker];
+      if (casts_beside(maker, update, {cast.columns.output(0), cast.experts.output(0)},
                        axes_of_input(update, input)))
         cast.shared_axis = axis;
     }
@@ -123,46 +110,40 @@ Part MeshLetters::share_of(const Part& of_column, OpId op, std::size_t shard) co
   return of_column.cut({static_cast<std::int8_t>(axis), cut(share), cut(share + 1)});
 }
 
-Part MeshLetters::own_experts(const Part& of_column, OpId op, TensorId tensor, int axis,
-                              std::size_t shard) const {
-  if (axis < 0) return of_column;
-  return placement_.layout(op).expert_part(of_column, shard, axis, tables_.graph->tensor(tensor));
-}
-
-Part MeshLetters::read_by_column(const Part& samples, OpId op, std::size_t input,
-                                 std::size_t shard) const {
-  const ColumnPart& columns = of(op);
-  const int axis = columns.split ? columns.inputs[input] : kAllOf;
-  const TensorId tensor = tables_.inputs(op)[input];
-  if (axis >= kSumOver)
-    return samples.cut(placement_.layout(op).slice(shard, axis, extent(tensor, axis)));
-  return axis < 0
-             ? samples
-             : placement_.layout(op).sliced(samples, shard, axis, tables_.graph->tensor(tensor));
-}
-
-Part MeshLetters::part_read(const Part& samples, OpId op, std::size_t input,
-                            std::size_t shard) const {
-  const ColumnPart& columns = of(op);
-  return own_experts(read_by_column(samples, op, input, shard), op, tables_.inputs(op)[input],
-                     columns.expert_input(input), shard);
-}
-
-Part MeshLetters::made_by_column(const Part& samples, OpId op, std::size_t output,
-                                 std::size_t shard) const {
-  const ColumnPart& columns = of(op);
+Part MeshLetters::part_read(const Part& samples, OpId op, std::size_t input, std::size_t shard,
+                            UpTo up_to) const {
+  const DividedOp& divided = of(op);
   const Layout& layout = placement_.layout(op);
-  const int axis = columns.output(output);
-  if (axis == kSummed)
-    return samples.cut(layout.slice(shard, kSummedAxis + columns.ordinal, columns.split->extent));
-  const TensorId tensor = tables_.outputs(op)[output];
-  return axis < 0 ? samples : layout.sliced(samples, shard, axis, tables_.graph->tensor(tensor));
+  const TensorId tensor = tables_.inputs(op)[input];
+  const auto extent_of = [&](int axis) { return extent(tensor, axis); };
+  Part part = samples;
+  if (const int axis = divided.context.input(input); axis >= 0)
+    part = layout.context_part(part, shard, axis, extent_of(axis));
+  if (up_to == UpTo::Context) return part;
+  if (const int axis = divided.columns.input(input); axis >= 0)
+    part = layout.column_part(part, shard, axis, extent_of(axis));
+  if (up_to == UpTo::Columns) return part;
+  if (const int axis = divided.experts.input(input); axis >= 0)
+    part = layout.expert_part(part, shard, axis, extent_of(axis));
+  return part;
 }
 
-Part MeshLetters::part_made(const Part& samples, OpId op, std::size_t output,
-                            std::size_t shard) const {
-  return own_experts(made_by_column(samples, op, output, shard), op, tables_.outputs(op)[output],
-                     of(op).expert_output(output), shard);
+Part MeshLetters::part_made(const Part& samples, OpId op, std::size_t output, std::size_t shard,
+                            UpTo up_to) const {
+  const DividedOp& divided = of(op);
+  const Layout& layout = placement_.layout(op);
+  const TensorId tensor = tables_.outputs(op)[output];
+  const auto cut = [&](const Part& part, const DividedLetter& along, auto divide) {
+    const int axis = along.output(output);
+    if (axis == kAllOf) return part;
+    if (axis == kSummed)
+      return (layout.*divide)(part, shard, kSummedAxis + along.ordinal, along.split->extent);
+    return (layout.*divide)(part, shard, axis, extent(tensor, axis));
+  };
+  Part part = cut(samples, divided.context, &Layout::context_part);
+  if (up_to == UpTo::Context) return part;
+  part = cut(part, divided.columns, &Layout::column_part);
+  return up_to == UpTo::Columns ? part : cut(part, divided.experts, &Layout::expert_part);
 }
 
 Part MeshLetters::kept(OpId update, TensorId parameter, std::size_t shard) const {
@@ -170,13 +151,17 @@ Part MeshLetters::kept(OpId update, TensorId parameter, std::size_t shard) const
   return share_of(part_read({}, update, input, shard), update, shard);
 }
 
-// Costs are those of the first row.
-const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) {
+// Costs are those of the first row, or of the first rows that have positions among them.
+const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region, UpTo dimension) {
   const Layout& layout = placement_.layout(region.first);  // unfolded
-  const std::vector<DeviceId> row = devices_of(layout.members_of_row(0));
-  const std::int32_t samples = layout.shards.front().end - layout.shards.front().begin;
+  const bool in_context = dimension == UpTo::Context;
+  const std::size_t apart = in_context ? layout.columns : 1;
+  const std::size_t count = in_context ? layout.context : layout.columns;
+  std::vector<DeviceId> members;
+  for (std::size_t i = 0; i < count; ++i) members.push_back(layout.shards[i * apart].device);
   Hasher hasher;
-  hasher.number(layout.columns).number(samples);
+  hasher.number(layout.columns).number(layout.context).number(in_context);
+  hasher.number(layout.shards.front().end - layout.shards.front().begin);
   for (const Shard& shard : layout.shards) hasher.number(shard.device.value());
   for (const OpId op : region.second) {
     hasher.number(op.value()).number(placement_.layout(op).experts);
@@ -184,24 +169,69 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) 
   }
   const auto [known, fresh] = known_.try_emplace(hasher.finish());
   if (!fresh) return known->second;
+  ColumnCosts costs =
+      in_context ? context_costs(layout, members) : column_costs(layout, members);
+  costs.all_to_all = costs.all_gather;  // slices are exchanged by transfers: no cheaper than that
+  costs.reads_its_samples = [this](OpId op) { return reads_its_samples(op); };
+  known->second =
+      choose_columns(*tables_.graph, region.second, static_cast<int>(count), costs);
+  return known->second;
+}
 
+// Sums over positions travel with those over samples, for nothing.
+ColumnCosts MeshLetters::context_costs(const Layout& layout, std::span<const DeviceId> members) {
+  const std::int32_t samples = layout.shards.front().end - layout.shards.front().begin;
   const auto time_of = [&](Collective kind) {
-    return [this, &row, samples, kind](TensorId tensor) {
-      const Bytes bytes = slice_bytes(tables_.tensors[tensor], 0, samples, tables_.batch);
-      return tables_.cost->collective(kind, row, bytes).duration;
+    return [this, members, samples, kind](TensorId tensor) {
+      const TensorFacts& facts = tables_.tensors[tensor];
+      if (kind == Collective::AllReduce && facts.kind == BatchKind::Partial) return Nanos(0);
+      const Bytes bytes = slice_bytes(facts, 0, samples, tables_.batch);
+      return tables_.cost->collective(kind, members, bytes).duration;
     };
   };
   ColumnCosts costs;
-  costs.compute = [&](OpId op) { return tables_.op_time(layout.shards.front().costs, op); };
+  costs.compute = [this, &layout](OpId op) {
+    return tables_.op_time(layout.shards.front().costs, op);
+  };
   costs.all_reduce = time_of(Collective::AllReduce);
   costs.all_gather = time_of(Collective::AllGather);
   costs.reduce_scatter = time_of(Collective::ReduceScatter);
-  costs.all_to_all = costs.all_gather;  // slices are exchanged by transfers: no cheaper than that
+  costs.may_divide = [this, rows = layout.context](OpId op, const LetterSplit& split) {
+    return may_share_positions(op, split, rows);
+  };
+  return costs;
+}
+
+// Of what rows that have positions among them leave.
+ColumnCosts MeshLetters::column_costs(const Layout& layout, std::span<const DeviceId> members) {
+  const std::int32_t samples = layout.shards.front().end - layout.shards.front().begin;
+  const auto context = static_cast<std::int64_t>(layout.context);
+  const auto time_of = [&](Collective kind) {
+    return [this, members, samples, context, kind](TensorId tensor) {
+      const TensorFacts& facts = tables_.tensors[tensor];
+      Bytes bytes = slice_bytes(facts, 0, samples, tables_.batch);
+      if (facts.source == Source::Produced) {
+        const std::span<const TensorId> outputs = tables_.outputs(facts.op);
+        const auto output = std::ranges::find(outputs, tensor) - outputs.begin();
+        if (parts_[facts.op].context.output(static_cast<std::size_t>(output)) >= 0)
+          bytes = bytes / context;
+      }
+      return tables_.cost->collective(kind, members, bytes).duration;
+    };
+  };
+  ColumnCosts costs;
+  costs.compute = [this, &layout, context](OpId op) {
+    const Nanos all = tables_.op_time(layout.shards.front().costs, op);
+    return parts_[op].context ? all / context : all;
+  };
+  costs.all_reduce = time_of(Collective::AllReduce);
+  costs.all_gather = time_of(Collective::AllGather);
+  costs.reduce_scatter = time_of(Collective::ReduceScatter);
   // A gradient of all of a parameter takes the rows longer, and the update each column.
   std::vector<DeviceId> column;
   for (std::size_t i = 0; i < layout.shards.size(); i += layout.columns)
     column.push_back(layout.shards[i].device);
-  costs.whole_parameter = [&, column](TensorId tensor) {
+  costs.whole_parameter = [this, &layout, column](TensorId tensor) {
     const auto spared = static_cast<std::int64_t>(layout.columns) - 1;
     const Bytes bytes = tables_.tensors[tensor].bytes * spared / (spared + 1);
     const GpuTypeId gpu = tables_.cluster->device(column.front()).type;
@@ -211,18 +241,55 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region) 
                : update + tables_.cost->collective(Collective::AllReduce, column, bytes).duration;
   };
   costs.may_divide = [this, &layout](OpId op, const LetterSplit& split) {
-    return parts_of(op, split) % static_cast<std::int64_t>(layout.columns) == 0;
+    return parts_of(op, split) % static_cast<std::int64_t>(layout.columns) == 0 &&
+           !sums_otherwise(op, split);
   };
-  costs.reads_its_samples = [this](OpId op) { return reads_its_samples(op); };
-  known->second =
-      choose_columns(*tables_.graph, region.second, static_cast<int>(layout.columns), costs);
-  return known->second;
+  return costs;
+}
+
+// A letter of what carries samples, or belongs to their positions, and of no weight.
+bool MeshLetters::may_share_positions(OpId id, const LetterSplit& split, std::size_t rows) {
+  if (split.extent % static_cast<std::int64_t>(rows) != 0) return false;
+  const Op& op = tables_.graph->op(id);
+  for (std::size_t i = 0; i < op.inputs.size(); ++i)
+    if (op.inputs[i].valid() && split.inputs[i] >= 0 && split.inputs[i] < kSumOver &&
+        is_weight(op.inputs[i]))
+      return false;
+  for (std::size_t o = 0; o < op.outputs.size(); ++o)
+    if (split.outputs[o] >= 0 && is_weight(op.outputs[o])) return false;
+  return true;
+}
+
+// A parameter, its gradient, or what is made of it alone.
+bool MeshLetters::is_weight(TensorId tensor) const {
+  const Graph& graph = *tables_.graph;
+  const Tensor& of = graph.tensor(tensor);
+  if (of.batch.kind != BatchKind::Whole) return of.batch.kind == BatchKind::Partial;
+  if (!of.producer.valid()) return of.role == TensorRole::Parameter;
+  const std::vector<TensorId>& inputs = graph.op(of.producer).inputs;
+  return !inputs.empty() && std::ranges::all_of(inputs, [&](TensorId input) {
+    return !input.valid() || is_weight(input);
+  });
+}
+
+// Do rows sum over another letter than columns would?
+bool MeshLetters::sums_otherwise(OpId op, const LetterSplit& split) const {
+  const DividedLetter& context = parts_[op].context;
+  if (!context || context.split->letter == split.letter) return false;
+  const auto sums = [](const LetterSplit& each) {
+    return std::ranges::find(each.outputs, kSummed) != each.outputs.end() ||
+           std::ranges::any_of(each.inputs, [](int axis) { return axis >= kSumOver; });
+  };
+  return sums(*context.split) && sums(split);
 }
 
 // Of an op of experts columns divide just these: a row's. Into so many parts a letter can be
 // divided is 1 otherwise.
 std::int64_t MeshLetters::parts_of(OpId op, const LetterSplit& split) {
   const auto experts = static_cast<std::int64_t>(placement_.layout(op).experts);
+  const DividedLetter& context = parts_[op].context;
+  if (experts == 1 && context && context.split->letter == split.letter)
+    return split.extent / static_cast<std::int64_t>(placement_.layout(op).context_parts);
   if (experts == 1) return split.extent;
   return split.letter == tables_.expert_split(op)->letter ? split.extent / experts : 1;
 }
@@ -247,6 +314,7 @@ void MeshLetters::choose() {
     if (region == nullptr) {
       std::vector<DeviceId> mesh = devices_of(layout.shards);
       mesh.push_back(DeviceId(layout.columns));
+      mesh.push_back(DeviceId(layout.context));
       region = &regions.try_emplace(std::move(mesh), id, std::vector<OpId>()).first->second;
       if (layout.sharded && layout.experts == 1) region->first = id;
     }
@@ -256,10 +324,23 @@ void MeshLetters::choose() {
   constexpr std::size_t kMostRegions = 256;
   if (known_.size() > kMostRegions) known_.clear();
   parts_.resize(tables_.ops.size());
+  const auto chosen = [&](OpId op, ColumnChoice choice) {
+    const LetterSplit* split =
+        choice < 0 ? nullptr : &tables_.letter_splits(op)[static_cast<std::size_t>(choice)];
+    return divided(op, split, choice);
+  };
   for (const auto& [mesh, region] : regions) {
-    const std::vector<ColumnChoice>& choices = choices_for(region);
-    for (std::size_t i = 0; i < region.second.size(); ++i)
-      parts_[region.second[i]] = part_of(region.second[i], choices[i]);
+    const std::vector<OpId>& ops = region.second;
+    if (placement_.layout(region.first).context > 1) {
+      const std::vector<ColumnChoice>& choices = choices_for(region, UpTo::Context);
+      for (std::size_t i = 0; i < ops.size(); ++i) parts_[ops[i]].context = chosen(ops[i], choices[i]);
+    }
+    const std::vector<ColumnChoice>& choices = choices_for(region, UpTo::Columns);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      parts_[ops[i]].columns = chosen(ops[i], choices[i]);
+      if (placement_.layout(ops[i]).experts > 1)
+        parts_[ops[i]].experts = divided(ops[i], tables_.expert_split(ops[i]), 0);
+    }
   }
   share_updates();
 }

@@ -1,6 +1,7 @@
-// Which letter of each op the columns of its mesh split (MeshRoles::tensor). The ops of all groups
-// on the same mesh are one region, for which letters are chosen together (tensor_letters.h); what
-// was chosen is remembered from strategy to strategy. Not thread safe.
+// Which letters of each op its mesh divides: rows that have positions among them one that no weight
+// has (MeshRoles::context), and the columns of a row one of what is left (MeshRoles::tensor). The
+// ops of all groups on the same mesh are one region, for which letters are chosen together
+// (tensor_letters.h); what was chosen is remembered from strategy to strategy. Not thread safe.
 #pragma once
 
 #include <map>
@@ -14,25 +15,30 @@
 
 namespace strato {
 
-// What the columns of a mesh, and rows that have experts among them, compute of an op.
-struct ColumnPart {
-  const LetterSplit* split = nullptr;  // one of Tables::letter_splits(); null: each computes all
+// What one dimension of a mesh divides of an op.
+struct DividedLetter {
+  const LetterSplit* split = nullptr;  // one of Tables::letter_splits(); null: nothing
   std::int32_t ordinal = 0;            // of the split among those
-  std::vector<int> inputs;  // by Tables::inputs(): the axis that a column has its slice of; kAllOf
+  std::vector<int> inputs;             // by Tables::inputs(), as LetterSplit has them
+
+  explicit operator bool() const { return split != nullptr; }
+  int input(std::size_t index) const { return split ? inputs[index] : kAllOf; }
+  int output(std::size_t index) const { return split ? split->outputs[index] : kAllOf; }
+};
+
+// What a mesh divides of an op: over rows that have positions among them, over columns, and over
+// rows that have experts among them. The first two may divide the same letter, one what the other
+// leaves.
+struct DividedOp {
+  DividedLetter context, columns, experts;
   // Of an update that rows share, each of what its column has (of experts: the rows that have the
   // same ones): the axis of the parameter of which a row has its slice (StateSharding). So are what
   // casts the parameter once a step, and its gradient for the update. kAllOf: they do not.
   int shared_axis = kAllOf;
-  const LetterSplit* experts = nullptr;  // where rows have experts among them, that letter
-  std::vector<int> expert_inputs;  // by Tables::inputs(): the axis of experts, of which a row has
-                                   // its part; kAllOf
-
-  // The axis of an input of which a column has its slice; kAllOf: it has all of it.
-  int input(const Tables& tables, OpId op, TensorId tensor) const;
-  int output(std::size_t index) const { return split ? split->outputs[index] : kAllOf; }
-  int expert_input(std::size_t index) const { return experts ? expert_inputs[index] : kAllOf; }
-  int expert_output(std::size_t index) const { return experts ? experts->outputs[index] : kAllOf; }
 };
+
+// Dimensions of a mesh, from the outer to the inner one.
+enum class UpTo : std::uint8_t { Context, Columns, Experts };
 
 // By Tables::inputs(), which input of the op the tensor is.
 std::size_t input_of(const Tables& tables, OpId op, TensorId tensor);
@@ -44,28 +50,30 @@ class MeshLetters {
 
   // For every op that stands on a mesh, of the strategy that is placed.
   void choose();
-  const ColumnPart& of(OpId op) const { return parts_[op]; }
+  const DividedOp& of(OpId op) const { return parts_[op]; }
   // Of an input of the op (by Tables::inputs()), or of an output, what a shard of its layout reads,
-  // or makes, of these samples of it: its column's slice, of the experts its row's.
-  Part part_read(const Part& samples, OpId op, std::size_t input, std::size_t shard) const;
-  Part part_made(const Part& samples, OpId op, std::size_t output, std::size_t shard) const;
-  // The same without what the row has of the experts: all that its column has of them.
-  Part read_by_column(const Part& samples, OpId op, std::size_t input, std::size_t shard) const;
-  Part made_by_column(const Part& samples, OpId op, std::size_t output, std::size_t shard) const;
+  // or makes, of these samples of it; or what is left when just some dimensions divide it.
+  Part part_read(const Part& samples, OpId op, std::size_t input, std::size_t shard,
+                 UpTo up_to = UpTo::Experts) const;
+  Part part_made(const Part& samples, OpId op, std::size_t output, std::size_t shard,
+                 UpTo up_to = UpTo::Experts) const;
   // What a shard of the mesh keeps of the parameter that is updated there.
   Part kept(OpId update, TensorId parameter, std::size_t shard) const;
   // What a row has of its column's part, where rows share the op (ColumnPart::shared_axis).
   Part share_of(const Part& of_column, OpId op, std::size_t shard) const;
-  // Of the letter that the tensor's producer sums over (kSumOver and on).
+  // Of the axis, or of the letter that the tensor's producer sums over (kSumOver and on).
   std::int64_t extent(TensorId tensor, int axis) const {
+    if (axis < kSumOver) return tables_.graph->tensor(tensor).shape[static_cast<std::size_t>(axis)];
     const OpId producer = tables_.tensors[tensor].op;
     return tables_.letter_splits(producer)[static_cast<std::size_t>(axis - kSumOver)].extent;
   }
 
  private:
   using Region = std::pair<LayoutId, std::vector<OpId>>;  // a layout of it; ascending
-  const std::vector<ColumnChoice>& choices_for(const Region& region);
-  ColumnPart part_of(OpId op, ColumnChoice choice);
+  const std::vector<ColumnChoice>& choices_for(const Region& region, UpTo dimension);
+  ColumnCosts context_costs(const Layout& layout, std::span<const DeviceId> members);
+  ColumnCosts column_costs(const Layout& layout, std::span<const DeviceId> members);
+  DividedLetter divided(OpId op, const LetterSplit* split, ColumnChoice choice) const;
   std::vector<int> axes_read(OpId op, const LetterSplit& split) const;
   int shared_axis(OpId update);
   void share_updates();
@@ -73,13 +81,14 @@ class MeshLetters {
   Axes axes_of_input(OpId op, TensorId tensor) const;
   bool casts_beside(OpId op, OpId update, Axes cast, Axes read) const;
   std::int64_t parts_of(OpId op, const LetterSplit& split);
-  Part own_experts(const Part& of_column, OpId op, TensorId tensor, int axis,
-                   std::size_t shard) const;
+  bool may_share_positions(OpId op, const LetterSplit& split, std::size_t rows);
+  bool sums_otherwise(OpId op, const LetterSplit& split) const;
+  bool is_weight(TensorId tensor) const;
   bool reads_its_samples(OpId op) const;
 
   Tables& tables_;
   const Placement& placement_;
-  IdVector<OpId, ColumnPart> parts_;  // empty: there is no mesh
+  IdVector<OpId, DividedOp> parts_;  // empty: there is no mesh
   std::map<Digest, std::vector<ColumnChoice>> known_;
 };
 

@@ -157,7 +157,7 @@ void Placement::check() const {
       CHECK(i == 0 || at.shards[i - 1].device < at.shards[i].device, "devices not ascending");
       CHECK(at.shards[i].begin == (at.sharded ? next : 0), "shards leave a gap");
       CHECK(at.shards[i].begin < at.shards[i].end, "empty shard");
-      if (at.column(i) + 1 == at.columns && (at.row(i) + 1) % at.experts == 0)
+      if (at.column(i) + 1 == at.columns && (at.row(i) + 1) % (at.experts * at.context) == 0)
         next = at.shards[i].end;
     }
     CHECK(next == tables_.micro_batch, "shards do not cover the batch");

@@ -217,21 +217,29 @@ void Symmetry::choose_representatives(Fold& fold) {
 }
 
 // Of each row that is not left out all devices are kept, or the first of each. Of rows that have
-// experts among them all are kept, or the first one.
+// experts among them all are kept, or the first one; of rows that have positions together, too.
 bool Symmetry::keeps_grid(const Layout& mesh, const Fold& fold) const {
-  std::size_t columns = 0;  // that the rows before keep; 0: there is none
-  std::size_t rows = 0;
-  for (std::size_t row = 0; row < mesh.row_count(); ++row) {
-    const std::span<const Shard> members = mesh.members_of_row(row);
-    const auto kept = static_cast<std::size_t>(std::ranges::count_if(
-        members, [&](const Shard& shard) { return fold.keeps(shard.device); }));
-    if (kept == 0) continue;
-    if (kept != mesh.columns && (kept != 1 || !fold.keeps(members.front().device))) return false;
-    if (columns > 0 && kept != columns) return false;
-    columns = kept;
-    if (mesh.experts > 1 && rows++ == 0 && row > 0) return false;
+  std::size_t columns = 0, together = 0;  // that those before keep; 0: there is none
+  std::size_t apart = 0;                  // rows with samples of their own
+  for (std::size_t first = 0; first < mesh.row_count(); first += mesh.context) {
+    std::size_t rows = 0;
+    for (std::size_t row = first; row < first + mesh.context; ++row) {
+      const std::span<const Shard> members = mesh.members_of_row(row);
+      const auto kept = static_cast<std::size_t>(std::ranges::count_if(
+          members, [&](const Shard& shard) { return fold.keeps(shard.device); }));
+      if (kept == 0) continue;
+      if (kept != mesh.columns && (kept != 1 || !fold.keeps(members.front().device))) return false;
+      if (columns > 0 && kept != columns) return false;
+      columns = kept;
+      if (rows++ == 0 && row > first) return false;
+    }
+    if (rows == 0) continue;
+    if (rows != mesh.context && rows != 1) return false;
+    if (together > 0 && rows != together) return false;
+    together = rows;
+    if (mesh.experts > 1 && apart++ == 0 && first > 0) return false;
   }
-  return mesh.experts == 1 || rows == 1 || rows == mesh.row_count();
+  return mesh.experts == 1 || apart == 1 || apart * mesh.context == mesh.row_count();
 }
 
 void Symmetry::find(Fold& fold, MeshTwinsIn meshes) {

@@ -217,14 +217,9 @@ void RankBuilder::sum(const ProgramTask& at) {
   std::vector<Part> terms;
   for (const BufferId buffer : at.reads()) terms.push_back(values_.partial_sum_of(at, buffer));
   std::ranges::sort(terms, {}, [](const Part& term) { return term.addend().begin; });
-  std::vector<AxisRange> ranges;
   std::vector<ValueId> reads;
-  for (const Part& term : terms) {
-    at.expect(term.total() == terms.front().total(), tensor, "its terms are of other slices");
-    ranges.push_back(term.addend());
-    reads.push_back(values_.get(at, {tensor, term, device}));
-  }
-  expect_all(at, ranges, all_summed(at, terms.front(), sum));
+  for (const Part& term : terms) reads.push_back(values_.get(at, {tensor, term, device}));
+  expect_sum(at, tensor, terms, sum);
   const ValueId to = values_.bind(at, at.writes().front());
   emit(at, device, instruction(at, Kind::Sum, sum), reads, {&to, 1});
 }

@@ -21,21 +21,6 @@ inline AxisRange all_of(const ProgramTask& at, int axis) {
   return range_along(*at.program.graph, at.task().tensor, {}, axis);
 }
 
-// What terms like this one add up over: all indices of a letter, or all samples, of several
-// micro-batches those of each.
-inline AxisRange all_summed(const ProgramTask& at, const Part& term) {
-  AxisRange all = all_of(at, term.addend().axis);
-  if (!term.sums_letter() && term.times() > 1) all.end = term.period();
-  return all;
-}
-// The same where the sum may be a partial one itself: over fewer of the same indices, or over other
-// ones, as what columns sum up over positions is over a row's samples still.
-inline AxisRange all_summed(const ProgramTask& at, const Part& term, const Part& sum) {
-  return sum.is_partial_sum()
-             ? range_along(*at.program.graph, at.task().tensor, sum, term.addend().axis)
-             : all_summed(at, term);
-}
-
 class RankBuilder {
  public:
   // `only`: the device whose program is wanted; invalid: all of them. `folded`: a program whose
@@ -60,10 +45,10 @@ class RankBuilder {
             std::span<const ValueId> reads, std::span<const ValueId> writes,
             std::span<const DeviceId> members = {}, std::span<const std::int32_t> cuts = {});
   // Throws InvariantError unless the ranges, in some order, follow each other from end to end.
-  void expect_all(const ProgramTask& at, const std::vector<AxisRange>& ranges,
-                  const AxisRange& whole) const {
-    at.expect(make_up(ranges, whole), at.task().tensor,
-              "its pieces overlap, leave a gap, or are not all of it");
+  void expect_sum(const ProgramTask& at, TensorId tensor, std::span<const Part> terms,
+                  const Part& sum) const {
+    at.expect(add_up(at, tensor, terms, sum), tensor,
+              "its terms are of other slices, overlap, leave a gap, or are not all of it");
   }
   AxisRange gathered_range(const ProgramTask& at, int axis) const;
 

@@ -41,28 +41,37 @@ void RankBuilder::receive(const ProgramTask& at, const Part& part) {
 void RankBuilder::all_reduce(const ProgramTask& at) {
   const std::vector<DeviceId> members = members_of(program_, at.id);
   const MemberBuffers terms(program_, at.reads()), sums(program_, at.writes());
-  std::vector<std::vector<AxisRange>> ranges;  // by gradient
-  AxisRange all;
+  struct Gradient {
+    TensorId tensor;
+    std::vector<Part> terms;
+    Part sum;
+  };
+  std::vector<Gradient> gradients;
   for (const DeviceId member : members) {
     std::vector<ValueId> reads, writes;
-    ranges.resize(terms.of(member).size());
+    gradients.resize(terms.of(member).size());
     for (const BufferId buffer : terms.of(member)) {
-      const Part term = values_.partial_sum_of(at, buffer);
-      ranges[reads.size()].push_back(term.addend());
-      all = all_summed(at, term);
+      Gradient& gradient = gradients[reads.size()];
+      gradient.tensor = program_.buffers[buffer].tensor;
+      gradient.terms.push_back(values_.partial_sum_of(at, buffer));
+      gradient.sum = sum_in_place(at, gradient.terms.back());
       reads.push_back(values_.value_of(buffer));
     }
-    for (const BufferId buffer : sums.of(member)) writes.push_back(values_.bind(at, buffer));
+    for (const BufferId buffer : sums.of(member)) {
+      if (writes.size() < gradients.size())
+        gradients[writes.size()].sum = values_.part_of(at, buffer);
+      writes.push_back(values_.bind(at, buffer));
+    }
     at.expect(writes.empty() || writes.size() == reads.size(), at.task().tensor,
               "its sum has no place");
     emit(at, member, instruction(at, Kind::AllReduce, program_.part_of(at.task())), reads, writes,
          members);
     if (writes.empty())
       for (const BufferId buffer : terms.of(member))
-        values_.change_in_place(buffer, values_.part_of(buffer).total());
+        values_.change_in_place(buffer, sum_in_place(at, values_.part_of(buffer)));
   }
   if (folded_) return;  // others have what is missing
-  for (const std::vector<AxisRange>& of : ranges) expect_all(at, of, all);
+  for (const Gradient& of : gradients) expect_sum(at, of.tensor, of.terms, of.sum);
 }
 
 // By member. Input samples that are resident can be had anywhere: equal parts of them.
@@ -128,17 +137,14 @@ void RankBuilder::gather_records(const ProgramTask& at) {
   const MemberBuffers read(program_, at.reads()), written(program_, at.writes());
   constexpr const char* kNotOne = "a member has not one term, encoded as it is said";
   std::vector<std::int32_t> cuts = {0};
-  std::vector<AxisRange> terms;
-  AxisRange all;
+  std::vector<Part> terms;
   for (const DeviceId member : members) {
     const BufferId from = read.one_of(at, member, kNotOne);
     at.expect(values_.encoding_of(from) == at.task().encoding, tensor, kNotOne);
-    const Part term = values_.partial_sum_of(at, from);
-    terms.push_back(term.addend());
-    all = all_summed(at, term);
+    terms.push_back(values_.partial_sum_of(at, from));
     cuts.push_back(cuts.back() + values_.record_count(from));
   }
-  expect_all(at, terms, all);
+  expect_sum(at, tensor, terms, terms.front().total());
   for (const DeviceId member : members) {
     const BufferId from = read.of(member).front();
     const ValueId value = values_.value_of(from);
@@ -156,21 +162,18 @@ void RankBuilder::reduce_scatter(const ProgramTask& at) {
   const MemberBuffers read(program_, at.reads()), written(program_, at.writes());
   constexpr const char* kNotOne = "a member has not one term and part";
   at.expect(axis >= 0, tensor, "it is not said along which axis it is scattered");
-  std::vector<AxisRange> terms;
-  AxisRange all;
+  std::vector<Part> terms;
   std::vector<std::int32_t> cuts = {0};
   std::vector<Part> parts;
   for (const DeviceId member : members) {
-    const Part term = values_.partial_sum_of(at, read.one_of(at, member, kNotOne));
-    terms.push_back(term.addend());
+    terms.push_back(values_.partial_sum_of(at, read.one_of(at, member, kNotOne)));
     const BufferId to = written.one_of(at, member, kNotOne);
     parts.push_back(program_.part_of(to));
-    all = all_summed(at, term, parts.back());
     const AxisRange* range = parts.back().along(axis);
     at.expect(range && range->begin == cuts.back(), tensor, "its parts are out of order");
     cuts.push_back(range->end);
   }
-  expect_all(at, terms, all);
+  expect_sum(at, tensor, terms, parts.front().without(axis));
   at.expect(cuts.back() == all_of(at, axis).end, tensor, "its parts are not all of it");
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Part term = values_.part_of(at, read.of(members[i]).front());

@@ -1,6 +1,8 @@
 #include "core/program/value/op_parts.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "core/program/value/tables.h"
 
@@ -62,11 +64,9 @@ AxisRange range_along(const Graph& graph, TensorId tensor, const Part& part, int
   return {static_cast<std::int8_t>(axis), 0, static_cast<std::int32_t>(extent)};
 }
 
-std::optional<OpLetter> letter_of(const Graph& graph, OpId id, const Part& part) {
-  if (!part.sums_letter() && part.cuts().size() != 1) return std::nullopt;
-  const Op& op = graph.op(id);
-  const std::vector<LetterSplit> splits = letter_splits(graph, id);
-  const AxisRange named = part.sums_letter() ? part.addend() : part.cuts()[0];
+static std::optional<OpLetter> letter_along(const Graph& graph, const Op& op,
+                                            std::span<const LetterSplit> splits,
+                                            const AxisRange& named) {
   for (std::int32_t i = 0; i < std::ssize(splits); ++i) {
     const LetterSplit& split = splits[static_cast<std::size_t>(i)];
     const int axis = op.outputs.empty() ? split.inputs.front() : split.outputs.front();
@@ -84,6 +84,21 @@ std::optional<OpLetter> letter_of(const Graph& graph, OpId id, const Part& part)
   return std::nullopt;
 }
 
+std::vector<OpLetter> letters_of(const Graph& graph, OpId id, const Part& part) {
+  if (!part.is_divided()) return {};
+  const Op& op = graph.op(id);
+  const std::vector<LetterSplit> splits = letter_splits(graph, id);
+  std::vector<OpLetter> letters;
+  const auto add = [&](const AxisRange& named) {
+    const auto letter = letter_along(graph, op, splits, named);
+    if (letter) letters.push_back(*letter);
+    return letter.has_value();
+  };
+  const bool are_known = std::ranges::all_of(part.cuts(), add) &&
+                         (!part.sums_letter() || add(part.addend()));
+  return are_known ? letters : std::vector<OpLetter>();
+}
+
 int axis_read(const Op& op, std::span<const int> axes, TensorId input) {
   std::optional<int> axis;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -95,65 +110,76 @@ int axis_read(const Op& op, std::span<const int> axes, TensorId input) {
 }
 
 std::vector<Part> parts_read(const Graph& graph, OpId id, const Part& part,
-                             const OpLetter& letter) {
+                             std::span<const OpLetter> letters) {
   const Op& op = graph.op(id);
   std::vector<Part> parts;
   for (const TensorId input : op.inputs) {
-    parts.emplace_back();
+    Part& own = parts.emplace_back();
     if (!input.valid()) continue;
-    const int axis = axis_read(op, letter.split.inputs, input);
-    parts.back() = samples_of(graph, input, part);
-    if (axis >= kSumOver)
-      parts.back() = parts.back().cut(addend_read(graph, input, axis, letter));
-    else if (axis >= 0)
-      parts.back() = cut_along(graph, input, parts.back(), axis, letter);
+    own = samples_of(graph, input, part);
+    for (const OpLetter& letter : letters) {
+      const int axis = axis_read(op, letter.split.inputs, input);
+      if (axis >= kSumOver)
+        own = own.cut(addend_read(graph, input, axis, letter));
+      else if (axis >= 0)
+        own = cut_along(graph, input, own, axis, letter);
+    }
   }
   return parts;
 }
 
 std::vector<Part> parts_made(const Graph& graph, OpId id, const Part& part,
-                             const OpLetter& letter) {
+                             std::span<const OpLetter> letters) {
   const std::vector<TensorId>& outputs = graph.op(id).outputs;
   std::vector<Part> parts;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const int axis = letter.split.outputs[o];
-    const Part own = samples_of(graph, outputs[o], part);
-    const AxisRange summed{static_cast<std::int8_t>(kSummedAxis + letter.ordinal),
-                           letter.range.begin, letter.range.end};
-    parts.push_back(axis == kSummed ? own.cut(summed)
-                                    : cut_along(graph, outputs[o], own, axis, letter));
+    Part& own = parts.emplace_back(samples_of(graph, outputs[o], part));
+    for (const OpLetter& letter : letters) {
+      const int axis = letter.split.outputs[o];
+      const AxisRange summed{static_cast<std::int8_t>(kSummedAxis + letter.ordinal),
+                             letter.range.begin, letter.range.end};
+      own = axis == kSummed ? own.cut(summed) : cut_along(graph, outputs[o], own, axis, letter);
+    }
   }
   return parts;
 }
 
 Part part_in_view(const Graph& graph, TensorId tensor, TensorId view, const Part& part) {
   const OpId op = graph.tensor(view).producer;
-  if (tensor == view || part.cuts().size() != 1 || !op.valid() || !is_alias(graph, op)) return part;
+  if (tensor == view || part.cuts().empty() || !op.valid() || !is_alias(graph, op)) return part;
   const TensorId base = viewed(graph, op);
   const Part of_base = part_in_view(graph, tensor, base, part);
-  const AxisRange& range = of_base.cuts()[0];
-  const Part others = of_base.without(range.axis);
-  const std::int64_t extent = shape_of(graph, base)[static_cast<std::size_t>(range.axis)];
-  for (const LetterSplit& split : letter_splits(graph, op)) {
-    const std::int64_t unit = extent / split.extent;
-    if (split.inputs.front() != range.axis || range.begin % unit != 0 || range.end % unit != 0)
-      continue;
-    const OpLetter letter{split,
-                          0,
-                          {0, static_cast<std::int32_t>(range.begin / unit),
-                           static_cast<std::int32_t>(range.end / unit)}};
-    return cut_along(graph, view, others, split.outputs.front(), letter);
+  const std::vector<LetterSplit> splits = letter_splits(graph, op);
+  Part others = of_base;
+  std::vector<std::pair<int, OpLetter>> along;  // axes of the view
+  for (const AxisRange& range : of_base.cuts()) {
+    const std::int64_t extent = shape_of(graph, base)[static_cast<std::size_t>(range.axis)];
+    const auto split = std::ranges::find_if(splits, [&](const LetterSplit& each) {
+      const std::int64_t unit = extent / each.extent;
+      return each.inputs.front() == range.axis && range.begin % unit == 0 && range.end % unit == 0;
+    });
+    if (split == splits.end()) return of_base;
+    const std::int64_t unit = extent / split->extent;
+    along.push_back({split->outputs.front(),
+                     {*split,
+                      0,
+                      {0, static_cast<std::int32_t>(range.begin / unit),
+                       static_cast<std::int32_t>(range.end / unit)}}});
+    others = others.without(range.axis);
   }
-  return of_base;
+  for (const auto& [axis, letter] : along) others = cut_along(graph, view, others, axis, letter);
+  return others;
 }
 
 Part part_viewed(const Graph& graph, OpId view, const Part& part) {
-  const auto letter = letter_of(graph, view, part);
-  if (!letter) return part;
-  const AxisRange& range = part.cuts()[0];
-  const Part others = part.without(range.axis);
-  const int axis = letter->split.inputs.front();
-  return axis < 0 ? others : cut_along(graph, viewed(graph, view), others, axis, *letter);
+  const std::vector<OpLetter> letters = letters_of(graph, view, part);
+  if (letters.empty()) return part;
+  Part others = part;
+  while (!others.cuts().empty()) others = others.without(others.cuts().front().axis);
+  for (const OpLetter& letter : letters)
+    if (const int axis = letter.split.inputs.front(); axis >= 0)
+      others = cut_along(graph, viewed(graph, view), others, axis, letter);
+  return others;
 }
 
 }  // namespace strato

@@ -1,12 +1,11 @@
-// The parts of its inputs and outputs that follow from a part of an op's index space, by the letter
+// The parts of its inputs and outputs that follow from a part of an op's index space, by the letters
 // that it is divided along (core/graph/axes/letter_splits.h). Pure; safe from any thread.
 //
 // A part of an op names its samples, if it has not all, and of its first output (of an update: of
-// its parameter) the slice; or where that is summed over the letter, the letter's own range
+// its parameter) the slices; and where that is summed over a letter, the letter's own range
 // (kSummedAxis).
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,16 +20,19 @@ struct OpLetter {
   AxisRange range;           // of the letter's indices
 };
 
-// Nothing: the part is along no letter, or the op has none such.
-std::optional<OpLetter> letter_of(const Graph& graph, OpId op, const Part& part);
+// In the order of the part's cuts, and of the sum behind them. Empty: it is along no letter, or the
+// op lacks one of them.
+std::vector<OpLetter> letters_of(const Graph& graph, OpId op, const Part& part);
 
 // Of `axes`, by input of the op, that of this one. A tensor that is read in two ways is needed as a
 // whole: kAllOf.
 int axis_read(const Op& op, std::span<const int> axes, TensorId input);
 
 // By input and by output of the op; an invalid input has all.
-std::vector<Part> parts_read(const Graph& graph, OpId op, const Part& part, const OpLetter& letter);
-std::vector<Part> parts_made(const Graph& graph, OpId op, const Part& part, const OpLetter& letter);
+std::vector<Part> parts_read(const Graph& graph, OpId op, const Part& part,
+                             std::span<const OpLetter> letters);
+std::vector<Part> parts_made(const Graph& graph, OpId op, const Part& part,
+                             std::span<const OpLetter> letters);
 
 // The part of what a view is a view of for a part of its output; and the other way round, through
 // all views from one tensor to another.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/graph/axes/split_axes.h"
@@ -60,8 +62,9 @@ Part stated_part(const ProgramTask& at, TensorId tensor) {
 std::vector<Part> input_parts(const ProgramTask& at) {
   const std::vector<TensorId>& inputs = at.op().inputs;
   const Graph& graph = *at.program.graph;
-  if (const auto letter = letter_of(graph, at.task().op, at.program.part_of(at.task())))
-    return parts_read(graph, at.task().op, at.program.part_of(at.task()), *letter);
+  const Part& part = at.program.part_of(at.task());
+  if (const auto letters = letters_of(graph, at.task().op, part); !letters.empty())
+    return parts_read(graph, at.task().op, part, letters);
   std::vector<Part> parts(inputs.size());
   const auto cuts = at.program.cuts_of(at.task());
   for (std::size_t i = 0; cuts.empty() && i < inputs.size(); ++i)
@@ -79,8 +82,8 @@ std::vector<Part> input_parts(const ProgramTask& at) {
 std::vector<Part> output_parts(const ProgramTask& at) {
   const Graph& graph = *at.program.graph;
   const Part& part = at.program.part_of(at.task());
-  if (const auto letter = letter_of(graph, at.task().op, part))
-    return parts_made(graph, at.task().op, part, *letter);
+  if (const auto letters = letters_of(graph, at.task().op, part); !letters.empty())
+    return parts_made(graph, at.task().op, part, letters);
   // Cuts are along axes of the first output.
   const bool of_the_only = part.cuts().size() > 1 && at.op().outputs.size() == 1;
   std::vector<Part> parts;
@@ -114,6 +117,39 @@ Part sum_with_next(const ProgramTask& at, const Part& sum, const Part& term) {
             "it adds the samples of another micro-batch");
   const bool all = times + 1 == at.program.micro_batches && sum.first().size() == period;
   return all ? sum.without(kBatchAxis) : sum.repeated(period, times + 1);
+}
+
+Part sum_in_place(const ProgramTask& at, const Part& term) {
+  return at.stream() == Stream::TensorCommunication ? term.total() : term.summed_up();
+}
+
+bool add_up(const ProgramTask& at, TensorId tensor, std::span<const Part> terms, const Part& sum) {
+  const Graph& graph = *at.program.graph;
+  const Part& first = terms.front();
+  AxisRange samples = range_along(graph, tensor, sum.sums_samples() ? sum : Part(), kBatchAxis);
+  if (!sum.sums_samples() && first.times() > 1) {  // of each micro-batch, and of all of them
+    if (std::int64_t{first.period()} * first.times() != graph.batch()) return false;
+    samples.end = first.period();
+  }
+  std::map<AxisRange, std::vector<AxisRange>> by_letter;  // samples
+  for (const Part& term : terms) {
+    const bool alike = term.summed_up() == first.summed_up() &&
+                       term.sums_letter() == first.sums_letter() &&
+                       term.sums_samples() == first.sums_samples() &&
+                       term.period() == first.period() && term.times() == first.times();
+    if (!alike || !term.is_partial_sum()) return false;
+    by_letter[term.sums_letter() ? term.addend() : AxisRange()].push_back(
+        term.sums_samples() ? term.first() : samples);
+  }
+  std::vector<AxisRange> letters;
+  for (const auto& [letter, of_samples] : by_letter) {
+    if (!make_up(of_samples, samples)) return false;
+    letters.push_back(letter);
+  }
+  if (!first.sums_letter()) return true;
+  const AxisRange& of_sum = sum.sums_letter() ? sum.addend() : first.addend();
+  const AxisRange all = range_along(graph, tensor, sum, of_sum.axis);
+  return of_sum.axis == first.addend().axis && make_up(letters, all);
 }
 
 bool make_up(std::vector<AxisRange> ranges, const AxisRange& whole) {

@@ -68,6 +68,13 @@ std::vector<Part> output_parts(const ProgramTask& at);
 // it; of all of them it is the total. Throws InvariantError where the term is of others.
 Part sum_with_next(const ProgramTask& at, const Part& sum, const Part& term);
 
+// What partial sums become where a collective sums them up in place: of those of a row, or of rows
+// that have positions together, the sum over a letter; else over all that they are sums of.
+Part sum_in_place(const ProgramTask& at, const Part& term);
+// Do partial sums of a tensor add up to this one, each of them once? Over samples, over a letter,
+// or over both.
+bool add_up(const ProgramTask& at, TensorId tensor, std::span<const Part> terms, const Part& sum);
+
 // The axis along which the pieces of what is put together differ from it; -1: the batch.
 int joined_axis(const Part& piece, const Part& made);
 

@@ -33,6 +33,7 @@ Decision adapted(const Decision& decision, const ConstraintRule& rule) {
   const auto forbids = [&](Role role) { return !rule.roles[static_cast<std::size_t>(role)]; };
   if (forbids(Role::Tensor)) result.roles.tensor = 1;
   if (forbids(Role::Expert)) result.roles.expert = 1;
+  if (forbids(Role::Context)) result.roles.context = 1;
   if (forbids(Role::Sharding)) result.roles.states = {};
   drop_meaningless_roles(result);
   return result;

@@ -47,6 +47,7 @@ void keep_only(DeviceMask& devices, const DeviceMask& mask) {
 bool BoundConstraint::allows(const Decision& decision) const {
   const auto forbids = [&](Role role) { return !roles[static_cast<std::size_t>(role)]; };
   if (forbids(Role::Tensor) && columns_of(decision) > 1) return false;
+  if (forbids(Role::Context) && context_rows_of(decision) > 1) return false;
   if (forbids(Role::Expert) && expert_rows_of(decision) > 1) return false;
   if (forbids(Role::Sharding) && state_rows_of(decision) > 1) return false;
   return modes[static_cast<std::size_t>(decision.mode)] && stays_within(decision.devices, allowed);

@@ -103,6 +103,8 @@ std::string_view label_of(Role role) {
       return "sharding";
     case Role::Expert:
       return "expert parallelism";
+    case Role::Context:
+      return "context parallelism";
     case Role::Offload:
       return "offload to host memory";
   }

@@ -42,10 +42,11 @@ enum class Role : std::uint8_t {
   Sharding,   // each device keeps, and updates, a part of their parameters: rows share states
               // (StateSharding), and updates that are split (Strategy::splits)
   Expert,     // rows have experts among them (MeshRoles::expert)
+  Context,    // rows have positions among them (MeshRoles::context)
   Offload,    // what they keep waits in the memory of hosts (Strategy::offloaded)
 };
-inline constexpr std::array<std::string_view, 6> kRoles = {"pipeline", "tensor", "recompute",
-                                                           "sharding", "expert", "offload"};
+inline constexpr std::array<std::string_view, 7> kRoles = {
+    "pipeline", "tensor", "recompute", "sharding", "expert", "context", "offload"};
 constexpr std::string_view name_of(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
 std::string_view label_of(Role role);  // "pipelining", "tensor parallelism", ...
 std::optional<Role> role_from(std::string_view name);

@@ -86,6 +86,9 @@ GroupId group_with(Role role, const Strategy& strategy, const Graph& graph,
   if (role == Role::Expert)
     for (const GroupId group : groups)
       if (expert_rows_of(*strategy.groups[group]) > 1) return group;
+  if (role == Role::Context)
+    for (const GroupId group : groups)
+      if (context_rows_of(*strategy.groups[group]) > 1) return group;
   if (role == Role::Sharding)
     for (const GroupId group : groups)
       if (state_rows_of(*strategy.groups[group]) > 1) return group;

@@ -93,6 +93,8 @@ void for_each_role(const Visit& visit) {
   visit(
       "experts", [](auto& roles) -> auto& { return roles.expert; });
   visit(
+      "contexts", [](auto& roles) -> auto& { return roles.context; });
+  visit(
       "zeros", [](auto& roles) -> auto& { return roles.states.stage; });
   visit(
       "zero_rows", [](auto& roles) -> auto& { return roles.states.rows; });

@@ -16,7 +16,8 @@
 // without ops it means the op group of that name. With "renamed": true its ops are called so from
 // then on; else groups get names from their ops. With "tensor": 4 the devices are rows of four that
 // compute each op of their samples together, with "expert": 8 eight rows have the experts of a
-// mixture among them, and with "zero": 3 rows share states (roles_json.h). A device group's name
+// mixture among them, with "context": 2 two rows the positions of their samples, and with "zero": 3
+// rows share states (roles_json.h). A device group's name
 // ("v100") stands for all its devices. "bucket_bytes" (0: no gradient buckets), "duplicated",
 // "recomputed", "offloaded", "splits", "variables", "order", "micro_batches" (1) and their
 // "schedule"

@@ -100,6 +100,9 @@ class Binder {
     if (decision.roles.expert != wanted.expert)
       say("group \"{}\": {} does not divide its rows of devices, expert parallelism dropped", group,
           wanted.expert);
+    if (decision.roles.context != wanted.context)
+      say("group \"{}\": {} does not divide its rows of devices, context parallelism dropped",
+          group, wanted.context);
     if (decision.roles.states != wanted.states)
       say("group \"{}\": its rows of devices cannot share states, each keeps all", group);
   }

@@ -7,6 +7,7 @@ namespace strato {
 void add_roles(Json& json, const MeshRoles& roles) {
   if (roles.tensor > 1) json["tensor"] = roles.tensor;
   if (roles.expert > 1) json["expert"] = roles.expert;
+  if (roles.context > 1) json["context"] = roles.context;
   const StateSharding& states = roles.states;
   if (states.stage == 0) return;
   json["zero"] = states.stage;
@@ -25,6 +26,7 @@ MeshRoles read_roles(const JsonView& view) {
   MeshRoles roles;
   read("tensor", roles.tensor, 1, kMostRows);
   read("expert", roles.expert, 1, kMostRows);
+  read("context", roles.context, 1, kMostRows);
   StateSharding& states = roles.states;
   read("zero", states.stage, 0, StateSharding::kMostStage);
   read("zero_rows", states.rows, 1, kMostRows);

@@ -17,11 +17,13 @@ struct RoleWord {
   std::int32_t& (*number)(MeshRoles&);
 };
 constexpr std::int32_t kMost = 1'000'000;
-constexpr std::array<RoleWord, 4> kRoleWords = {{
+constexpr std::array<RoleWord, 5> kRoleWords = {{
     {"tensor:", "number of columns", kMost,
      [](MeshRoles& roles) -> std::int32_t& { return roles.tensor; }},
     {"expert:", "number of rows", kMost,
      [](MeshRoles& roles) -> std::int32_t& { return roles.expert; }},
+    {"context:", "number of rows", kMost,
+     [](MeshRoles& roles) -> std::int32_t& { return roles.context; }},
     {"zero:", "stage of ZeRO (1 to 3)", StateSharding::kMostStage,
      [](MeshRoles& roles) -> std::int32_t& { return roles.states.stage; }},
     {"zero_rows:", "number of rows", kMost,
@@ -51,7 +53,7 @@ std::optional<MeshRoles> take_roles(std::string_view& text, const std::string& p
 }
 
 bool MeshRoles::is_sane() const {
-  return tensor >= 1 && expert >= 1 && states.stage >= 0 &&
+  return tensor >= 1 && expert >= 1 && context >= 1 && states.stage >= 0 &&
          states.stage <= StateSharding::kMostStage && states.rows >= 0 &&
          states.smallest >= Bytes(0);
 }
@@ -60,6 +62,7 @@ std::string describe(const MeshRoles& roles) {
   std::string words;
   if (roles.tensor > 1) words += fmt::format(", tensor {}", roles.tensor);
   if (roles.expert > 1) words += fmt::format(", expert {}", roles.expert);
+  if (roles.context > 1) words += fmt::format(", context {}", roles.context);
   if (roles.states.stage > 0) words += fmt::format(", ZeRO {}", roles.states.stage);
   if (roles.states.stage > 0 && roles.states.rows > 0)
     words += fmt::format(" in {} rows", roles.states.rows);
@@ -69,6 +72,7 @@ std::string describe(const MeshRoles& roles) {
 void add_to(Hasher& hasher, const MeshRoles& roles) {
   if (roles.tensor > 1) hasher.text("tensor").number(roles.tensor);
   if (roles.expert > 1) hasher.text("expert").number(roles.expert);
+  if (roles.context > 1) hasher.text("context").number(roles.context);
   if (const StateSharding& states = roles.states; states.stage > 0)
     hasher.text("states").number(states.stage).number(states.rows).number(states.smallest.value);
 }

@@ -1,5 +1,6 @@
 // How the devices of a decision share the work of its op group beside the batch: as a mesh of rows,
-// which follow each other and have samples of their own, and of columns, the devices of a row.
+// which follow each other and have samples of their own (or of these some positions), and of
+// columns, the devices of a row.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,13 @@ struct MeshRoles {
   // and compute those for the samples of all of them (core/graph/axes/expert_letters.h; GShard,
   // Lepikhin et al. 2020, 3.2).
   std::int32_t expert = 1;
+  // Context parallelism: so many rows, which follow each other, have the same samples, and of these
+  // each its part of the positions; attention gathers keys and values from all of them, or swaps
+  // positions for heads. What is divided of each op is a letter that no weight has, chosen as
+  // columns choose theirs (Llama 3: Dubey et al. 2024, 3.3.2; Jacobs et al. 2023,
+  // DeepSpeed-Ulysses). Experts are those of rows with the same positions. Parts of causal
+  // attention count as equal, as they are where frameworks deal out positions from both ends.
+  std::int32_t context = 1;
   StateSharding states{};
 
   // Is none of them 0 or less, or no stage of ZeRO?

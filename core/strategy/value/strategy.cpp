@@ -105,7 +105,23 @@ void check_expert_rows(const Decision& decision, const std::string& place) {
     refuse(place, "take replicate-allreduce, or expert 1", "is expert {} in mode {}", expert,
            name_of(decision.mode));
   refuse(place, "give a number that divides that of the rows",
-         "is expert {} on {} rows of devices, which it does not divide", expert, rows_of(decision));
+         "is expert {} on {} rows of devices, which it does not divide", expert,
+         rows_of(decision) / context_rows_of(decision));
+}
+
+void check_context_rows(const Decision& decision, const std::string& place) {
+  const std::int32_t context = decision.roles.context;
+  if (context < 1) refuse(place, "give at least 1", "is context {}", context);
+  if (context == 1 || context_rows_of(decision) > 1) return;
+  if (decision.mode != Mode::ReplicateAllReduce)
+    refuse(place, "take replicate-allreduce, or context 1", "is context {} in mode {}", context,
+           name_of(decision.mode));
+  if (rows_of(decision) % static_cast<std::size_t>(context) != 0)
+    refuse(place, "give a number that divides that of the rows",
+           "is context {} on {} rows of devices, which it does not divide", context,
+           rows_of(decision));
+  refuse(place, "give equal weights to rows that have the same samples",
+         "is context {} with unequal weights", context);
 }
 
 // On a single row there is nothing to share, which is legal.
@@ -130,7 +146,11 @@ void check_state_rows(const Decision& decision, const std::string& place) {
   if (rows_of(decision) % rows != 0)
     refuse(place, "give a number that divides that of the rows",
            "shares states in {} rows of {}, which it does not divide", rows, rows_of(decision));
-  if (rows % expert_rows_of(decision) != 0)
+  if (rows % context_rows_of(decision) != 0)
+    refuse(place, "give a multiple of the rows that have the same samples",
+           "shares states in {} rows, of which {} have the same samples", rows,
+           context_rows_of(decision));
+  if (rows % (expert_rows_of(decision) * context_rows_of(decision)) != 0)
     refuse(place, "give a multiple of the rows that have the experts",
            "shares states in {} rows, of which {} have the experts among them", rows,
            expert_rows_of(decision));
@@ -282,7 +302,18 @@ std::size_t columns_of(const Decision& decision) {
 std::size_t expert_rows_of(const Decision& decision) {
   if (decision.roles.expert <= 1 || decision.mode != Mode::ReplicateAllReduce) return 1;
   const auto experts = static_cast<std::size_t>(decision.roles.expert);
-  return rows_of(decision) % experts == 0 ? experts : 1;
+  return rows_of(decision) / context_rows_of(decision) % experts == 0 ? experts : 1;
+}
+
+std::size_t context_rows_of(const Decision& decision) {
+  if (decision.roles.context <= 1 || decision.mode != Mode::ReplicateAllReduce) return 1;
+  const auto context = static_cast<std::size_t>(decision.roles.context);
+  const std::span<const DeviceShare> devices = decision.devices;
+  const std::size_t together = context * columns_of(decision);
+  if (devices.size() % together != 0) return 1;
+  for (std::size_t first = 0; first < devices.size(); first += together)
+    if (!has_equal_weights(devices.subspan(first, together))) return 1;
+  return context;
 }
 
 std::size_t state_rows_of(const Decision& decision) {
@@ -290,17 +321,20 @@ std::size_t state_rows_of(const Decision& decision) {
   if (states.stage == 0 || decision.mode != Mode::ReplicateAllReduce) return 1;
   const std::size_t all = rows_of(decision);
   const std::size_t rows = states.rows == 0 ? all : static_cast<std::size_t>(states.rows);
-  return all % rows == 0 && rows % expert_rows_of(decision) == 0 ? rows : 1;
+  const std::size_t apart = expert_rows_of(decision) * context_rows_of(decision);
+  return all % rows == 0 && rows % apart == 0 ? rows : 1;
 }
 
 void drop_meaningless_roles(Decision& decision) {
   decision.roles.tensor = static_cast<std::int32_t>(columns_of(decision));
+  decision.roles.context = static_cast<std::int32_t>(context_rows_of(decision));
   decision.roles.expert = static_cast<std::int32_t>(expert_rows_of(decision));
   if (state_rows_of(decision) == 1) decision.roles.states = {};
 }
 
 void check_rows(const Decision& decision, const std::string& place) {
   check_columns(decision, place);
+  check_context_rows(decision, place);
   check_expert_rows(decision, place);
   check_state_rows(decision, place);
 }

@@ -55,16 +55,21 @@ struct Decision {
 //
 // The devices of a row: 1 where their number does not divide them, or a row's weights differ.
 std::size_t columns_of(const Decision& decision);
-// The rows that have experts among them: 1 where their number does not divide that of the rows.
+// The rows that have experts among them: 1 where their number does not divide that of the rows with
+// samples of their own.
 std::size_t expert_rows_of(const Decision& decision);
+// The rows that have positions among them: 1 where their number does not divide that of the rows,
+// or weights of rows that should have the same samples differ.
+std::size_t context_rows_of(const Decision& decision);
 // The rows that have states among them: 1 where their number does not divide that of the rows, or
-// is not divided by the rows that have experts among them.
+// is not divided by that of the rows that have experts, and positions, among them.
 std::size_t state_rows_of(const Decision& decision);
 // Takes back from a decision, whose devices may have changed, what means nothing on them.
 void drop_meaningless_roles(Decision& decision);
-// Are its devices rows of columns, or rows that have experts, or states, among them?
+// Are its devices rows of columns, or rows that have experts, positions, or states, among them?
 inline bool is_mesh(const Decision& decision) {
-  return columns_of(decision) > 1 || expert_rows_of(decision) > 1 || state_rows_of(decision) > 1;
+  return columns_of(decision) > 1 || expert_rows_of(decision) > 1 || context_rows_of(decision) > 1 ||
+         state_rows_of(decision) > 1;
 }
 // Throws InputError (of this place) where it means nothing.
 void check_rows(const Decision& decision, const std::string& place);

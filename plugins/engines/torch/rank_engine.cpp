@@ -86,9 +86,9 @@ class TorchRankExecution final : public RankExecution {
     const OpId op = instruction.op;
     Step& step = steps_[i];
     const std::span<const ValueId> reads = program_->reads[i];
-    if (const auto letter = letter_of(*graph_, op, part)) {
+    if (const auto letters = letters_of(*graph_, op, part); !letters.empty()) {
       step.kernel = make_part_kernel(*graph_, op, part);
-      step.needs = parts_read(*graph_, op, part, *letter);
+      step.needs = parts_read(*graph_, op, part, letters);
     } else if (part.is_slice()) {
       step.kernel = make_part_kernel(*graph_, op, part);
       step.needs = part_inputs(*graph_, op, part);

@@ -20,9 +20,9 @@ at::Tensor in_place_of(const at::Tensor& by_heads, std::int64_t rank) {
 
 // Of the fused op or of its gradient.
 struct Attention {
-  explicit Attention(const Site& site) : Attention(site.of_forward(), site.part()) {}
+  explicit Attention(const Site& site) : Attention(site, site.of_forward()) {}
 
-  Attention(const Site& forward, const AxisPart& part)
+  Attention(const Site& site, const Site& forward)
       : heads(forward->integer("q_num_heads", 1)),
         key_heads(forward->integer("kv_num_heads", 1)),
         causal(forward->integer("is_causal", 0) != 0),
@@ -34,8 +34,8 @@ struct Attention {
     if (forward.output_count() > 1 && forward.out(1).size() != 3)
       forward.refuse("returns its keys and values");
     constexpr int kPositionAxis = 2;  // the gradient of keys is a sum over queries
-    if (part.extent > 0 && (part.axis == kPositionAxis || part.axis >= kSummedAxis))
-      first = part.begin;
+    for (const AxisPart* part : {site.part_along(kPositionAxis), site.part_summed()})
+      if (part) first = part->begin;
   }
 
   std::int64_t heads, key_heads;

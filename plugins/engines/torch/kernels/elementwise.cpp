@@ -112,13 +112,15 @@ Kernel dropout(const Site& site) {
   if (!site.graph().is_training())
     return site.output_count() > 1 ? plain<kept_all>(site) : plain<first_of>(site);
   Tensor whole = site.input(0);
-  const AxisPart part = site.part();
-  if (part.extent > 0) whole.shape[static_cast<std::size_t>(part.axis)] = part.extent;
+  const std::vector<AxisPart> parts(site.parts().begin(), site.parts().end());
+  for (const AxisPart& part : parts)
+    whole.shape[static_cast<std::size_t>(part.axis)] = part.extent;
   return [ratio = drop_ratio(site), noise = Noise(whole, site.graph().batch(), site->name),
-          shape = site.local(whole), part](const Tensors& in, const Shard& shard) {
+          shape = site.local(whole), parts](const Tensors& in, const Shard& shard) {
     at::Tensor mask = at::empty(shape.on(shard), at::TensorOptions().dtype(at::kBool));
     noise.keep_mask(shard, ratio, mask.data_ptr<bool>());
-    if (part.extent > 0) mask = mask.narrow(part.axis, part.begin, part.size()).contiguous();
+    for (const AxisPart& part : parts) mask = mask.narrow(part.axis, part.begin, part.size());
+    mask = mask.contiguous();
     return Tensors{in[0].mul(mask).mul_(1 / (1 - ratio)), mask};
   };
 }

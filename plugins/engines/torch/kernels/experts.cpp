@@ -12,13 +12,15 @@ struct Rooms {
     const bool combines = forward->type == "CombineTokens";
     const Shape& places = combines ? forward.in(0) : forward.out();
     experts = combines ? extent(places, kExpertAxis) : forward->integer("experts", 1);
-    const bool sums_experts = site->type == "CombineTokens" && site.part().axis >= kSummedAxis;
-    if (sums_experts) experts = site.part().extent;  // its own places are of those that are here
+    const AxisPart* summed = site->type == "CombineTokens" ? site.part_summed() : nullptr;
+    if (summed) experts = summed->extent;  // its own places are of those that are here
     capacity = extent(places, 2);
     last = experts;
     if (extent(results(site), kExpertAxis) == experts) return;  // or a part of each token
-    first = site.part().begin;
-    last = site.part().end;
+    const AxisPart* here = summed ? summed : site.part_along(kExpertAxis);
+    if (here == nullptr) here = site.part_summed();
+    first = here->begin;
+    last = here->end;
   }
 
   // What the experts are given, or give back, [batch, experts, capacity, size]: of the op itself.

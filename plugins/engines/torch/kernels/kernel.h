@@ -3,9 +3,11 @@
 // of times. Include in .cpp files only.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -34,7 +36,7 @@ struct LocalShape {
 // The slice that a part of a split op makes of the op's first output; where that is a partial sum,
 // the indices of the letter that are summed up (kSummedAxis and on).
 struct AxisPart : AxisRange {
-  std::int64_t extent = 0;  // of all parts together; 0: the op is not split
+  std::int64_t extent = 0;  // of all parts together
 };
 
 // An op as its kernel's maker reads it. Kernels copy what they need: graph and site end before.
@@ -43,12 +45,22 @@ class Site : public OpReader {
   Site(const Graph& graph, const Op& op)
       : OpReader(op, graph.ops(), graph.tensors()), graph_(graph) {}
   // A part of a split op, with tensors of the part's shapes.
-  Site(const Graph& graph, const OpReader& reader, const AxisPart& part)
-      : OpReader(reader), graph_(graph), part_(part) {}
+  Site(const Graph& graph, const OpReader& reader, std::vector<AxisPart> parts)
+      : OpReader(reader), graph_(graph), parts_(std::move(parts)) {}
 
   const Graph& graph() const { return graph_; }
-  const AxisPart& part() const { return part_; }
-  Site of_forward() const { return Site(graph_, forward(), part_); }
+  std::span<const AxisPart> parts() const { return parts_; }
+  // Null: it has all of the axis.
+  const AxisPart* part_along(int axis) const {
+    const auto found = std::ranges::find(parts_, axis, &AxisPart::axis);
+    return found == parts_.end() ? nullptr : &*found;
+  }
+  // Of the letter that it sums over; null: it sums over all, or over none.
+  const AxisPart* part_summed() const {
+    const bool sums = !parts_.empty() && parts_.back().axis >= kSummedAxis;
+    return sums ? &parts_.back() : nullptr;
+  }
+  Site of_forward() const { return Site(graph_, forward(), parts_); }
   std::vector<std::int64_t> wrt() const { return op().integers("wrt"); }  // of a gradient op
   LocalShape local(const Tensor& tensor) const { return {tensor, graph_.batch()}; }
   LocalShape local_out(std::size_t i = 0) const { return local(output(i)); }
@@ -59,7 +71,7 @@ class Site : public OpReader {
 
  private:
   const Graph& graph_;
-  AxisPart part_;
+  std::vector<AxisPart> parts_;  // the sum is the last one
 };
 
 using KernelMaker = Kernel (*)(const Site&);

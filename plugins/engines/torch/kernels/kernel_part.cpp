@@ -31,34 +31,38 @@ const Tensor& divided(const Graph& graph, const Op& op) {
 // twice may be cut in two ways.
 class PartTables {
  public:
-  PartTables(const Graph& graph, OpId id, const Part& part) : graph_(graph) {
+  PartTables(const Graph& graph, OpId id, const Part& part)
+      : graph_(graph), letters_(letters_of(graph, id, part)) {
     const Op& op = graph.op(id);
-    const auto letter = letter_of(graph, id, part);
-    if (!letter) refuse_split(op, part.first().axis);
-    letter_ = letter->split.letter;
-    size_ = letter->range.size();
-    extent_ = letter->split.extent;
-    if (part.sums_letter()) {
-      axis_ = {part.addend(), extent_};
-    } else {
-      const AxisRange& range = part.cuts()[0];
-      axis_ = {range, divided(graph, op).shape[static_cast<std::size_t>(range.axis)]};
-    }
+    if (letters_.empty()) refuse_split(op, part.first().axis);
+    for (const AxisRange& range : part.cuts())
+      parts_.push_back({range, divided(graph, op).shape[static_cast<std::size_t>(range.axis)]});
+    if (part.sums_letter()) parts_.push_back({part.addend(), letters_.back().split.extent});
     add_forward(op);
-    ops_.push_back(with_tensors(op, letter->split.inputs, letter->split.outputs));
+    Axes axes;
+    for (const OpLetter& letter : letters_) {
+      axes.inputs.push_back(letter.split.inputs);
+      axes.outputs.push_back(letter.split.outputs);
+    }
+    ops_.push_back(with_tensors(op, axes));
     if (op.forward.valid()) ops_[OpId(1)].forward = OpId(0);
   }
 
   Kernel kernel() const {
-    return make_kernel(Site(graph_, OpReader(ops_[OpId(1)], ops_, tensors_), axis_));
+    return make_kernel(Site(graph_, OpReader(ops_[OpId(1)], ops_, tensors_), parts_));
   }
 
  private:
+  // Where the letters stand: by letter, and by input or output.
+  struct Axes {
+    std::vector<std::vector<int>> inputs, outputs;
+  };
+
   // Returns the axes at which the letter stands; -1: nowhere.
-  std::vector<int> axes_of(const std::vector<std::string>& letters) const {
+  static std::vector<int> axes_of(const std::vector<std::string>& letters, char letter) {
     std::vector<int> axes;
     for (const std::string& each : letters) {
-      const std::size_t at = each.find(letter_);
+      const std::size_t at = each.find(letter);
       axes.push_back(at == std::string::npos ? -1 : static_cast<int>(at));
     }
     return axes;
@@ -69,38 +73,43 @@ class PartTables {
   void add_forward(const Op& op) {
     const Op& forward = op.forward.valid() ? graph_.op(op.forward) : op;
     const auto letters = axis_letters(Site(graph_, forward));
-    std::vector<int> inputs(forward.inputs.size(), -1), outputs(forward.outputs.size(), -1);
-    if (letters && op.attribute("wrt") != nullptr) {
-      const std::vector<int> axes = axes_of(letters->outputs);
-      const bool stays = std::ranges::all_of(axes, [](int axis) { return axis >= 0; });
-      if (stays || forward.family == OpFamily::Convolution) {
-        inputs = axes_of(letters->inputs);
-        outputs = axes;
-      }
+    Axes axes;
+    for (const OpLetter& each : letters_) {
+      axes.inputs.emplace_back(forward.inputs.size(), -1);
+      axes.outputs.emplace_back(forward.outputs.size(), -1);
+      if (!letters || op.attribute("wrt") == nullptr) continue;
+      const std::vector<int> made = axes_of(letters->outputs, each.split.letter);
+      const bool stays = std::ranges::all_of(made, [](int axis) { return axis >= 0; });
+      if (!stays && forward.family != OpFamily::Convolution) continue;
+      axes.inputs.back() = axes_of(letters->inputs, each.split.letter);
+      axes.outputs.back() = made;
     }
-    ops_.push_back(with_tensors(forward, inputs, outputs));
+    ops_.push_back(with_tensors(forward, axes));
   }
 
-  Op with_tensors(Op op, const std::vector<int>& inputs, const std::vector<int>& outputs) {
+  Op with_tensors(Op op, const Axes& axes) {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      if (op.inputs[i].valid()) op.inputs[i] = add(op.inputs[i], inputs[i]);
+      if (op.inputs[i].valid()) op.inputs[i] = add(op.inputs[i], axes.inputs, i);
     }
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-      op.outputs[i] = add(op.outputs[i], outputs[i]);
+      op.outputs[i] = add(op.outputs[i], axes.outputs, i);
     }
     for (auto& [name, value] : op.attributes) {  // only groups of one channel are split
-      if (name == "group" && op.integer("group", 1) > 1) value = size_;
+      if (name == "group" && op.integer("group", 1) > 1) value = letters_.front().range.size();
     }
     return op;
   }
 
-  // The part has its share of the axis; an input that is stretched along it stays as it is.
-  TensorId add(TensorId id, int axis) {
+  // The part has its share of the axes; an input that is stretched along one stays as it is.
+  TensorId add(TensorId id, std::span<const std::vector<int>> axes, std::size_t place) {
     Tensor tensor = graph_.tensor(id);
-    if (axis >= 0 && axis < kSumOver &&
-        tensor.shape[static_cast<std::size_t>(axis)] % extent_ == 0) {
+    for (std::size_t i = 0; i < letters_.size(); ++i) {
+      const int axis = axes[i][place];
+      const std::int64_t extent = letters_[i].split.extent;
+      if (axis < 0 || axis >= kSumOver) continue;
       std::int64_t& all = tensor.shape[static_cast<std::size_t>(axis)];
-      all = all / extent_ * size_;
+      if (all % extent != 0) continue;
+      all = all / extent * letters_[i].range.size();
       tensor.data = nullptr;
     }
     const TensorId copy = tensors_.next_id();
@@ -109,9 +118,8 @@ class PartTables {
   }
 
   const Graph& graph_;
-  AxisPart axis_;
-  std::int64_t size_ = 0, extent_ = 0;  // of the letter: the part's, and of all parts
-  char letter_ = AxisLetters::kMixed;
+  const std::vector<OpLetter> letters_;
+  std::vector<AxisPart> parts_;  // as letters_
   IdVector<OpId, Op> ops_;
   IdVector<TensorId, Tensor> tensors_;
 };
@@ -130,10 +138,11 @@ std::vector<Part> part_inputs(const Graph& graph, OpId op, const Part& part) {
   return parts;
 }
 
-// Just updates are cut along several axes, and they go by what they are given, whatever its shape.
+// What is cut along several axes and not along letters are updates, and they go by what they are
+// given, whatever its shape.
 Kernel make_part_kernel(const Graph& graph, OpId op, const Part& part) {
-  const bool several = part.cuts().size() > 1;
-  return PartTables(graph, op, several ? Part().cut(part.first()) : part).kernel();
+  const bool by_letters = !letters_of(graph, op, part).empty();
+  return PartTables(graph, op, by_letters ? part : Part().cut(part.first())).kernel();
 }
 
 }  // namespace strato::torch_engine

@@ -93,8 +93,8 @@ struct ClassBlocks {
     const Site forward = site.of_forward();
     size = extent(forward.in(0), -1) / extent(forward.out(), -1);
     const auto classes = static_cast<int>(forward.in(0).size()) - 1;
-    if (site.part().extent == 0 || site.part().axis != classes) return;
-    first = site.part().begin * (site->attribute("wrt") != nullptr ? 1 : size);
+    if (const AxisPart* part = site.part_along(classes))
+      first = part->begin * (site->attribute("wrt") != nullptr ? 1 : size);
   }
 
   at::Tensor blocks(const at::Tensor& scores) const {  // in the precision of the sums

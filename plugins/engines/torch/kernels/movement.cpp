@@ -154,13 +154,13 @@ struct Lookup {
     axis = forward.axis("axis", 0, forward.in(0).size());
     rows = extent = strato::extent(forward.in(0), axis);
     wraps = forward.input(1).role != TensorRole::Input;
-    const AxisPart& part = site.part();
     const bool of_table = site->attribute("wrt") != nullptr;
-    is_part = part.extent > 0 && (of_table ? part.axis == axis : part.axis >= kSummedAxis);
+    const AxisPart* part = of_table ? site.part_along(axis) : site.part_summed();
+    is_part = part != nullptr;
     if (!is_part) return;
-    first = part.begin;
-    rows = part.size();
-    extent = part.extent;
+    first = part->begin;
+    rows = part->size();
+    extent = part->extent;
   }
 
   // Of each index its row; those that are not here have `otherwise`.
