@@ -249,7 +249,8 @@ std::vector<LetterSplit> letter_splits(const Graph& graph, OpId id) {
   auto letters = axis_letters(reader);
   std::vector<LetterSplit> splits;
   if (letters) splits = LetteredOp(reader, std::move(*letters)).splits();
-  if (op.type == "AddN" && op.phase == Phase::Backward) add_sums_of_sums(graph, op, splits);
+  const bool adds = op.type == "AddN" || op.type == "CastGrad";
+  if (adds && op.phase == Phase::Backward) add_sums_of_sums(graph, op, splits);
   return splits;
 }
 

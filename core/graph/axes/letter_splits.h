@@ -32,7 +32,7 @@ struct LetterSplit {
 
 // Ascending by letter, then sums of sums: a sum of gradients (AddN), each of which its producer
 // sums up over a letter, can be made of their partial sums, and is a partial sum then. That is how
-// a transformer's q, k and v need one AllReduce backward. Empty: the op cannot be divided. Never
+// a transformer's q, k and v need one AllReduce backward. So can the cast of such a gradient. Empty: the op cannot be divided. Never
 // along the axis of the batch. Ops are forward, loss, gradient and update ops, and views. A part of
 // a gradient op reads its forward op's settings: of a letter that all outputs of the forward op
 // carry, those of the forward op's part; of another letter (a mean's, a loss's, an expert's), those

@@ -302,13 +302,13 @@ class PartVerifier {
     if (at.writes().empty()) return sum_in_place(at, term);
     const Part sum = *written(at);
     return at.task().kind == TaskKind::ReduceScatter
-               ? sum.without(program_.range_of(at.task()).axis)
+               ? sum.without(scattered_axis(sum, term))
                : sum;
   }
   void check_scattered(const ProgramTask& at) const {
     const TensorId tensor = at.task().tensor;
-    const int axis = program_.range_of(at.task()).axis;
     const Part term = held(at, at.reads().front()), sum = sum_of(at, term);
+    const int axis = scattered_axis(written(at).value_or(Part()), term);
     const Part all = term.summed_up();
     const bool adds_up = sum.summed_up() == all;  // or is at a station
     std::vector<AxisRange> ranges;

@@ -272,6 +272,27 @@ bool MeshLetters::is_weight(TensorId tensor) const {
   });
 }
 
+// What casts a gradient that rows with other positions have sums of, too, casts each row's: they are
+// summed up once, with those over samples. `ops`: ascending, producers come first.
+void MeshLetters::cast_sums(std::span<const OpId> ops) {
+  for (const OpId op : ops) {
+    const Op& of = tables_.graph->op(op);
+    if (of.type != "CastGrad" || !reads_its_samples(op)) continue;
+    const OpId maker = tables_.graph->tensor(of.inputs.front()).producer;
+    const DividedLetter& made = parts_[maker].context;
+    const std::vector<TensorId>& outputs = tables_.graph->op(maker).outputs;
+    const auto output = std::ranges::find(outputs, of.inputs.front()) - outputs.begin();
+    if (made.output(static_cast<std::size_t>(output)) != kSummed) continue;
+    const std::vector<LetterSplit>& splits = tables_.letter_splits(op);
+    const auto split = std::ranges::find_if(splits, [&](const LetterSplit& each) {
+      return each.inputs.front() == kSumOver + made.ordinal;
+    });
+    if (split != splits.end())
+      parts_[op].context =
+          divided(op, &*split, static_cast<ColumnChoice>(split - splits.begin()));
+  }
+}
+
 // Do rows sum over another letter than columns would?
 bool MeshLetters::sums_otherwise(OpId op, const LetterSplit& split) const {
   const DividedLetter& context = parts_[op].context;
@@ -333,7 +354,9 @@ void MeshLetters::choose() {
     const std::vector<OpId>& ops = region.second;
     if (placement_.layout(region.first).context > 1) {
       const std::vector<ColumnChoice>& choices = choices_for(region, UpTo::Context);
-      for (std::size_t i = 0; i < ops.size(); ++i) parts_[ops[i]].context = chosen(ops[i], choices[i]);
+      for (std::size_t i = 0; i < ops.size(); ++i)
+        parts_[ops[i]].context = chosen(ops[i], choices[i]);
+      cast_sums(ops);
     }
     const std::vector<ColumnChoice>& choices = choices_for(region, UpTo::Columns);
     for (std::size_t i = 0; i < ops.size(); ++i) {

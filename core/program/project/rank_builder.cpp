@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/graph/axes/split_axes.h"
 #include "core/graph/build/copy_graph.h"
+#include "core/program/value/op_parts.h"
 #include "core/program/value/tables.h"
 
 namespace strato {
@@ -97,7 +98,10 @@ void RankBuilder::compute(const ProgramTask& at) {
     return;
   }
   const auto cuts = program_.cuts_of(at.task());
-  for (const AxisRange& cut : cuts.size() > 1 ? cuts : cuts.first(0))
+  const bool by_letters =
+      cuts.size() < 2 ||
+      !letters_of(*program_.graph, at.task().op, program_.part_of(at.task())).empty();
+  for (const AxisRange& cut : by_letters ? cuts.first(0) : cuts)
     at.expect(std::ranges::count(split_axes(*program_.graph, at.task().op), cut.axis,
                                  &SplitAxis::axis) > 0,
               op.inputs.front(), "its op has no such axis");

@@ -106,12 +106,13 @@ AxisRange RankBuilder::gathered_range(const ProgramTask& at, int axis) const {
 void RankBuilder::all_gather(const ProgramTask& at) {
   if (at.task().encoding != Encoding::None) return gather_records(at);
   const TensorId tensor = at.task().tensor;
-  const int axis = program_.range_of(at.task()).axis;
   const std::vector<DeviceId> members = members_of(program_, at.id);
   const MemberBuffers written(program_, at.writes());
   const std::vector<Part> parts = gathered_parts(at, members);
-  const AxisRange all = gathered_range(at, axis);
   const Part& made = program_.part_of(at.writes().front());
+  const int axis = at.reads().empty() ? program_.range_of(at.task()).axis
+                                      : joined_axis(parts.front(), made);
+  const AxisRange all = gathered_range(at, axis);
   std::vector<std::int32_t> cuts = {all.begin};
   for (const Part& part : parts) {
     const AxisRange* range = part.along(axis);
@@ -157,10 +158,12 @@ void RankBuilder::gather_records(const ProgramTask& at) {
 
 void RankBuilder::reduce_scatter(const ProgramTask& at) {
   const TensorId tensor = at.task().tensor;
-  const int axis = program_.range_of(at.task()).axis;
   const std::vector<DeviceId> members = members_of(program_, at.id);
   const MemberBuffers read(program_, at.reads()), written(program_, at.writes());
   constexpr const char* kNotOne = "a member has not one term and part";
+  const int axis =
+      scattered_axis(program_.part_of(written.one_of(at, members.front(), kNotOne)),
+                     values_.part_of(at, read.one_of(at, members.front(), kNotOne)));
   at.expect(axis >= 0, tensor, "it is not said along which axis it is scattered");
   std::vector<Part> terms;
   std::vector<std::int32_t> cuts = {0};

@@ -198,7 +198,8 @@ class RankCheck {
     expect(
         reads().size() == op.inputs.size() && writes().size() == (update ? 0 : op.outputs.size()),
         "its values do not fit");
-    expect(what().part.cuts().size() <= 1 || (update && is_in(op.inputs.front())),
+    expect(what().part.cuts().size() <= 1 ||
+               is_in(op.outputs.empty() ? op.inputs.front() : op.outputs.front()),
            "its part is out of range");
     for (std::size_t i = 0; i < reads().size(); ++i)
       expect(tensor(reads()[i]) == op.inputs[i] || (view && i > 0 && !reads()[i].valid()),

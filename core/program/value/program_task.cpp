@@ -103,6 +103,13 @@ int joined_axis(const Part& piece, const Part& made) {
   return kBatchAxis;
 }
 
+int scattered_axis(const Part& piece, const Part& term) {
+  for (const AxisRange& range : piece.cuts())
+    if (const AxisRange* whole = term.along(range.axis); !whole || *whole != range)
+      return range.axis;
+  return kBatchAxis;
+}
+
 Part sum_with_next(const ProgramTask& at, const Part& sum, const Part& term) {
   const TensorId tensor = at.task().tensor;
   at.expect(sum.sums_samples() && term.sums_samples() && term.times() == 1 &&

@@ -77,6 +77,8 @@ bool add_up(const ProgramTask& at, TensorId tensor, std::span<const Part> terms,
 
 // The axis along which the pieces of what is put together differ from it; -1: the batch.
 int joined_axis(const Part& piece, const Part& made);
+// The same, not of the batch, of what is scattered of the sum of terms like this one.
+int scattered_axis(const Part& piece, const Part& term);
 
 // Do the ranges, in some order, follow each other from end to end?
 bool make_up(std::vector<AxisRange> ranges, const AxisRange& whole);

@@ -64,12 +64,13 @@ Strategy on_one_device(const Problem& problem, DeviceId device) {
   return everywhere(problem, decision_on_device(device));
 }
 
-Decision on_rows(Decision decision, std::int32_t columns) {
-  const auto width = static_cast<std::size_t>(columns);
-  if (columns == 1 || decision.mode != Mode::ReplicateAllReduce ||
+Decision on_rows(Decision decision, std::int32_t columns, std::int32_t context) {
+  const auto width = static_cast<std::size_t>(columns) * static_cast<std::size_t>(context);
+  if (width == 1 || decision.mode != Mode::ReplicateAllReduce ||
       decision.devices.size() % width != 0)
     return decision;
   decision.roles.tensor = columns;
+  decision.roles.context = context;
   for (std::size_t row = 0; row < decision.devices.size(); row += width) {
     const auto members = std::span(decision.devices).subspan(row, width);
     const std::int32_t least = std::ranges::min_element(members, {}, &DeviceShare::weight)->weight;

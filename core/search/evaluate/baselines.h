@@ -26,9 +26,10 @@ std::vector<DeviceShare> proportional_shares(const Cluster& cluster,
                                              const IdVector<GpuTypeId, Nanos>& times,
                                              std::span<const DeviceId> devices);
 
-// The decision with its devices in rows of so many columns (MeshRoles::tensor), each as fast as its
-// slowest device; as it is where it does not all-reduce gradients, or has no whole rows.
-Decision on_rows(Decision decision, std::int32_t columns);
+// The decision with its devices in rows of so many columns (MeshRoles::tensor), of which so many
+// have positions among them (MeshRoles::context), each as fast as the slowest device of these; as
+// it is where it does not all-reduce gradients, or has no whole rows.
+Decision on_rows(Decision decision, std::int32_t columns, std::int32_t context = 1);
 
 // The devices that have samples of a replicated decision: only they make gradients.
 std::vector<DeviceShare> replicas_of(const Graph& graph, const Decision& replicated);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -113,8 +114,13 @@ bool contains(const Part& outer, const Part& inner) {
 
 bool is_cut_from(const Part& part, const Part& whole) {
   if (!whole.is_partial_sum() || !part.is_partial_sum()) return contains(whole, part);
-  return part.addend() == whole.addend() && part.period() == whole.period() &&
-         part.times() == whole.times() && contains(whole.total(), part.total());
+  const auto terms = [](const Part& of) {
+    return std::pair(of.sums_letter() ? of.addend() : AxisRange(),
+                     of.sums_samples() ? of.first() : AxisRange());
+  };
+  return terms(part) == terms(whole) && part.sums_letter() == whole.sums_letter() &&
+         part.sums_samples() == whole.sums_samples() && part.period() == whole.period() &&
+         part.times() == whole.times() && contains(whole.summed_up(), part.summed_up());
 }
 
 bool is_part_of(const Part& part, const Tensor& tensor, std::int64_t batch) {

@@ -19,7 +19,7 @@ namespace {
 using pipeline::StageSharding;
 
 struct Point {
-  std::int32_t stages = 1, tensor = 1, expert = 1, micro_batches = 1, chunks = 1;
+  std::int32_t stages = 1, tensor = 1, expert = 1, context = 1, micro_batches = 1, chunks = 1;
   StageSharding shard = StageSharding::Nothing;
   Recomputing recompute = Recomputing::None;
   friend auto operator<=>(const Point&, const Point&) = default;
@@ -59,8 +59,8 @@ class Climb {
     Point wide = plain;
     for (std::int32_t columns = 2; columns <= 8; columns *= 2)
       if (is_possible(changed(plain, &Point::tensor, columns))) wide.tensor = columns;
-    // As many columns, then stages, as leave a sample for each row.
-    for (std::int32_t Point::*more : {&Point::tensor, &Point::stages})
+    // As many columns, stages and rows that have positions together as leave a sample for each row.
+    for (std::int32_t Point::*more : {&Point::tensor, &Point::stages, &Point::context})
       while (!has_samples(plain) && is_possible(changed(plain, more, plain.*more * 2)))
         plain.*more *= 2;
     needs_samples_ = has_samples(plain);
@@ -69,6 +69,7 @@ class Climb {
     sharded.recompute = wide.recompute = Recomputing::Cheap;
     wide.shard = StageSharding::Updates;
     wide.stages = plain.stages;
+    wide.context = plain.context;
     return {plain, sharded, wide};
   }
   static Point changed(Point point, std::int32_t Point::*dimension, std::int32_t to) {
@@ -101,6 +102,7 @@ class Climb {
     step(&Point::tensor);
     step(&Point::micro_batches);
     if (experts_ > 0) step(&Point::expert);
+    if (has_attention_) step(&Point::context);
     trade(&Point::stages, &Point::tensor);
     trade(&Point::tensor, &Point::stages);
     add([](Point& point) { point.stages *= 2, point.micro_batches *= 2; });
@@ -118,6 +120,7 @@ class Climb {
     whole.stages = point.stages;
     whole.tensor = point.tensor;
     whole.expert = point.expert;
+    whole.context = point.context;
     whole.micro_batches = point.micro_batches;
     whole.chunks = point.chunks;
     whole.schedule = given_             ? given_->schedule
@@ -136,6 +139,7 @@ class Climb {
     };
     return keeps_out(point.stages > 1, Role::Pipeline) &&
            keeps_out(point.tensor > 1, Role::Tensor) && keeps_out(point.expert > 1, Role::Expert) &&
+           keeps_out(point.context > 1, Role::Context) &&
            keeps_out(point.shard != StageSharding::Nothing, Role::Sharding) &&
            keeps_out(point.recompute != Recomputing::None, Role::Recompute);
   }
@@ -145,13 +149,15 @@ class Climb {
     return devices / (point.stages * point.tensor);
   }
   bool has_samples(const Point& point) const {
-    return request_.problem.graph->batch() / point.micro_batches >= rows_of(point);
+    return request_.problem.graph->batch() / point.micro_batches >=
+           rows_of(point) / point.context;
   }
   bool is_possible(const Point& point) const {
     const std::int32_t rows = rows_of(point);
     const bool given = !given_ || point.micro_batches == given_->count;
     return given && is_allowed(point) && (rows > 1 || point.shard == StageSharding::Nothing) &&
            (has_samples(point) || !needs_samples_) && experts_ % point.expert == 0 &&
+           (point.context == 1 || has_attention_) &&
            pipeline::is_possible(request_.problem, settings_of(point));
   }
 
@@ -222,6 +228,7 @@ class Climb {
     fact("stages", best_->stages);
     fact("tensor", best_->tensor);
     fact("expert", best_->expert);
+    fact("context", best_->context);
     fact("chunks", best_->chunks);
     if (best_->shard != StageSharding::Nothing)
       result.facts.push_back(
@@ -236,6 +243,8 @@ class Climb {
   const PlanRequest& request_;
   const std::int64_t most_;
   const std::int64_t experts_ = experts_of(*request_.problem.graph);
+  const bool has_attention_ = std::ranges::any_of(
+      request_.problem.graph->ops(), [](const Op& op) { return op.type == "Attention"; });
   std::optional<MicroBatches> given_;  // that any planner is asked for
   bool needs_samples_ = false;         // each row of a point
   std::map<Point, Score> known_;

@@ -63,7 +63,7 @@ Strategy staged(const Problem& problem, const Shape& shape, const Settings& sett
       speed += 1 / std::max(1e-9, to_seconds(times[problem.cluster->device(device).type]));
     stages.push_back(
         on_rows({Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices)},
-                settings.tensor));
+                settings.tensor, settings.context));
     stages.back().roles.expert = settings.expert;
   }
   for (std::size_t block = 0; block < shape.stages * shape.chunks; ++block) {
@@ -208,8 +208,8 @@ std::vector<MicroBatches> all_micro_batches(const PlanRequest& request, std::siz
                                             const Settings& settings) {
   const MicroBatches& of_any = request.options.micro_batches;
   if (of_any.count > 1 && settings.micro_batches == 0) return {of_any};
-  const std::size_t columns = static_cast<std::size_t>(std::max(1, settings.tensor));
-  const std::size_t rows = request.problem.cluster->device_count() / stages / columns;
+  const auto together = static_cast<std::size_t>(std::max(1, settings.tensor) * settings.context);
+  const std::size_t rows = request.problem.cluster->device_count() / stages / together;
   std::vector<MicroBatches> all;
   for (const std::int32_t count :
        micro_batch_counts(request.problem.graph->batch(), stages, static_cast<std::int64_t>(rows),
@@ -252,6 +252,8 @@ Settings allowed(const Constraints& constraints, Settings settings) {
            settings.tensor > 1);
   keep_out(Role::Expert, "expert", settings.expert, 1, std::to_string(settings.expert),
            settings.expert > 1);
+  keep_out(Role::Context, "context", settings.context, 1, std::to_string(settings.context),
+           settings.context > 1);
   keep_out(Role::Sharding, "shard", settings.shard, StageSharding::Nothing,
            kShardings[static_cast<std::size_t>(settings.shard)],
            settings.shard != StageSharding::Nothing && settings.shard != StageSharding::Any);
@@ -283,6 +285,11 @@ OptionTable Settings::option_table() {
        {0, 1e6},
        "expert parallelism: rows of a stage that have the experts of a mixture among them, and "
        "exchange their tokens; 0: each number that divides the rows and the experts is tried"},
+      {"context",
+       context,
+       {1, 1e6},
+       "context parallelism: rows of a stage that have the same samples, and of these each its "
+       "part of the positions"},
       {"schedule",
        schedule,
        {kPipelineSchedules.begin(), kPipelineSchedules.end()},
@@ -334,9 +341,9 @@ Strategy strategy_of(const Problem& problem, const Settings& whole) {
 bool is_possible(const Problem& problem, const Settings& whole) {
   const auto devices = static_cast<std::int32_t>(problem.cluster->device_count());
   const std::int64_t batch = problem.graph->batch();
-  if (devices % (whole.stages * whole.tensor) != 0 || batch % whole.micro_batches != 0)
-    return false;
-  const std::int32_t rows = devices / whole.stages / whole.tensor;
+  const std::int32_t together = whole.tensor * whole.context;  // devices that have the same samples
+  if (devices % (whole.stages * together) != 0 || batch % whole.micro_batches != 0) return false;
+  const std::int32_t rows = devices / whole.stages / together;
   const auto of_stages = Settings{.stages = whole.stages, .tensor = 0};
   const std::vector<std::int32_t> columns = widths(*problem.cluster, of_stages);
   return std::ranges::find(columns, whole.tensor) != columns.end() && rows % whole.expert == 0 &&
@@ -364,16 +371,27 @@ Tried try_stages(const PlanRequest& request, const Settings& settings, std::size
                          in_flight(strategies.back().micro_batches, stages, most_chunks));
 }
 
-void check_shard_rows(const Settings& settings, std::int64_t rows, std::int32_t expert) {
+void check_shard_rows(const Settings& settings, std::int64_t rows, std::int32_t apart) {
   const std::string given = std::to_string(settings.shard_rows);
   if (settings.shard_rows == 0) return;
   if (rows % settings.shard_rows != 0)
     refuse_option("shard_rows", given, fmt::format("does not divide the {} rows of a stage", rows),
                   "give a number that divides them, or 0 for all");
-  if (settings.shard_rows % expert != 0)
-    refuse_option("shard_rows", given,
-                  fmt::format("is no multiple of the {} rows that have the experts", expert),
-                  "give one, or 0 for all");
+  if (settings.shard_rows % apart != 0)
+    refuse_option(
+        "shard_rows", given,
+        fmt::format("is no multiple of the {} rows that have experts, or positions, among them",
+                    apart),
+        "give one, or 0 for all");
+}
+
+// Returns the rows that have samples of their own.
+std::int64_t rows_apart(const Settings& settings, std::int64_t rows) {
+  if (rows % settings.context != 0)
+    refuse_option("context", std::to_string(settings.context),
+                  fmt::format("does not divide the {} rows of a stage", rows),
+                  "give a number that divides them");
+  return rows / settings.context;
 }
 
 // What is tried of one width and sharding.
@@ -387,8 +405,9 @@ std::vector<Variant> variants(const PlanRequest& request, const Settings& settin
     for (const std::size_t stages : stage_counts(request.problem, settings.stages, width)) {
       const auto devices = static_cast<std::int64_t>(request.problem.cluster->device_count());
       const std::int64_t rows = devices / static_cast<std::int64_t>(stages) / width;
-      for (const std::int32_t expert : expert_rows(request.problem, settings, rows)) {
-        check_shard_rows(settings, rows, expert);
+      for (const std::int32_t expert :
+           expert_rows(request.problem, settings, rows_apart(settings, rows))) {
+        check_shard_rows(settings, rows, expert * settings.context);
         for (const StageSharding shard : shardings(settings.shard)) {
           all.push_back({settings, stages});
           all.back().settings.tensor = width;
