@@ -72,15 +72,19 @@ Meshes random_meshes(const SmallNet& net, Random& random) {
   const std::size_t rows =
       random.below(3) == 0 ? 1 + random.below(devices / columns) : devices / columns;
   const bool uneven = random.below(5) == 0;
-  const std::int32_t experts =
+  const std::int32_t context =
       random.below(2) == 0 ? 1 : random_divisor(static_cast<std::int32_t>(rows), random);
+  const std::int32_t experts =
+      random.below(2) == 0 ? 1 : random_divisor(static_cast<std::int32_t>(rows) / context, random);
   for (std::size_t g = 0; g < groups; ++g) {
     Decision mesh = mesh_from(g * devices, rows, columns);
     if (random.below(12) == 0) mesh.roles.tensor = 1;
     mesh.roles.expert = experts;
+    mesh.roles.context = context;
     if (uneven)
       for (std::size_t i = 0; i < mesh.devices.size(); ++i)
-        mesh.devices[i].weight = 1 + static_cast<std::int32_t>(i / columns % 2);
+        mesh.devices[i].weight =
+            1 + static_cast<std::int32_t>(i / columns / static_cast<std::size_t>(context) % 2);
     made.strategy.groups.push_back(mesh);
   }
   if (random.below(3) == 0) made.strategy.bucket = Bytes(4096);
@@ -123,9 +127,10 @@ void expect_twins(const Timeline& folded, const Timeline& full, const Fold& fold
 
 TEST(MeshTwins, AreSimulatedOnce) {
   std::size_t meshes = 0, folded_runs = 0, both = 0, with_micro_batches = 0, shared = 0,
+              with_context = 0,
               tasks_folded = 0, tasks_full = 0;
   const std::vector<SmallNet> nets = small_nets(12, Optimizer::Adam, DataType::F32);
-  for (std::uint64_t seed = 0; seed < 960 && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < 1200 && !testing::Test::HasFailure(); ++seed) {
     const SmallNet& net = nets[seed % nets.size()];
     SCOPED_TRACE(fmt::format("seed {} {}", seed, net.name));
     Random random(seed);
@@ -157,6 +162,7 @@ TEST(MeshTwins, AreSimulatedOnce) {
             mesh.devices.size() > static_cast<std::size_t>(mesh.roles.tensor);
     with_micro_batches += made.strategy.micro_batches.count > 1;
     shared += state_rows_of(mesh) > 1;
+    with_context += context_rows_of(mesh) > 1;
     tasks_folded += folded.program->tasks.size();
     tasks_full += full.program->tasks.size();
   }
@@ -164,6 +170,7 @@ TEST(MeshTwins, AreSimulatedOnce) {
   EXPECT_GT(both, 25u) << "rows and columns at once are hardly tested";
   EXPECT_GT(with_micro_batches, 50u);
   EXPECT_GT(shared, 10u) << "shared states are hardly tested";
+  EXPECT_GT(with_context, 50u) << "rows that share positions are hardly tested";
   EXPECT_LT(tasks_folded * 2, tasks_full);
 }
 

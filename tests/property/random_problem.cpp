@@ -292,7 +292,7 @@ std::int32_t random_divisor(std::int32_t of, Random& random) {
   return divisors[random.below(divisors.size())];
 }
 
-// Of one column, too, where rows have experts among them.
+// Of one column, too, where rows have experts or positions among them.
 Decision random_mesh(const Cluster& cluster, Random& random) {
   const std::size_t devices = cluster.device_count();
   const std::size_t columns =
@@ -306,14 +306,17 @@ Decision random_mesh(const Cluster& cluster, Random& random) {
       mesh.devices.push_back({DeviceId(d), 1});
       --left;
     }
+  if (random.below(2) == 0)
+    mesh.roles.context = random_divisor(static_cast<std::int32_t>(rows), random);
+  const auto context = static_cast<std::size_t>(mesh.roles.context);
   const bool even = random.below(2) == 0;
-  for (std::size_t row = 0; row < rows; ++row) {
+  for (std::size_t row = 0; row < rows; row += context) {
     const auto weight = even ? 1 : 1 + static_cast<std::int32_t>(random.below(4));
-    for (std::size_t i = row * columns; i < (row + 1) * columns; ++i)
+    for (std::size_t i = row * columns; i < (row + context) * columns; ++i)
       mesh.devices[i].weight = weight;
   }
   if (random.below(2) == 0)
-    mesh.roles.expert = random_divisor(static_cast<std::int32_t>(rows), random);
+    mesh.roles.expert = random_divisor(static_cast<std::int32_t>(rows / context), random);
   return mesh;
 }
 

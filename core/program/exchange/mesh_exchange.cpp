@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "core/program/exchange/mesh_twins.h"
+
 namespace strato {
 
 Instance MeshExchange::bring(OpId reader, TensorId tensor, Part wanted, DeviceId device) {
@@ -18,6 +20,7 @@ Instance MeshExchange::bring(OpId reader, TensorId tensor, Part wanted, DeviceId
     const Instance* known = copies_.holding(tensor, device, wanted);
     return known ? std::optional(*known) : std::nullopt;
   };
+  check_twins(reader, tensor);
   if (const auto known = here()) return cut(tensor, *known, wanted);
   sums_.settle(reader, tensor, wanted);
   if (const auto known = here()) return cut(tensor, *known, wanted);
@@ -26,6 +29,20 @@ Instance MeshExchange::bring(OpId reader, TensorId tensor, Part wanted, DeviceId
       bring_in_context(reader, tensor, wanted, device) || bring_in_row(reader, tensor, wanted, device))
     return cut(tensor, *copies_.holding(tensor, device, wanted), wanted);
   return transfers_.bring(reader, tensor, wanted, device);
+}
+
+// Of slices that columns have, rows with other positions need other parts: one has its own at hand,
+// and its twin has not.
+void MeshExchange::check_twins(OpId reader, TensorId tensor) const {
+  if (tables_.tensors[tensor].source == Source::Parameter || !is_same_mesh(reader, tensor) ||
+      !twins_.are_left_out(copies_.owners(tensor), placement_.layout_id(reader)))
+    return;
+  const OpId maker = tables_.tensors[tensor].op;
+  const DividedOp& made = letters_.of(maker);
+  const std::size_t output = output_of(tables_, maker, tensor);
+  const int axis = letters_.of(reader).context.input(input_of(tables_, reader, tensor));
+  if (axis >= 0 && made.columns.output(output) == axis && made.context.output(output) != axis)
+    throw TwinsDiffer();
 }
 
 bool MeshExchange::bring_to_experts(OpId reader, TensorId tensor, const Part& wanted,
@@ -43,12 +60,12 @@ bool MeshExchange::bring_in_row(OpId reader, TensorId tensor, const Part& wanted
   const Layout& made = owners(tensor);
   if (!is_same_mesh(reader, tensor) || wanted.is_partial_sum()) return false;
   const auto shard = static_cast<std::size_t>(made.position(device));
-  if (!concerns(tensor, shard, wanted)) return false;
-  const Line row = line_with(copies_.owners(tensor), MeshLine::Row, shard);
   const int shared_axis = letters_.of(tables_.tensors[tensor].op).shared_axis;
+  if (shared_axis < 0 && !concerns(tensor, shard, wanted)) return false;
+  const Line row = line_with(copies_.owners(tensor), MeshLine::Row, shard);
   const auto piece_of = [&](std::size_t i) -> std::optional<Instance> {
     if (swaps_.concerns_experts(reader, tensor)) return swaps_.from_experts(reader, tensor, i);
-    if (shared_axis < 0) return settled(tensor, i, wanted);
+    if (shared_axis < 0) return of_row(reader, tensor, settled(tensor, i, wanted), i);
     const Part of_column = part_of(owned(tensor, i)).without(shared_axis);
     return bring(reader, tensor, of_column, made.shards[i].device);
   };
@@ -62,6 +79,16 @@ bool MeshExchange::bring_in_row(OpId reader, TensorId tensor, const Part& wanted
   return contains(own, wanted) || put_together(row, tensor, pieces, wanted, shard);
 }
 
+// Of what a shard has of all positions those that the reader's row needs, as all of the row do.
+Instance MeshExchange::of_row(OpId reader, TensorId tensor, const Instance& piece,
+                              std::size_t shard) {
+  const int axis = letters_.of(reader).context.input(input_of(tables_, reader, tensor));
+  const Part part = part_of(piece);
+  if (axis < 0 || part.along(axis)) return piece;
+  const Line at = line_with(copies_.owners(tensor), MeshLine::Context, shard);
+  return cut(tensor, piece, part_in_line(at, tensor, part, shard, axis).value_or(part));
+}
+
 // The members of a row, or of rows that have positions together, have these slices, of which the
 // shard needs more, as all do: all of them, or slices along another axis. False: it is not so.
 bool MeshExchange::put_together(const Line& at, TensorId tensor, std::span<const Instance> slices,
@@ -71,8 +98,7 @@ bool MeshExchange::put_together(const Line& at, TensorId tensor, std::span<const
   const Part own = part_of(slices[static_cast<std::size_t>(std::ranges::find(members, shard) -
                                                            members.begin())]);
   const std::optional<int> axis = divided_axis(own, wanted);
-  if (!axis || part_in_line(at, wanted, shard, *axis, letters_.extent(tensor, *axis)) != own)
-    return false;
+  if (!axis || part_in_line(at, tensor, wanted, shard, *axis) != own) return false;
   gather_slices(at, tensor, slices, wanted, with_axis(wanted, tensor, *axis));
   return true;
 }
@@ -86,19 +112,16 @@ bool MeshExchange::bring_in_context(OpId reader, TensorId tensor, const Part& wa
       tables_.tensors[tensor].source == Source::Parameter)
     return false;
   const OpId maker = tables_.tensors[tensor].op;
-  const std::span<const TensorId> outputs = tables_.outputs(maker);
-  const int axis = letters_.of(maker).context.output(
-      static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin()));
+  const int axis = letters_.of(maker).context.output(output_of(tables_, maker, tensor));
   if (axis < 0 || wanted.along(axis)) return false;
   const auto shard = static_cast<std::size_t>(made.position(device));
-  const std::int64_t extent = letters_.extent(tensor, axis);
   const int to = letters_.of(reader).context.input(input_of(tables_, reader, tensor));
   const Part all = to >= 0 && to != axis ? with_all_positions(wanted, tensor, shard, to) : wanted;
   const Line at = line_with(copies_.owners(tensor), MeshLine::Context, shard);
   std::vector<Instance> slices;
   for (const std::size_t i : line(at).shards)
     slices.push_back(
-        bring(reader, tensor, made.context_part(all, i, axis, extent), made.shards[i].device));
+        bring(reader, tensor, *part_in_line(at, tensor, all, i, axis), made.shards[i].device));
   return put_together(at, tensor, slices, wanted, shard);
 }
 
@@ -106,9 +129,8 @@ bool MeshExchange::bring_in_context(OpId reader, TensorId tensor, const Part& wa
 Part MeshExchange::with_all_positions(const Part& wanted, TensorId tensor, std::size_t shard,
                                       int axis) const {
   const Part all = wanted.without(axis);
-  const bool is_share =
-      owners(tensor).context_part(all, shard, axis, letters_.extent(tensor, axis)) == wanted;
-  return is_share ? all : wanted;
+  const Line at = line_with(copies_.owners(tensor), MeshLine::Context, shard);
+  return part_in_line(at, tensor, all, shard, axis) == wanted ? all : wanted;
 }
 
 // Of a parameter that rows share, or what was cast of it: the part of the device's column, for all

@@ -28,9 +28,11 @@ class MeshExchange : public MeshParts {
   using MeshParts::cut;
 
  private:
+  void check_twins(OpId reader, TensorId tensor) const;
   bool bring_to_experts(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
   bool bring_in_row(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
   bool bring_in_context(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
+  Instance of_row(OpId reader, TensorId tensor, const Instance& piece, std::size_t shard);
   bool put_together(const Line& at, TensorId tensor, std::span<const Instance> slices,
                     const Part& wanted, std::size_t shard);
   Part with_all_positions(const Part& wanted, TensorId tensor, std::size_t shard, int axis) const;

@@ -92,11 +92,9 @@ bool MeshParts::concerns(TensorId tensor, std::size_t shard, const Part& wanted)
 bool MeshParts::sums_over(UpTo dimension, TensorId tensor) const {
   const OpId maker = tables_.tensors[tensor].op;
   if (!maker.valid() || tables_.tensors[tensor].source == Source::Parameter) return false;
-  const std::span<const TensorId> outputs = tables_.outputs(maker);
-  const auto output =
-      static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin());
   const DividedOp& divided = letters_.of(maker);
-  return (dimension == UpTo::Context ? divided.context : divided.columns).output(output) == kSummed;
+  return (dimension == UpTo::Context ? divided.context : divided.columns)
+             .output(output_of(tables_, maker, tensor)) == kSummed;
 }
 
 // Of a letter that both divide, a row's part of the positions.
@@ -127,6 +125,18 @@ MeshLine MeshParts::summing_lines(TensorId tensor) const {
   const Layout& mesh = owners(tensor);
   if (mesh.context_parts > 1 && !sums_over(UpTo::Context, tensor)) return MeshLine::SamePlace;
   return mesh.experts > 1 ? MeshLine::Peers : MeshLine::Column;
+}
+
+std::optional<Part> MeshParts::part_in_line(const Line& of, TensorId tensor, const Part& all,
+                                            std::size_t shard, int axis) const {
+  const Layout& mesh = placement_.layout(of.mesh);
+  const bool in_row = of.kind == MeshLine::Row;
+  const AxisRange* own = all.along(axis);
+  const std::int64_t extent = letters_.extent(tensor, axis), size = own ? own->size() : extent;
+  const std::size_t parts = in_row ? mesh.column_parts : mesh.context_parts;
+  if (size % static_cast<std::int64_t>(parts) != 0) return std::nullopt;
+  return in_row ? mesh.column_part(all, shard, axis, extent)
+                : mesh.context_part(all, shard, axis, extent);
 }
 
 std::optional<int> MeshParts::divided_axis(const Part& part, const Part& of) {

@@ -68,12 +68,9 @@ class MeshParts : protected ExchangeBase {
   // over its own: columns, or of experts the rows that have the same.
   MeshLine summing_lines(TensorId tensor) const;
   // Of a row, or of rows that have positions together: what a member has of a part along an axis.
-  Part part_in_line(const Line& of, const Part& all, std::size_t shard, int axis,
-                    std::int64_t extent) const {
-    const Layout& mesh = placement_.layout(of.mesh);
-    return of.kind == MeshLine::Row ? mesh.column_part(all, shard, axis, extent)
-                                    : mesh.context_part(all, shard, axis, extent);
-  }
+  // Nothing: they do not divide it evenly.
+  std::optional<Part> part_in_line(const Line& of, TensorId tensor, const Part& all,
+                                   std::size_t shard, int axis) const;
   // The only axis along which the first part has less than the second one, of which it is else a
   // cut; nothing: there is none, or several.
   static std::optional<int> divided_axis(const Part& part, const Part& of);

@@ -116,9 +116,7 @@ void MeshSums::reduce_among(const Line& at, OpId reader, TensorId tensor) {
     const Instance term = term_of(i);
     emitter_.read(term);
     const PartId part =
-        scatter ? emitter_.parts().find(
-                      part_in_line(at, total, i, axis, letters_.extent(tensor, axis)))
-                : all;
+        scatter ? emitter_.parts().find(*part_in_line(at, tensor, total, i, axis)) : all;
     const BufferId buffer =
         in_place ? term.buffer
                  : emitter_.write(tensor, term.device, tasks_.bytes_of(tensor, part), part);

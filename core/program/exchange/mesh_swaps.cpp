@@ -68,11 +68,9 @@ std::optional<Instance> MeshSwaps::from_experts(OpId reader, TensorId tensor, st
   if (rows.experts != 1 || !rows.sharded || tables_.tensors[tensor].kind != BatchKind::Batched)
     return std::nullopt;
   const OpId maker = tables_.tensors[tensor].op;
-  const std::span<const TensorId> outputs = tables_.outputs(maker);
-  const Part all = letters_.part_made(
-      without_cuts(part_of(settled(tensor, shard, {}))), maker,
-      static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin()), shard,
-      UpTo::Columns);
+  const Part all =
+      letters_.part_made(without_cuts(part_of(settled(tensor, shard, {}))), maker,
+                         output_of(tables_, maker, tensor), shard, UpTo::Columns);
   const DeviceId device = experts.shards[shard].device;
   const PartId target = emitter_.parts().find(row_samples(all, rows, device));
   if (const Instance* here = copies_.local(tensor, device, target)) return *here;
@@ -97,11 +95,10 @@ bool MeshSwaps::along_line(Line at, TensorId tensor, std::span<const Instance> s
   if (!from || !to) return false;
   const AxisRange* before = wanted.along(*from);
   const Part all = before ? own.cut(*before) : own.without(*from);
-  const std::int64_t extent = letters_.extent(tensor, *to);
-  if (part_in_line(at, all, shard, *to, extent) != wanted) return false;
+  if (part_in_line(at, tensor, all, shard, *to) != wanted) return false;
   std::vector<Part> targets;
   for (const std::size_t member : members)
-    targets.push_back(part_in_line(at, all, member, *to, extent));
+    targets.push_back(*part_in_line(at, tensor, all, member, *to));
   return exchange(tensor, at, all, slices, targets);
 }
 

@@ -22,6 +22,11 @@ std::size_t input_of(const Tables& tables, OpId op, TensorId tensor) {
   return static_cast<std::size_t>(std::ranges::find(inputs, tensor) - inputs.begin());
 }
 
+std::size_t output_of(const Tables& tables, OpId op, TensorId tensor) {
+  const std::span<const TensorId> outputs = tables.outputs(op);
+  return static_cast<std::size_t>(std::ranges::find(outputs, tensor) - outputs.begin());
+}
+
 // `choice`: the split's number among Tables::letter_splits().
 DividedLetter MeshLetters::divided(OpId op, const LetterSplit* split, ColumnChoice choice) const {
   if (split == nullptr) return {};
@@ -210,12 +215,9 @@ ColumnCosts MeshLetters::column_costs(const Layout& layout, std::span<const Devi
     return [this, members, samples, context, kind](TensorId tensor) {
       const TensorFacts& facts = tables_.tensors[tensor];
       Bytes bytes = slice_bytes(facts, 0, samples, tables_.batch);
-      if (facts.source == Source::Produced) {
-        const std::span<const TensorId> outputs = tables_.outputs(facts.op);
-        const auto output = std::ranges::find(outputs, tensor) - outputs.begin();
-        if (parts_[facts.op].context.output(static_cast<std::size_t>(output)) >= 0)
-          bytes = bytes / context;
-      }
+      if (facts.source == Source::Produced &&
+          parts_[facts.op].context.output(output_of(tables_, facts.op, tensor)) >= 0)
+        bytes = bytes / context;
       return tables_.cost->collective(kind, members, bytes).duration;
     };
   };
@@ -277,12 +279,11 @@ bool MeshLetters::is_weight(TensorId tensor) const {
 void MeshLetters::cast_sums(std::span<const OpId> ops) {
   for (const OpId op : ops) {
     const Op& of = tables_.graph->op(op);
-    if (of.type != "CastGrad" || !reads_its_samples(op)) continue;
+    if (of.type != "CastGrad") continue;
     const OpId maker = tables_.graph->tensor(of.inputs.front()).producer;
+    if (!maker.valid() || placement_.layout_id(maker) != placement_.layout_id(op)) continue;
     const DividedLetter& made = parts_[maker].context;
-    const std::vector<TensorId>& outputs = tables_.graph->op(maker).outputs;
-    const auto output = std::ranges::find(outputs, of.inputs.front()) - outputs.begin();
-    if (made.output(static_cast<std::size_t>(output)) != kSummed) continue;
+    if (made.output(output_of(tables_, maker, of.inputs.front())) != kSummed) continue;
     const std::vector<LetterSplit>& splits = tables_.letter_splits(op);
     const auto split = std::ranges::find_if(splits, [&](const LetterSplit& each) {
       return each.inputs.front() == kSumOver + made.ordinal;
@@ -315,11 +316,14 @@ std::int64_t MeshLetters::parts_of(OpId op, const LetterSplit& split) {
   return split.letter == tables_.expert_split(op)->letter ? split.extent / experts : 1;
 }
 
-// Have the ops that make what it reads its layout?
+// Have the ops that make what it reads its layout, and are their rows' positions its own?
 bool MeshLetters::reads_its_samples(OpId op) const {
   return std::ranges::all_of(tables_.inputs(op), [&](TensorId input) {
     const OpId producer = tables_.graph->tensor(input).producer;
-    return producer.valid() && placement_.layout_id(producer) == placement_.layout_id(op);
+    if (!producer.valid() || placement_.layout_id(producer) != placement_.layout_id(op))
+      return false;
+    return parts_[producer].context.output(output_of(tables_, producer, input)) ==
+           parts_[op].context.input(input_of(tables_, op, input));
   });
 }
 

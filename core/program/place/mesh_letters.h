@@ -42,6 +42,8 @@ enum class UpTo : std::uint8_t { Context, Columns, Experts };
 
 // By Tables::inputs(), which input of the op the tensor is.
 std::size_t input_of(const Tables& tables, OpId op, TensorId tensor);
+// By Tables::outputs(), which of its outputs.
+std::size_t output_of(const Tables& tables, OpId op, TensorId tensor);
 
 class MeshLetters {
  public:

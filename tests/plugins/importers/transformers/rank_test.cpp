@@ -69,6 +69,40 @@ TEST_P(FamilyOnMeshes, HasAProgramForEachRank) {
   EXPECT_GT(in_columns, 100u);
 }
 
+// Rows have positions among them: attention's keys and values are gathered, or heads swapped for
+// positions, and what else is exchanged is little.
+TEST_P(FamilyOnMeshes, DividesPositionsOverRows) {
+  const auto graph = std::make_shared<const Graph>(make_training_graph(
+      import_small(GetParam(), {{"torch_dtype", "bfloat16"}}), Optimizer::Adam));
+  const auto cluster = toy::cluster(2, 4);
+  const auto costs = std::make_shared<WorkCosts>(graph, cluster);
+  const std::vector<std::int32_t> one_group(graph->op_count(), 0);
+  const std::vector<Nanos> times(graph->op_count(), Nanos(1));
+  const auto grouping = std::make_shared<const Grouping>(*graph, one_group, times);
+  Lowering lowering(graph, grouping, cluster, costs);
+  LowerOptions options;
+  options.verify = true;
+  for (int i = 0; i < 24; ++i) {
+    Strategy strategy;
+    Decision mesh;
+    const std::int32_t devices = i % 3 == 2 ? 6 : 8;
+    for (std::int32_t d = 0; d < devices; ++d) mesh.devices.push_back({DeviceId(d), 1});
+    mesh.roles.tensor = i % 3 == 1 ? 2 : 1;
+    mesh.roles.context = i % 3 == 2 ? 3 : 2;
+    mesh.roles.states.stage = i / 3 % 4;
+    mesh.roles.states.smallest = Bytes(0);
+    strategy.groups.push_back(mesh);
+    strategy.micro_batches.count = i < 12 ? 1 : 2;
+    SCOPED_TRACE(fmt::format("{}, {} micro-batches", describe(mesh, *cluster),
+                             strategy.micro_batches.count));
+    const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
+    Simulator simulator;
+    const RankPrograms ranks =
+        rank_programs(*program, execution_order(simulator.simulate(program)));
+    EXPECT_NO_THROW(check_termination(ranks, "job"));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, FamilyOnMeshes, testing::ValuesIn(family_names()),
                          [](const auto& info) { return info.param; });
 
