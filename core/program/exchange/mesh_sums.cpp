@@ -90,6 +90,18 @@ int MeshSums::read_along(OpId op, TensorId tensor, UpTo dimension) const {
       .input(input_of(tables_, op, tensor));
 }
 
+// Is what a member would get of the total along the axis what the reader needs there? Not so where
+// rows divide the axis for columns, and the total is of all rows.
+bool MeshSums::gives_slices(const Line& at, OpId reader, TensorId tensor, const Part& total,
+                            int axis) const {
+  const std::size_t input = input_of(tables_, reader, tensor);
+  return std::ranges::all_of(line(at).shards, [&](std::size_t shard) {
+    const auto slice = part_in_line(at, tensor, total, shard, axis);
+    const Part needed = letters_.part_read({}, reader, input, shard);
+    return slice && slice->along(axis)->contains(*needed.along(axis));
+  });
+}
+
 // Of a row, or of rows that have positions together. Where the reader needs slices along an axis,
 // each member gets its own.
 void MeshSums::reduce_among(const Line& at, OpId reader, TensorId tensor) {
@@ -106,7 +118,7 @@ void MeshSums::reduce_among(const Line& at, OpId reader, TensorId tensor) {
   const PartId all = emitter_.parts().find(total);
   const Bytes bytes = tasks_.bytes_of(tensor, all);
   const int axis = is_same_mesh(reader, tensor) ? read_along(reader, tensor, dimension) : kAllOf;
-  const bool scatter = axis >= 0 && axis < kSumOver && !total.along(axis);
+  const bool scatter = axis >= 0 && axis < kSumOver && gives_slices(at, reader, tensor, total, axis);
   const bool in_place = !scatter && allow_sum_in_place(tensor, dimension, false);
   const Collected what =
       collective(scatter ? TaskKind::ReduceScatter : TaskKind::AllReduce, tensor, at, bytes,

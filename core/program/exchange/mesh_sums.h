@@ -43,6 +43,8 @@ class MeshSums : public MeshParts {
   void scatter(OpId update, TensorId gradient);
   void sum_up_shares(OpId update, TensorId gradient);
   bool allow_sum_in_place(TensorId tensor, UpTo dimension, bool of_samples) const;
+  bool gives_slices(const Line& at, OpId reader, TensorId tensor, const Part& total,
+                    int axis) const;
   int read_along(OpId op, TensorId tensor, UpTo dimension) const;
   bool is_fusible(TensorId tensor) const;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/at.h"
+#include "core/program/value/program_task.h"
 
 namespace strato {
 namespace {
@@ -93,8 +94,7 @@ bool MeshSwaps::along_line(Line at, TensorId tensor, std::span<const Instance> s
   const Part own = part_of(slices[own_place]);
   const auto from = divided_axis(own, wanted), to = divided_axis(wanted, own);
   if (!from || !to) return false;
-  const AxisRange* before = wanted.along(*from);
-  const Part all = before ? own.cut(*before) : own.without(*from);
+  const Part all = with_all_of(*from, own, wanted);
   if (part_in_line(at, tensor, all, shard, *to) != wanted) return false;
   std::vector<Part> targets;
   for (const std::size_t member : members)

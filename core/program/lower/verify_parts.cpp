@@ -301,9 +301,8 @@ class PartVerifier {
   Part sum_of(const ProgramTask& at, const Part& term) const {
     if (at.writes().empty()) return sum_in_place(at, term);
     const Part sum = *written(at);
-    return at.task().kind == TaskKind::ReduceScatter
-               ? sum.without(scattered_axis(sum, term))
-               : sum;
+    if (at.task().kind != TaskKind::ReduceScatter) return sum;
+    return with_all_of(scattered_axis(sum, term), sum, term);
   }
   void check_scattered(const ProgramTask& at) const {
     const TensorId tensor = at.task().tensor;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/at.h"
+#include "core/graph/axes/position_letters.h"
 #include "core/program/value/collective.h"
 #include "core/program/value/op_parts.h"
 
@@ -202,7 +203,8 @@ ColumnCosts MeshLetters::context_costs(const Layout& layout, std::span<const Dev
   costs.all_gather = time_of(Collective::AllGather);
   costs.reduce_scatter = time_of(Collective::ReduceScatter);
   costs.may_divide = [this, rows = layout.context](OpId op, const LetterSplit& split) {
-    return may_share_positions(op, split, rows);
+    return split.extent % static_cast<std::int64_t>(rows) == 0 &&
+           may_share_positions(*tables_.graph, op, split);
   };
   return costs;
 }
@@ -247,31 +249,6 @@ ColumnCosts MeshLetters::column_costs(const Layout& layout, std::span<const Devi
            !sums_otherwise(op, split);
   };
   return costs;
-}
-
-// A letter of what carries samples, or belongs to their positions, and of no weight.
-bool MeshLetters::may_share_positions(OpId id, const LetterSplit& split, std::size_t rows) {
-  if (split.extent % static_cast<std::int64_t>(rows) != 0) return false;
-  const Op& op = tables_.graph->op(id);
-  for (std::size_t i = 0; i < op.inputs.size(); ++i)
-    if (op.inputs[i].valid() && split.inputs[i] >= 0 && split.inputs[i] < kSumOver &&
-        is_weight(op.inputs[i]))
-      return false;
-  for (std::size_t o = 0; o < op.outputs.size(); ++o)
-    if (split.outputs[o] >= 0 && is_weight(op.outputs[o])) return false;
-  return true;
-}
-
-// A parameter, its gradient, or what is made of it alone.
-bool MeshLetters::is_weight(TensorId tensor) const {
-  const Graph& graph = *tables_.graph;
-  const Tensor& of = graph.tensor(tensor);
-  if (of.batch.kind != BatchKind::Whole) return of.batch.kind == BatchKind::Partial;
-  if (!of.producer.valid()) return of.role == TensorRole::Parameter;
-  const std::vector<TensorId>& inputs = graph.op(of.producer).inputs;
-  return !inputs.empty() && std::ranges::all_of(inputs, [&](TensorId input) {
-    return !input.valid() || is_weight(input);
-  });
 }
 
 // What casts a gradient that rows with other positions have sums of, too, casts each row's: they are

@@ -83,10 +83,8 @@ class MeshLetters {
   Axes axes_of_input(OpId op, TensorId tensor) const;
   bool casts_beside(OpId op, OpId update, Axes cast, Axes read) const;
   std::int64_t parts_of(OpId op, const LetterSplit& split);
-  bool may_share_positions(OpId op, const LetterSplit& split, std::size_t rows);
   void cast_sums(std::span<const OpId> ops);
   bool sums_otherwise(OpId op, const LetterSplit& split) const;
-  bool is_weight(TensorId tensor) const;
   bool reads_its_samples(OpId op) const;
 
   Tables& tables_;

@@ -166,7 +166,9 @@ void RankBuilder::reduce_scatter(const ProgramTask& at) {
                      values_.part_of(at, read.one_of(at, members.front(), kNotOne)));
   at.expect(axis >= 0, tensor, "it is not said along which axis it is scattered");
   std::vector<Part> terms;
-  std::vector<std::int32_t> cuts = {0};
+  const AxisRange whole = range_along(*program_.graph, tensor,
+                                      values_.part_of(at, read.of(members.front()).front()), axis);
+  std::vector<std::int32_t> cuts = {whole.begin};
   std::vector<Part> parts;
   for (const DeviceId member : members) {
     terms.push_back(values_.partial_sum_of(at, read.one_of(at, member, kNotOne)));
@@ -176,8 +178,8 @@ void RankBuilder::reduce_scatter(const ProgramTask& at) {
     at.expect(range && range->begin == cuts.back(), tensor, "its parts are out of order");
     cuts.push_back(range->end);
   }
-  expect_sum(at, tensor, terms, parts.front().without(axis));
-  at.expect(cuts.back() == all_of(at, axis).end, tensor, "its parts are not all of it");
+  expect_sum(at, tensor, terms, with_all_of(axis, parts.front(), terms.front()));
+  at.expect(cuts.back() == whole.end, tensor, "its parts are not all of it");
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Part term = values_.part_of(at, read.of(members[i]).front());
     const ValueId from = values_.get(at, {tensor, term, members[i]});

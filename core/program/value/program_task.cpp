@@ -110,6 +110,11 @@ int scattered_axis(const Part& piece, const Part& term) {
   return kBatchAxis;
 }
 
+Part with_all_of(int axis, const Part& part, const Part& of) {
+  const AxisRange* all = of.along(axis);
+  return all ? part.cut(*all) : part.without(axis);
+}
+
 Part sum_with_next(const ProgramTask& at, const Part& sum, const Part& term) {
   const TensorId tensor = at.task().tensor;
   at.expect(sum.sums_samples() && term.sums_samples() && term.times() == 1 &&

@@ -79,6 +79,8 @@ bool add_up(const ProgramTask& at, TensorId tensor, std::span<const Part> terms,
 int joined_axis(const Part& piece, const Part& made);
 // The same, not of the batch, of what is scattered of the sum of terms like this one.
 int scattered_axis(const Part& piece, const Part& term);
+// The part with as much along the axis as the other one has.
+Part with_all_of(int axis, const Part& part, const Part& of);
 
 // Do the ranges, in some order, follow each other from end to end?
 bool make_up(std::vector<AxisRange> ranges, const AxisRange& whole);

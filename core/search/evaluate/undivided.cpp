@@ -4,39 +4,55 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
-#include "core/graph/axes/letter_splits.h"
+#include "core/graph/axes/position_letters.h"
 
 namespace strato {
 namespace {
 
-std::vector<std::int64_t> extents_of(const Graph& graph, OpId op) {
+std::vector<std::int64_t> extents_of(const Graph& graph, OpId op, bool by_positions) {
   std::vector<std::int64_t> extents;
-  for (const LetterSplit& split : letter_splits(graph, op)) extents.push_back(split.extent);
+  for (const LetterSplit& split : letter_splits(graph, op))
+    if (!by_positions || may_share_positions(graph, op, split)) extents.push_back(split.extent);
   return extents;
 }
 
-bool can_divide(const Graph& graph, OpId op, std::int32_t columns) {
-  return std::ranges::any_of(extents_of(graph, op),
-                             [&](std::int64_t extent) { return extent % columns == 0; });
+bool makes_samples(const Graph& graph, OpId op) {
+  return std::ranges::any_of(graph.op(op).outputs, [&](TensorId output) {
+    return graph.tensor(output).batch.kind == BatchKind::Batched;
+  });
+}
+
+// Nothing: an op can be divided.
+std::optional<UndividedGroup> undivided(const Problem& problem, GroupId group, std::size_t between,
+                                        bool by_positions) {
+  const Graph& graph = *problem.graph;
+  std::vector<OpId> ops = problem.grouping->group(group).ops;
+  if (by_positions) std::erase_if(ops, [&](OpId op) { return !makes_samples(graph, op); });
+  const auto parts = static_cast<std::int32_t>(between);
+  const auto can_be = [&](std::int64_t extent) { return extent % parts == 0; };
+  if (parts == 1 || ops.empty() || std::ranges::any_of(ops, [&](OpId op) {
+        return std::ranges::any_of(extents_of(graph, op, by_positions), can_be);
+      }))
+    return std::nullopt;
+  const OpId most =
+      *std::ranges::max_element(ops, {}, [&](OpId op) { return graph.op(op).work.flops; });
+  return UndividedGroup{group, parts, by_positions, most, extents_of(graph, most, by_positions)};
 }
 
 }  // namespace
 
 std::vector<UndividedGroup> undivided_groups(const Problem& problem, const Strategy& strategy) {
   const Problem own = problem_for(problem, strategy);
-  const Graph& graph = *own.graph;
   std::vector<UndividedGroup> result;
   for (std::size_t g = 0; g < own.grouping->size(); ++g) {
-    const GroupId group(g);
-    const auto columns = static_cast<std::int32_t>(columns_of(*strategy.groups[group]));
-    const std::vector<OpId>& ops = own.grouping->group(group).ops;
-    if (columns == 1 ||
-        std::ranges::any_of(ops, [&](OpId op) { return can_divide(graph, op, columns); }))
-      continue;
-    const OpId most =
-        *std::ranges::max_element(ops, {}, [&](OpId op) { return graph.op(op).work.flops; });
-    result.push_back({group, columns, most, extents_of(graph, most)});
+    const Decision& decision = *strategy.groups[GroupId(g)];
+    for (const bool by_positions : {false, true}) {
+      const std::size_t parts = by_positions ? context_rows_of(decision) : columns_of(decision);
+      if (const auto found = undivided(own, GroupId(g), parts, by_positions))
+        result.push_back(*found);
+    }
   }
   return result;
 }
@@ -49,12 +65,15 @@ std::string describe_undivided(const Problem& problem, const Strategy& strategy)
   const OpGroup& group = own.grouping->group(first.group);
   const std::string how =
       first.extents.empty()
-          ? "has no axis but the batch"
+          ? first.by_positions ? "has no axis but weights' and the batch"
+                               : "has no axis but the batch"
           : fmt::format("could be along {} of {}", first.extents.size() == 1 ? "an axis" : "axes",
                         fmt::join(first.extents, ", "));
   std::string text = fmt::format(
-      "op group \"{}\": none of its {} ops can be divided between {} columns (\"{}\" {})",
-      group.name, group.ops.size(), first.columns, own.graph->op(first.op).name, how);
+      "op group \"{}\": none of its {} ops can be divided between {} {} (\"{}\" {})", group.name,
+      group.ops.size(), first.parts,
+      first.by_positions ? "rows with the same samples" : "columns",
+      own.graph->op(first.op).name, how);
   if (groups.size() > 1) text += fmt::format("; {} more op groups are alike", groups.size() - 1);
   return text;
 }

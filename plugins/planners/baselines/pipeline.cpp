@@ -192,7 +192,8 @@ std::vector<std::int32_t> micro_batch_counts(std::int64_t batch, std::size_t sta
   if (wanted > 1 && batch / wanted < rows)
     refuse_option("micro_batches", std::to_string(wanted),
                   fmt::format("leaves {} samples for the {} rows of a stage", batch / wanted, rows),
-                  "give fewer micro-batches, more stages or columns (tensor), or a larger batch");
+                  "give fewer micro-batches, more stages, columns (tensor) or rows with the same "
+                  "samples (context), or a larger batch");
   if (wanted > 0) return {wanted};
   const auto least = static_cast<std::int64_t>(stages);
   const std::int64_t most = std::max<std::int64_t>(1, std::min(batch / rows, kMostForEach * least));

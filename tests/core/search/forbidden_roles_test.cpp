@@ -171,6 +171,17 @@ TEST(ForbiddenRoles, RowsDoWithoutExperts) {
   EXPECT_EQ(after, data_parallel(problem));
 }
 
+TEST(ForbiddenRoles, RowsDoWithoutEachOthersPositions) {
+  const Problem problem = two_and_two();
+  Strategy strategy = data_parallel(problem);
+  for (auto& decision : strategy.groups) decision->roles.context = 2;
+  const BoundConstraints bound(without("context"), problem);
+  EXPECT_EQ(bound.violated(strategy).size(), 1u);
+  EXPECT_NE(message_of([&] { bound.check(strategy); }).find("has context parallelism"),
+            std::string::npos);
+  EXPECT_EQ(bound.repaired(strategy), data_parallel(problem));
+}
+
 TEST(ForbiddenRoles, RowsDoWithoutSharedStates) {
   const Problem problem = two_and_two();
   Strategy strategy = data_parallel(problem);

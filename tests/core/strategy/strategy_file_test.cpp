@@ -364,6 +364,10 @@ TEST(BadStrategyFile, RowsOfDevices) {
   EXPECT_TRUE(group(R"("expert": 0)").starts_with("s.json: groups[0].expert: is 0"));
   EXPECT_TRUE(message_of(R"([{"name": "g", "expert": 2}])").starts_with("s.json: groups[0]: has"));
 
+  EXPECT_EQ(group(R"("context": 1)"), "no error");
+  EXPECT_TRUE(group(R"("context": 0)").starts_with("s.json: groups[0].context: is 0"));
+  EXPECT_TRUE(message_of(R"([{"name": "g", "context": 2}])").starts_with("s.json: groups[0]: has"));
+
   EXPECT_EQ(group(R"("zero": 3, "zero_rows": 2, "zero_smallest_bytes": 0)"), "no error");
   EXPECT_TRUE(group(R"("zero": 4)").starts_with("s.json: groups[0].zero: is 4"));
   EXPECT_TRUE(group(R"("zero": "3")").starts_with("s.json: groups[0].zero: is not a"));
@@ -409,6 +413,23 @@ TEST(BadStrategyFile, RowsOfDevices) {
       << bound();
   file.groups[0].roles = {.expert = 2, .states = {.stage = 1, .rows = 1}};
   EXPECT_NE(bound().find("shares states in 1 rows, of which 2 have the experts"), std::string::npos)
+      << bound();
+  file.groups[0].roles = {.context = 2, .states = {.stage = 1, .rows = 1}};
+  EXPECT_NE(bound().find("shares states in 1 rows, of which 2 have the same samples"),
+            std::string::npos)
+      << bound();
+  file.groups[0].roles = {.context = 2};
+  EXPECT_EQ(bound(), "no error");
+  file.groups[0].devices[1].second = 3;
+  EXPECT_NE(bound().find("is context 2 with unequal weights"), std::string::npos) << bound();
+  file.groups[0].devices[1].second = 1;
+  file.groups[0].roles = {.context = 3};
+  EXPECT_NE(bound().find("is context 3 on 2 rows of devices, which it does not divide"),
+            std::string::npos)
+      << bound();
+  file.groups[0].roles = {.expert = 2, .context = 2};
+  EXPECT_NE(bound().find("is expert 2 on 1 rows of devices, which it does not divide"),
+            std::string::npos)
       << bound();
   file.groups[0].roles = {.tensor = 2};
   file.groups[0].mode = Mode::ReplicatePs;

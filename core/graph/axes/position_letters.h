@@ -1,0 +1,14 @@
+// Finds the letters (letter_splits.h) along which rows that have the positions of samples among them
+// (the role "context" of a mesh) may divide an op: no weight carries them. In a transformer these
+// are positions, and in attention heads (Jacobs et al. 2023, DeepSpeed-Ulysses, 3.1).
+#pragma once
+
+#include "core/graph/axes/letter_splits.h"
+
+namespace strato {
+
+// `split`: one of the op's letter_splits(). Partial sums of weights' gradients over the letter are
+// fine, slices of these are not. Pure; safe from any thread.
+bool may_share_positions(const Graph& graph, OpId op, const LetterSplit& split);
+
+}  // namespace strato
