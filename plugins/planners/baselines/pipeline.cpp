@@ -52,8 +52,9 @@ std::int64_t in_flight(const MicroBatches& micro_batches, std::size_t stages, st
                      : static_cast<std::int64_t>(stages * chunks);
 }
 
-// In a single micro-batch.
-Strategy staged(const Problem& problem, const Shape& shape, const Settings& settings) {
+// In a single micro-batch. `block_of`: as strategy_of() has it.
+Strategy staged(const Problem& problem, const Shape& shape, const Settings& settings,
+                std::span<const std::int32_t> block_of = {}) {
   const auto times = graph_times(problem);
   std::vector<double> stage_speeds, speeds;
   std::vector<Decision> stages, decisions;
@@ -70,7 +71,9 @@ Strategy staged(const Problem& problem, const Shape& shape, const Settings& sett
     speeds.push_back(stage_speeds[shape.stage_of(block)]);
     decisions.push_back(stages[shape.stage_of(block)]);
   }
-  Strategy strategy = strategy_by_ops(problem, layer_blocks(problem, speeds), decisions);
+  Strategy strategy = block_of.empty()
+                          ? strategy_by_ops(problem, layer_blocks(problem, speeds), decisions)
+                          : strategy_by_ops(problem, block_of, decisions);
   if (shape.stages < problem.cluster->device_count()) strategy.bucket = settings.bucket;
   return strategy;
 }
@@ -320,11 +323,12 @@ OptionTable Settings::option_table() {
        "largest fusion bucket in MB (2^20 bytes) of a stage's gradients; 0: one by one"}};
 }
 
-Strategy strategy_of(const Problem& problem, const Settings& whole) {
+Strategy strategy_of(const Problem& problem, const Settings& whole,
+                     std::span<const std::int32_t> block_of) {
   const auto stages = static_cast<std::size_t>(whole.stages);
   const auto chunks = static_cast<std::size_t>(whole.chunks);
   const Shape shape = shape_of(stages, chunks, whole.schedule);
-  Strategy strategy = sharded(staged(problem, shape, whole), whole);
+  Strategy strategy = sharded(staged(problem, shape, whole, block_of), whole);
   strategy.micro_batches = {whole.micro_batches, whole.schedule};
   strategy.recomputed = recomputed_ops(*problem.graph, static_cast<Recompute>(whole.recompute),
                                        in_flight(strategy.micro_batches, stages, chunks));
