@@ -14,9 +14,10 @@
 namespace strato::frameworks {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw InputError("", "strategy", what,
-                   "choose a plan of the planner pipeline or meshes, or of megatron");
+[[noreturn]] void refuse(
+    const std::string& what,
+    const char* remedy = "choose a plan of the planner pipeline, meshes or megatron") {
+  throw InputError("", "strategy", what, remedy);
 }
 
 bool goes_there_and_back(PipelineSchedule schedule) {
@@ -59,7 +60,8 @@ class Recognition {
     if (micro.schedule == PipelineSchedule::ByHand)
       refuse("its micro-batches follow a table that is given by hand");
     if (goes_there_and_back(micro.schedule))
-      refuse(fmt::format("its stages are visited there and back ({})", name_of(micro.schedule)));
+      refuse(fmt::format("its stages are visited there and back ({})", name_of(micro.schedule)),
+             "plan with the schedule 1f1b or interleaved");
     layout().schedule = micro.schedule;
     layout().micro_batches = micro.count;
   }

@@ -146,11 +146,13 @@ class ModelReader {
     if (weight == 0)
       return unknown("--rotary-base is not found: add it (rope_theta of the config)");
     const double base = std::exp(sum / weight);
-    const double last_digit = std::pow(10, std::floor(std::log10(base)) - 2);
+    const int digits = sines->type == DataType::F32 ? 3 : 2;  // that rounding leaves
+    const double last_digit = std::pow(10, std::floor(std::log10(base)) + 1 - digits);
     add("--rotary-base", static_cast<std::int64_t>(std::round(base / last_digit) * last_digit));
     unknown(
-        "--rotary-base is read to three digits, and scaled rotations (rope_scaling) are not "
-        "read: see that they are the config's");
+        fmt::format("--rotary-base is read to {} digits, and scaled rotations (rope_scaling) "
+                    "are not read: see that they are the config's",
+                    digits));
   }
 
   void read_type() {

@@ -16,7 +16,10 @@ class ArgumentWriter {
     add("--tensor-model-parallel-size", layout_.tensor);
     if (layout_.tensor > 1) flag("--sequence-parallel");
     write_stages();
-    if (layout_.expert > 1) add("--expert-model-parallel-size", layout_.expert);
+    if (layout_.expert > 1) {
+      add("--expert-model-parallel-size", layout_.expert);
+      add("--moe-token-dispatcher-type", "alltoall");
+    }
     add("--micro-batch-size", layout_.micro_batch_size);
     add("--global-batch-size", layout_.batch());
     write_sharding();
