@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/base/quantity_text.h"
+#include "core/framework/layout/recognise.h"
+#include "core/framework/megatron/model_arguments.h"
+#include "core/framework/megatron/parallel_arguments.h"
 #include "core/plugin/api/plugin.h"
-#include "plugins/frameworks/layout/recognise.h"
-#include "plugins/frameworks/megatron/model_arguments.h"
-#include "plugins/frameworks/megatron/parallel_arguments.h"
 
 namespace strato {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <utility>
 
+#include "core/framework/layout/model_layers.h"
+#include "core/framework/megatron/model_arguments.h"
+#include "core/framework/megatron/parallel_arguments.h"
+#include "core/framework/megatron/script_words.h"
 #include "core/io/file.h"
-#include "plugins/frameworks/layout/model_layers.h"
-#include "plugins/frameworks/megatron/model_arguments.h"
-#include "plugins/frameworks/megatron/parallel_arguments.h"
-#include "plugins/frameworks/megatron/script_words.h"
 #include "plugins/planners/baselines/pipeline.h"
 
 namespace strato::megatron {

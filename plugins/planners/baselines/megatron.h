@@ -1,5 +1,5 @@
 // The planner "megatron": the strategy that a Megatron-LM command line says, as it is
-// (plugins/frameworks/megatron).
+// (core/framework/megatron).
 #pragma once
 
 #include <filesystem>

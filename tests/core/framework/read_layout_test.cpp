@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "plugins/frameworks/megatron/parallel_arguments.h"
-#include "plugins/frameworks/megatron/stage_string.h"
+#include "core/framework/megatron/parallel_arguments.h"
+#include "core/framework/megatron/stage_string.h"
 #include "tests/message_of.h"
 
 namespace strato::frameworks {

@@ -1,4 +1,4 @@
-#include "plugins/frameworks/megatron/script_words.h"
+#include "core/framework/megatron/script_words.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "plugins/frameworks/megatron/model_arguments.h"
+#include "core/framework/megatron/model_arguments.h"
 
 #include <fmt/format.h>
 

@@ -9,9 +9,9 @@
 
 #include "core/base/at.h"
 #include "core/base/number_from.h"
-#include "plugins/frameworks/megatron/given_arguments.h"
-#include "plugins/frameworks/megatron/parallel_arguments.h"
-#include "plugins/frameworks/megatron/stage_string.h"
+#include "core/framework/megatron/given_arguments.h"
+#include "core/framework/megatron/parallel_arguments.h"
+#include "core/framework/megatron/stage_string.h"
 
 namespace strato::frameworks {
 namespace {

@@ -1,4 +1,4 @@
-#include "plugins/frameworks/layout/model_layers.h"
+#include "core/framework/layout/model_layers.h"
 
 #include <fmt/format.h>
 

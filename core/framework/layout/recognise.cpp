@@ -1,4 +1,4 @@
-#include "plugins/frameworks/layout/recognise.h"
+#include "core/framework/layout/recognise.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

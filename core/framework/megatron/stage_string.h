@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/frameworks/layout/training_layout.h"
+#include "core/framework/layout/training_layout.h"
 
 namespace strato::frameworks {
 

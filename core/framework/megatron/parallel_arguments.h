@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/frameworks/layout/training_layout.h"
-#include "plugins/frameworks/megatron/model_arguments.h"
-#include "plugins/frameworks/megatron/script_words.h"
+#include "core/framework/layout/training_layout.h"
+#include "core/framework/megatron/model_arguments.h"
+#include "core/framework/megatron/script_words.h"
 
 namespace strato::frameworks {
 

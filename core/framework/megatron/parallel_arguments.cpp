@@ -1,8 +1,8 @@
-#include "plugins/frameworks/megatron/parallel_arguments.h"
+#include "core/framework/megatron/parallel_arguments.h"
 
 #include <fmt/format.h>
 
-#include "plugins/frameworks/megatron/stage_string.h"
+#include "core/framework/megatron/stage_string.h"
 
 namespace strato::frameworks {
 namespace {

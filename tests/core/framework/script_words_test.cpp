@@ -1,5 +1,5 @@
 // The words of scripts and of YAML.
-#include "plugins/frameworks/megatron/script_words.h"
+#include "core/framework/megatron/script_words.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

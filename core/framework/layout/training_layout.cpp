@@ -1,4 +1,4 @@
-#include "plugins/frameworks/layout/training_layout.h"
+#include "core/framework/layout/training_layout.h"
 
 #include <algorithm>
 

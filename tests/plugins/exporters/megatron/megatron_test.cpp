@@ -6,12 +6,12 @@
 #include <fstream>
 #include <random>
 
+#include "core/framework/layout/recognise.h"
+#include "core/framework/megatron/parallel_arguments.h"
 #include "core/io/json.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
-#include "plugins/frameworks/layout/recognise.h"
-#include "plugins/frameworks/megatron/parallel_arguments.h"
 #include "tests/message_of.h"
 #include "tests/plugins/importers/transformers/config_kit.h"
 #include "tests/plugins/shipped.h"

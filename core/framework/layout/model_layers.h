@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/framework/layout/training_layout.h"
 #include "core/graph/value/graph.h"
-#include "plugins/frameworks/layout/training_layout.h"
 
 namespace strato::frameworks {
 

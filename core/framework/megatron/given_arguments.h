@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/frameworks/megatron/script_words.h"
+#include "core/framework/megatron/script_words.h"
 
 namespace strato::frameworks {
 

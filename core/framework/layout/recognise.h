@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/framework/layout/model_layers.h"
+#include "core/framework/layout/training_layout.h"
 #include "core/search/api/problem.h"
-#include "plugins/frameworks/layout/model_layers.h"
-#include "plugins/frameworks/layout/training_layout.h"
 
 namespace strato::frameworks {
 

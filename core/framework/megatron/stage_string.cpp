@@ -1,4 +1,4 @@
-#include "plugins/frameworks/megatron/stage_string.h"
+#include "core/framework/megatron/stage_string.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/frameworks/layout/model_layers.h"
+#include "core/framework/layout/model_layers.h"
 
 namespace strato::frameworks {
 

@@ -1,4 +1,4 @@
-#include "plugins/frameworks/megatron/given_arguments.h"
+#include "core/framework/megatron/given_arguments.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
