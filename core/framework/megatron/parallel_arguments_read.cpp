@@ -301,6 +301,9 @@ class LayoutReader {
                     "give uniform");
     if (method == "block") layout().recomputed_layers = 1;
     layout().recompute = Recompute::Blocks;
+    read_.remarks.emplace_back(
+        "computed again are blocks of as many layers as leave the least in memory, whatever "
+        "--recompute-num-layers says");
   }
 
   const Training& training_;

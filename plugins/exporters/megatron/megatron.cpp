@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -125,9 +126,13 @@ class MegatronScript {
   const frameworks::ParallelArguments parallel_;
 };
 
-std::string export_megatron(const ExportInput& input) { return MegatronScript(input).write(); }
+class MegatronExporter final : public Exporter {
+ public:
+  bool needs_all_tasks() const override { return false; }
+  std::string write(const ExportInput& input) override { return MegatronScript(input).write(); }
+};
 
 }  // namespace
 }  // namespace strato
 
-STRATOSCOPE_EXPORTER_FUNCTION(strato::export_megatron)
+STRATOSCOPE_EXPORTER([](std::string_view) { return std::make_unique<strato::MegatronExporter>(); })
