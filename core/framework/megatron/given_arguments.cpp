@@ -45,17 +45,15 @@ GivenArguments::GivenArguments(const std::vector<ScriptWord>& words, std::string
   if (all.empty())
     throw InputError(file_, "", "has no argument that begins with --",
                      "give a script that runs Megatron-LM, or its arguments");
-  for (auto& [name, given] : all) put(name, std::move(given));
+  for (const auto& [name, given] : all) put(name, given);
 }
 
-void GivenArguments::put(const std::string& name, Given given) {
-  const int line = given.line;
-  const std::vector<std::string> values = given.values;
-  const auto [at, fresh] = given_.try_emplace(name, std::move(given));
-  if (!fresh && at->second.values != values)
+void GivenArguments::put(const std::string& name, const Given& given) {
+  const auto [at, fresh] = given_.try_emplace(name, given);
+  if (!fresh && at->second.values != given.values)
     refuse(name,
            fmt::format("is there twice, as \"{}\" and in line {} as \"{}\"",
-                       as_text(at->second.values), line, as_text(values)),
+                       as_text(at->second.values), given.line, as_text(given.values)),
            "leave one of them");
 }
 

@@ -39,7 +39,7 @@ class GivenArguments {
     int line = 1;
     bool read = false;
   };
-  void put(const std::string& name, Given given);
+  void put(const std::string& name, const Given& given);
   [[noreturn]] void refuse_loose(const ScriptWord& word) const;
 
   std::string file_;

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <iterator>
 #include <map>
+#include <ranges>
 #include <sstream>
 #include <utility>
 
@@ -265,10 +266,9 @@ class ScriptReader {
 
   Words chosen() const {
     const auto is_program = [](const ScriptWord& word) { return word.text.ends_with(".py"); };
-    for (auto command = commands_.rbegin(); command != commands_.rend(); ++command)
-      if (const auto program = std::ranges::find_if(*command, is_program);
-          program != command->end())
-        return {std::next(program), command->end()};
+    for (const Words& command : std::views::reverse(commands_))
+      if (const auto program = std::ranges::find_if(command, is_program); program != command.end())
+        return {std::next(program), command.end()};
     Words all;
     for (const std::string& name : array_order_)
       if (const auto array = arrays_.find(name); array != arrays_.end())

@@ -10,6 +10,7 @@
 #include "core/framework/megatron/parallel_arguments.h"
 #include "core/framework/megatron/script_words.h"
 #include "core/io/file.h"
+#include "core/plugin/api/planner_function.h"
 #include "plugins/planners/baselines/pipeline.h"
 
 namespace strato::megatron {
