@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -155,6 +157,30 @@ class PlaceFinder {
 }  // namespace
 
 ModelLayers model_layers(const Graph& graph) { return PlaceFinder(graph).find(); }
+
+std::vector<Block> balanced_blocks(const ModelLayers& layers, std::span<const Nanos> work,
+                                   std::span<const double> speeds) {
+  CHECK(!speeds.empty() && speeds.size() <= at(layers.count), "blocks without a layer");
+  std::vector<double> done(at(layers.count) + 2, 0);  // by place, with all in front of it
+  for (std::size_t op = 0; op < work.size(); ++op)
+    done[at(layers.place_of[op])] += static_cast<double>(work[op].value);
+  std::partial_sum(done.begin(), done.end(), done.begin());
+  const double each = done.back() / std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  std::vector<Block> blocks;
+  double target = 0;
+  std::int32_t first = 0;  // layers of the blocks before
+  for (std::size_t b = 0; b < speeds.size(); ++b) {
+    target += each * speeds[b];
+    const auto others = static_cast<std::int32_t>(speeds.size() - b) - 1;  // each gets a layer
+    std::int32_t end = first + 1;
+    const auto off = [&](std::int32_t cut) { return std::abs(done[at(cut)] - target); };
+    while (end < layers.count - others && off(end + 1) <= off(end)) ++end;
+    if (others == 0) end = layers.count;
+    blocks.push_back({.embedding = b == 0, .layers = end - first, .head = others == 0});
+    first = end;
+  }
+  return blocks;
+}
 
 std::vector<std::int32_t> block_of_ops(const ModelLayers& layers, std::span<const Block> blocks) {
   std::vector<std::int32_t> block_of_place;

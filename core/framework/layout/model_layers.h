@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/framework/layout/training_layout.h"
 #include "core/graph/value/graph.h"
 
@@ -21,6 +22,11 @@ struct ModelLayers {
 
 // Throws InputError where ops have no such numbers, or those of two stacks (encoder and decoder).
 ModelLayers model_layers(const Graph& graph);
+
+// So many blocks of whole layers, at least one each, as much work as the block's speed says: `work`
+// is by op. There are as many layers as speeds at least.
+std::vector<Block> balanced_blocks(const ModelLayers& layers, std::span<const Nanos> work,
+                                   std::span<const double> speeds);
 
 // The block of each op; these have all of the model's layers.
 std::vector<std::int32_t> block_of_ops(const ModelLayers& layers, std::span<const Block> blocks);

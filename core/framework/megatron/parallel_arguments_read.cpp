@@ -36,6 +36,7 @@ constexpr std::array kRefusedArguments = {
     Refused{"--outer-dp-sharding-strategy", "no_shard", "leave it out"},
     Refused{"--microbatch-group-size-per-virtual-pipeline-stage", "", "leave it out"},
     Refused{"--heterogeneous-layers-config-path", "", "give a model of equal layers"},
+    Refused{"--standalone-embedding-stage", "", "give --pipeline-model-parallel-layout"},
     Refused{"--moe-extended-tp", "", "leave it out"},
     Refused{"--use-custom-fsdp", "", "it is called --use-megatron-fsdp now"},
     Refused{"--model-parallel-size", "", "it is called --tensor-model-parallel-size now"},

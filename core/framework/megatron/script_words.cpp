@@ -197,8 +197,10 @@ class ScriptReader {
     if (name.ends_with("[@]") || name.ends_with("[*]")) return put_array(name);
     const auto known = values_.find(name);
     if (known == values_.end()) {
-      word_.text += "$" + name;
-      if (word_.unknown.empty()) word_.unknown = "$" + name;
+      const bool plain = std::ranges::all_of(name, is_name_letter) || name.starts_with('(');
+      const std::string whole = plain ? "$" + name : "${" + name + "}";
+      word_.text += whole;
+      if (word_.unknown.empty()) word_.unknown = whole;
     } else if (in_quotes) {
       word_.text += known->second;
     } else {

@@ -88,7 +88,7 @@ class MegatronScript {
            "learning "
            "rate):\n"
            "#   NODE_RANK=0 MASTER_ADDR=first-machine bash FILE --train-iters 100 --lr 1e-4 "
-           "--mock-data\n"
+           "--mock-data --tokenizer-type NullTokenizer\n"
            "set -eu\n" +
            settings() + "\n";
   }

@@ -28,7 +28,10 @@ struct Point {
 class Climb {
  public:
   Climb(const PlanRequest& request, const Settings& settings)
-      : request_(request), most_(settings.most), reporter_(request.observer) {
+      : request_(request),
+        most_(settings.most),
+        whole_layers_(settings.whole_layers),
+        reporter_(request.observer) {
     const MicroBatches& of_any = request.options.micro_batches;
     if (of_any.count > 1) given_ = of_any;
   }
@@ -126,6 +129,7 @@ class Climb {
     whole.shard = point.shard;
     whole.recompute = point.recompute;
     whole.offload = Offloading::None;
+    whole.whole_layers = whole_layers_;
     return whole;
   }
 
@@ -235,6 +239,7 @@ class Climb {
 
   const PlanRequest& request_;
   const std::int64_t most_;
+  const bool whole_layers_;
   const std::int64_t experts_ = experts_of(*request_.problem.graph);
   std::optional<MicroBatches> given_;  // that any planner is asked for
   bool needs_samples_ = false;         // each row of a point
@@ -249,7 +254,9 @@ class Climb {
 }  // namespace
 
 OptionTable Settings::option_table() {
-  return {{"most", most, {1, 1e6}, "evaluations, at most; the neighbours of a point go together"}};
+  return {
+      {"most", most, {1, 1e6}, "evaluations, at most; the neighbours of a point go together"},
+      {"whole_layers", whole_layers, "stages begin with a layer of the transformer: see pipeline"}};
 }
 
 PlanResult plan(const PlanRequest& request, const Settings& settings) {

@@ -40,6 +40,7 @@ struct Settings {
   Recomputing recompute = Recomputing::WhenNeeded;
   Offloading offload = Offloading::WhenNeeded;
   Bytes bucket{std::int64_t{64} << 20};
+  bool whole_layers = false;  // of a transformer: what frameworks can be told
 
   OptionTable option_table();
 };

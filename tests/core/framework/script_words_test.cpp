@@ -62,7 +62,7 @@ TEST(ScriptWords, VariablesAreWhatTheFileSetsThemTo) {
             "--t 8 --p 4 --q a8");
   EXPECT_EQ(words_of("ARGS=\"--a 1 \\\n --b 2\"\nx.py $ARGS --c"), "--a 1 --b 2 --c");
   EXPECT_EQ(words_of("x.py --t $TP"), "--t ?$TP");
-  EXPECT_EQ(words_of("x.py --t ${TP:-8}"), "--t ?$TP:-8");
+  EXPECT_EQ(words_of("x.py --t ${TP:-8}"), "--t ?${TP:-8}");
   EXPECT_EQ(words_of("N=$((8*2))\nx.py --t $N --u $(nproc) "), "--t ?$N --u ?$(nproc)");
   EXPECT_EQ(words_of("TP=$A\nx.py --t $TP"), "--t ?$TP");
   EXPECT_EQ(words_of("x.py --t '$TP'"), "--t $TP");

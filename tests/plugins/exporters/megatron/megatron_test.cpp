@@ -209,6 +209,35 @@ TEST(MegatronScript, TellsWhichLayersStagesCut) {
   read_back(problem, script);
 }
 
+// Of whole layers the script says all of a plan.
+TEST(MegatronScript, PlansOfWholeLayersComeBackAsTheyWere) {
+  const Problem problem = small_model("mixtral_8x7b", 32, 9);
+  for (const char* stages : {"1", "2", "4"})
+    for (const char* tensor : {"1", "2"}) {
+      const Strategy strategy = planned_by("pipeline", problem,
+                                           {{"stages", stages},
+                                            {"tensor", tensor},
+                                            {"micro_batches", "2"},
+                                            {"schedule", "interleaved"},
+                                            {"chunks", stages[0] == '1' ? "1" : "2"},
+                                            {"shard", "updates"},
+                                            {"recompute", "none"},
+                                            {"offload", "none"},
+                                            {"whole_layers", "true"}});
+      const std::string script = script_of(problem, strategy);
+      EXPECT_FALSE(has(script, "stages begin within")) << script;
+      Strategy back = read_back(problem, script);
+      if (stages[0] == '1') back.micro_batches.schedule = strategy.micro_batches.schedule;
+      EXPECT_EQ(back.digest(), strategy.digest()) << script;
+    }
+}
+
+TEST(MegatronScript, MeshesOfWholeLayersAreFound) {
+  const Problem problem = small_model("llama_3_8b", 32, 9);
+  const Strategy strategy = planned_by("meshes", problem, {{"whole_layers", "true"}});
+  EXPECT_EQ(read_back(problem, script_of(problem, strategy)).digest(), strategy.digest());
+}
+
 TEST(MegatronScript, RefusesStrategiesThatAreNoLayout) {
   const Problem problem = small_model("llama_3_8b", 32);
   const Strategy plain = data_parallel(problem);
