@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/quantity_text.h"
+#include "core/framework/layout/comments.h"
 #include "core/framework/layout/recognise.h"
 #include "core/framework/megatron/model_arguments.h"
 #include "core/framework/megatron/parallel_arguments.h"
@@ -18,22 +19,11 @@ namespace strato {
 namespace {
 
 using frameworks::Argument;
-
-// A name from a file as part of a comment: in one line.
-std::string in_one_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < ' '; }, ' ');
-  return text;
-}
+using frameworks::comment_of;
+using frameworks::in_one_line;
 
 std::string in_quotes(const std::string& value) {
   return value.find_first_of("|()[]*") == std::string::npos ? value : "'" + value + "'";
-}
-
-std::string comment(const std::vector<std::string>& sentences) {
-  std::string text;
-  for (const std::string& sentence : sentences) text += "#   - " + in_one_line(sentence) + "\n";
-  return text;
 }
 
 std::string array(std::string_view name, const std::vector<Argument>& arguments) {
@@ -79,10 +69,8 @@ class MegatronScript {
         layout.tensor, layout.rows, layout.stages, layout.micro_batches);
     std::vector<std::string> unsaid = found_.differences;
     unsaid.insert(unsaid.end(), parallel_.unsaid.begin(), parallel_.unsaid.end());
-    if (!unsaid.empty()) text += "#\n# What the plan has and the arguments do not say:\n";
-    text += comment(unsaid);
-    if (!model_.unknown.empty()) text += "#\n# What the model's graph does not tell:\n";
-    text += comment(model_.unknown);
+    text += comment_of("What the plan has and the arguments do not say:", unsaid) +
+            comment_of("What the model's graph does not tell:", model_.unknown);
     return text +
            "#\n# Run it on each machine, with what else Megatron-LM needs (data, tokenizer, "
            "learning "

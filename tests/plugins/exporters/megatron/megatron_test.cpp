@@ -3,74 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <random>
 
 #include "core/framework/layout/recognise.h"
 #include "core/framework/megatron/parallel_arguments.h"
-#include "core/io/json.h"
 #include "core/search/evaluate/baselines.h"
-#include "core/search/evaluate/outcome.h"
-#include "core/search/run/run_planner.h"
-#include "tests/message_of.h"
-#include "tests/plugins/importers/transformers/config_kit.h"
-#include "tests/plugins/shipped.h"
+#include "tests/plugins/exporters/megatron/framework_kit.h"
 
 namespace strato {
 namespace {
 
-namespace fs = std::filesystem;
 using frameworks::TrainingLayout;
-
-const test::ConfigFolder& folder() {
-  static const test::ConfigFolder made;
-  return made;
-}
-fs::path written(const std::string& name, const std::string& text) {
-  const fs::path file = folder() / name;
-  std::ofstream(file) << text;
-  return file;
-}
-
-// A model of the samples with so many layers, in short sequences.
-Problem small_model(const std::string& name, std::int64_t batch, int layers = 8) {
-  std::ifstream config(fs::path(kSourceFolder) / "tests/data/transformers" / (name + ".json"));
-  Json json = Json::parse(config);
-  for (const char* key : {"num_hidden_layers", "n_layer"})
-    if (json.contains(key)) json[key] = layers;
-  ImportOptions options;
-  options.batch = batch;
-  options.dimensions["sequence"] = 128;
-  const fs::path file = written(name + ".json", json.dump());
-  return make_problem(registry().importer_for(file)->import(file, options),
-                      toy::sample_cluster("h100-2x8"), {});
-}
-
-Strategy planned_by(const std::string& planner, const Problem& problem, OptionTexts set,
-                    std::vector<PlanResult::Fact>* facts = nullptr) {
-  PlannerOptions options;
-  options.set = std::move(set);
-  Observer quiet;
-  PlanResult result = run_planner(*registry().planner(planner), problem, options, quiet, {});
-  if (facts != nullptr) *facts = result.facts;
-  return result.strategy;
-}
-Strategy read_back(const Problem& problem, const std::string& script,
-                   std::vector<PlanResult::Fact>* facts = nullptr) {
-  return planned_by("megatron", problem, {{"file", written("run.sh", script).string()}}, facts);
-}
-
-std::string script_of(const Problem& problem, const Strategy& strategy) {
-  const Outcome outcome = simulate_strategy(problem, strategy);
-  return registry().exporter("megatron")->write({problem, strategy, outcome});
-}
-std::string refusal_of(const Problem& problem, const Strategy& strategy) {
-  return message_of([&] { script_of(problem, strategy); });
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string as_script(const TrainingLayout& layout) {
   std::string text = "ARGS=(\n";
