@@ -6,7 +6,6 @@
 #include <cctype>
 #include <iterator>
 #include <map>
-#include <ranges>
 #include <sstream>
 #include <utility>
 
@@ -268,9 +267,10 @@ class ScriptReader {
 
   Words chosen() const {
     const auto is_program = [](const ScriptWord& word) { return word.text.ends_with(".py"); };
-    for (const Words& command : std::views::reverse(commands_))
-      if (const auto program = std::ranges::find_if(command, is_program); program != command.end())
-        return {std::next(program), command.end()};
+    for (std::size_t i = commands_.size(); i-- > 0;)
+      if (const auto program = std::ranges::find_if(commands_[i], is_program);
+          program != commands_[i].end())
+        return {std::next(program), commands_[i].end()};
     Words all;
     for (const std::string& name : array_order_)
       if (const auto array = arrays_.find(name); array != arrays_.end())
