@@ -78,7 +78,7 @@ std::vector<std::string> words_of(const Recognised& found) {
       "checkpoint activations with cpu_checkpointing: the plan keeps them on hosts");
   add(layout.recompute != Recompute::None,
       layout.recompute == Recompute::Blocks
-          ? fmt::format("checkpoint activations of every {} layers", layout.recomputed_layers)
+          ? fmt::format("checkpoint activations of blocks of {} layer(s)", layout.recomputed_layers)
           : "compute again what of a layer is bound by memory (norms, activation functions)");
   return words;
 }

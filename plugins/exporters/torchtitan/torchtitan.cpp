@@ -131,7 +131,7 @@ class TorchtitanScript {
     if (layout_.recompute == Recompute::Blocks)
       unsaid(
           "in the configuration, activation_checkpoint=FullAC.Config(): the plan keeps a result "
-          "for every {} layers",
+          "for each block of {} layer(s)",
           layout_.recomputed_layers);
     if (layout_.recompute == Recompute::Cheap)
       unsaid(
