@@ -41,7 +41,8 @@ std::vector<std::string> chosen_planners(const CompareOptions& options) {
     return options.planners;
   }
   std::vector<std::string> names;
-  for (const PluginInfo& plugin : plugins().list(PluginKind::Planner)) names.push_back(plugin.name);
+  for (const PluginInfo& plugin : plugins().list(PluginKind::Planner))
+    if (plugin.effort != Effort::Given) names.push_back(plugin.name);
   return names;
 }
 

@@ -26,7 +26,9 @@ int export_plan(const ExportOptions& options, const Command& command) {
   }
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
-  const Outcome outcome = simulate_strategy(plan.problem, plan.strategy);
+  const Outcome outcome = exporter->needs_all_tasks()
+                              ? simulate_strategy(plan.problem, plan.strategy)
+                              : simulate_outline(plan.problem, plan.strategy, false);
   const Exported exported =
       write_export(*exporter, {plan.problem, plan.strategy, outcome}, options.output);
   if (command.json) {

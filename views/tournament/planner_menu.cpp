@@ -26,6 +26,8 @@ QString section_name(Effort effort) {
       return PlannerMenu::tr("Learning: train a network on the problem");
     case Effort::Portfolio:
       return PlannerMenu::tr("Portfolios: run others");
+    case Effort::Given:  // it has options that a tournament does not give
+      break;
   }
   return {};
 }

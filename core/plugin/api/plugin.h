@@ -80,6 +80,8 @@ class Exporter {
  public:
   virtual ~Exporter() = default;
   virtual bool makes_folder() const { return false; }
+  // False: an outline is all that it reads of a simulation (simulate_outline()).
+  virtual bool needs_all_tasks() const { return true; }
   virtual std::string write(const ExportInput&) {
     CHECK(false, "an exporter that makes no file was asked for one");
   }

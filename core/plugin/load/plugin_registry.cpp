@@ -62,13 +62,13 @@ void read_effort(const JsonView& entry, PluginInfo& plugin) {
   const auto given = entry.find("effort");
   if (!given) return;
   if (plugin.kind != PluginKind::Planner) given->fail("is only for planners", "leave it out");
-  for (const Effort effort :
-       {Effort::Quick, Effort::Slow, Effort::Search, Effort::Learning, Effort::Portfolio}) {
+  for (const Effort effort : {Effort::Quick, Effort::Slow, Effort::Search, Effort::Learning,
+                              Effort::Portfolio, Effort::Given}) {
     plugin.effort = effort;
     if (given->string() == name_of(effort)) return;
   }
   given->fail("is not an effort",
-              "write \"quick\", \"slow\", \"search\", \"learning\" or \"portfolio\"");
+              "write \"quick\", \"slow\", \"search\", \"learning\", \"portfolio\" or \"given\"");
 }
 
 // A manifest's, or an entry's of its "names".
@@ -107,8 +107,8 @@ std::vector<PluginInfo> read_manifest(const std::filesystem::path& folder, Plugi
 std::string_view name_of(PluginKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
 std::string_view name_of(Effort effort) {
-  constexpr std::array<std::string_view, 5> kNames = {"quick", "slow", "search", "learning",
-                                                      "portfolio"};
+  constexpr std::array<std::string_view, 6> kNames = {"quick",    "slow",      "search",
+                                                      "learning", "portfolio", "given"};
   return kNames[static_cast<std::size_t>(effort)];
 }
 

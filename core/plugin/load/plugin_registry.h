@@ -27,6 +27,7 @@ enum class Effort {
   Search,    // "search": spends its iterations or its budget, and starts from PlannerOptions::seeds
   Learning,  // "learning": a search that trains a network on the problem; slow for what it finds
   Portfolio,  // "portfolio": runs other planners, but none that learn
+  Given,  // "given": makes what its options say, and refuses without them; nobody tries it unasked
 };
 std::string_view name_of(Effort effort);
 

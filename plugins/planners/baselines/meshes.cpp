@@ -28,7 +28,10 @@ struct Point {
 class Climb {
  public:
   Climb(const PlanRequest& request, const Settings& settings)
-      : request_(request), most_(settings.most), reporter_(request.observer) {
+      : request_(request),
+        most_(settings.most),
+        whole_layers_(settings.whole_layers),
+        reporter_(request.observer) {
     const MicroBatches& of_any = request.options.micro_batches;
     if (of_any.count > 1) given_ = of_any;
   }
@@ -129,6 +132,7 @@ class Climb {
     whole.shard = point.shard;
     whole.recompute = point.recompute;
     whole.offload = Offloading::None;
+    whole.whole_layers = whole_layers_;
     return whole;
   }
 
@@ -242,6 +246,7 @@ class Climb {
 
   const PlanRequest& request_;
   const std::int64_t most_;
+  const bool whole_layers_;
   const std::int64_t experts_ = experts_of(*request_.problem.graph);
   const bool has_attention_ = std::ranges::any_of(
       request_.problem.graph->ops(), [](const Op& op) { return op.type == "Attention"; });
@@ -258,7 +263,9 @@ class Climb {
 }  // namespace
 
 OptionTable Settings::option_table() {
-  return {{"most", most, {1, 1e6}, "evaluations, at most; the neighbours of a point go together"}};
+  return {
+      {"most", most, {1, 1e6}, "evaluations, at most; the neighbours of a point go together"},
+      {"whole_layers", whole_layers, "stages begin with a layer of the transformer: see pipeline"}};
 }
 
 PlanResult plan(const PlanRequest& request, const Settings& settings) {

@@ -14,6 +14,7 @@ namespace strato::meshes {
 
 struct Settings {
   std::int64_t most = 200;
+  bool whole_layers = false;  // pipeline::Settings
 
   OptionTable option_table();
 };

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 
+#include "core/framework/layout/model_layers.h"
 #include "core/graph/axes/expert_letters.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
@@ -52,8 +53,21 @@ std::int64_t in_flight(const MicroBatches& micro_batches, std::size_t stages, st
                      : static_cast<std::int64_t>(stages * chunks);
 }
 
-// In a single micro-batch.
-Strategy staged(const Problem& problem, const Shape& shape, const Settings& settings) {
+std::int32_t most_blocks(const Problem& problem, const Settings& settings) {
+  return settings.whole_layers ? frameworks::model_layers(*problem.graph).count
+                               : layers_of(*problem.graph).count;
+}
+
+std::vector<std::int32_t> whole_layer_blocks(const Problem& problem,
+                                             std::span<const double> speeds) {
+  const frameworks::ModelLayers layers = frameworks::model_layers(*problem.graph);
+  const auto work = mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
+  return frameworks::block_of_ops(layers, frameworks::balanced_blocks(layers, work, speeds));
+}
+
+// In a single micro-batch. `block_of`: as strategy_of() has it.
+Strategy staged(const Problem& problem, const Shape& shape, const Settings& settings,
+                std::span<const std::int32_t> block_of = {}) {
   const auto times = graph_times(problem);
   std::vector<double> stage_speeds, speeds;
   std::vector<Decision> stages, decisions;
@@ -70,7 +84,11 @@ Strategy staged(const Problem& problem, const Shape& shape, const Settings& sett
     speeds.push_back(stage_speeds[shape.stage_of(block)]);
     decisions.push_back(stages[shape.stage_of(block)]);
   }
-  Strategy strategy = strategy_by_ops(problem, layer_blocks(problem, speeds), decisions);
+  std::vector<std::int32_t> blocks(block_of.begin(), block_of.end());
+  if (blocks.empty())
+    blocks =
+        settings.whole_layers ? whole_layer_blocks(problem, speeds) : layer_blocks(problem, speeds);
+  Strategy strategy = strategy_by_ops(problem, blocks, decisions);
   if (shape.stages < problem.cluster->device_count()) strategy.bucket = settings.bucket;
   return strategy;
 }
@@ -128,10 +146,11 @@ std::vector<StageSharding> shardings(StageSharding wanted) {
 }
 
 // Of whole rows of `tensor` devices.
-std::vector<std::size_t> stage_counts(const Problem& problem, std::int32_t wanted,
+std::vector<std::size_t> stage_counts(const Problem& problem, const Settings& settings,
                                       std::int32_t tensor) {
+  const std::int32_t wanted = settings.stages;
   const std::size_t devices = problem.cluster->device_count();
-  const auto layers = static_cast<std::size_t>(layers_of(*problem.graph).count);
+  const auto layers = static_cast<std::size_t>(most_blocks(problem, settings));
   const auto has_rows = [&](std::size_t stages) {
     return devices % (stages * static_cast<std::size_t>(tensor)) == 0;
   };
@@ -159,7 +178,7 @@ std::vector<std::size_t> stage_counts(const Problem& problem, std::int32_t wante
 // V two, else one, and no more blocks than there are layers.
 std::vector<std::size_t> chunk_counts(const Problem& problem, std::size_t stages,
                                       const Settings& settings) {
-  const auto layers = static_cast<std::size_t>(layers_of(*problem.graph).count);
+  const auto layers = static_cast<std::size_t>(most_blocks(problem, settings));
   const auto wanted = static_cast<std::size_t>(settings.chunks);
   const bool is_v = has_v_shape(settings.schedule);
   if (is_v && wanted != 0 && wanted != 2)
@@ -325,14 +344,17 @@ OptionTable Settings::option_table() {
        bucket,
        OptionUnit::MB,
        {0, 1e6},
-       "largest fusion bucket in MB (2^20 bytes) of a stage's gradients; 0: one by one"}};
+       "largest fusion bucket in MB (2^20 bytes) of a stage's gradients; 0: one by one"},
+      {"whole_layers", whole_layers,
+       "stages begin with a layer of the transformer, as Megatron-LM's do, and not within one"}};
 }
 
-Strategy strategy_of(const Problem& problem, const Settings& whole) {
+Strategy strategy_of(const Problem& problem, const Settings& whole,
+                     std::span<const std::int32_t> block_of) {
   const auto stages = static_cast<std::size_t>(whole.stages);
   const auto chunks = static_cast<std::size_t>(whole.chunks);
   const Shape shape = shape_of(stages, chunks, whole.schedule);
-  Strategy strategy = sharded(staged(problem, shape, whole), whole);
+  Strategy strategy = sharded(staged(problem, shape, whole, block_of), whole);
   strategy.micro_batches = {whole.micro_batches, whole.schedule};
   strategy.recomputed = recomputed_ops(*problem.graph, static_cast<Recompute>(whole.recompute),
                                        in_flight(strategy.micro_batches, stages, chunks));
@@ -349,7 +371,7 @@ bool is_possible(const Problem& problem, const Settings& whole) {
   const std::vector<std::int32_t> columns = widths(*problem.cluster, of_stages);
   return std::ranges::find(columns, whole.tensor) != columns.end() && rows % whole.expert == 0 &&
          (whole.micro_batches == 1 || batch / whole.micro_batches >= rows) &&
-         whole.stages * whole.chunks <= layers_of(*problem.graph).count;
+         whole.stages * whole.chunks <= most_blocks(problem, whole);
 }
 
 namespace {
@@ -403,7 +425,7 @@ struct Variant {
 std::vector<Variant> variants(const PlanRequest& request, const Settings& settings) {
   std::vector<Variant> all;
   for (const std::int32_t width : widths(*request.problem.cluster, settings))
-    for (const std::size_t stages : stage_counts(request.problem, settings.stages, width)) {
+    for (const std::size_t stages : stage_counts(request.problem, settings, width)) {
       const auto devices = static_cast<std::int64_t>(request.problem.cluster->device_count());
       const std::int64_t rows = devices / static_cast<std::int64_t>(stages) / width;
       for (const std::int32_t expert :

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 
 #include "core/search/api/option_table.h"
 #include "core/search/api/planner.h"
@@ -40,12 +41,15 @@ struct Settings {
   Recomputing recompute = Recomputing::WhenNeeded;
   Offloading offload = Offloading::WhenNeeded;
   Bytes bucket{std::int64_t{64} << 20};
+  bool whole_layers = false;  // of a transformer: what frameworks can be told
 
   OptionTable option_table();
 };
 
 // Of settings that leave nothing open: all of them positive, neither Any nor WhenNeeded.
-Strategy strategy_of(const Problem& problem, const Settings& whole);
+// `block_of`: the block of each op, of stages * chunks; nothing: blocks of about equal work.
+Strategy strategy_of(const Problem& problem, const Settings& whole,
+                     std::span<const std::int32_t> block_of = {});
 // Is there such a one, with a sample for each row at least?
 bool is_possible(const Problem& problem, const Settings& whole);
 

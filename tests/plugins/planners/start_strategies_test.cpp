@@ -59,7 +59,8 @@ PlanResult planned(const std::string& planner, const Problem& problem, std::vect
 
 std::vector<std::string> planners() {
   std::vector<std::string> names;
-  for (const PluginInfo& info : registry().list(PluginKind::Planner)) names.push_back(info.name);
+  for (const PluginInfo& info : registry().list(PluginKind::Planner))
+    if (info.effort != Effort::Given) names.push_back(info.name);
   return names;
 }
 

@@ -1,0 +1,24 @@
+// What Megatron-LM's arguments say about the model itself, read from its graph: as far as shapes,
+// op types and names of the importer of Hugging Face's configurations tell it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/framework/layout/model_layers.h"
+
+namespace strato::frameworks {
+
+struct Argument {
+  std::string name;   // "--num-layers"
+  std::string value;  // empty: a flag
+  friend bool operator==(const Argument&, const Argument&) = default;
+};
+
+struct ModelArguments {
+  std::vector<Argument> arguments;
+  std::vector<std::string> unknown;  // what the graph does not tell, a sentence each
+};
+ModelArguments model_arguments(const Graph& graph, const ModelLayers& layers);
+
+}  // namespace strato::frameworks
