@@ -127,8 +127,7 @@ void expect_twins(const Timeline& folded, const Timeline& full, const Fold& fold
 
 TEST(MeshTwins, AreSimulatedOnce) {
   std::size_t meshes = 0, folded_runs = 0, both = 0, with_micro_batches = 0, shared = 0,
-              with_context = 0,
-              tasks_folded = 0, tasks_full = 0;
+              with_context = 0, tasks_folded = 0, tasks_full = 0;
   const std::vector<SmallNet> nets = small_nets(12, Optimizer::Adam, DataType::F32);
   for (std::uint64_t seed = 0; seed < 1200 && !testing::Test::HasFailure(); ++seed) {
     const SmallNet& net = nets[seed % nets.size()];

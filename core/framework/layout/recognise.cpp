@@ -79,16 +79,19 @@ class Recognition {
                            decision.devices.size(), grouping_.group(GroupId(0)).name,
                            first.devices.size()));
       if (decision.roles != first.roles)
-        refuse(fmt::format("op group \"{}\" has other roles (tensor, expert, ZeRO) than \"{}\"",
-                           name, grouping_.group(GroupId(0)).name));
+        refuse(fmt::format(
+            "op group \"{}\" has other roles (tensor, context, expert, ZeRO) than \"{}\"", name,
+            grouping_.group(GroupId(0)).name));
       uneven_ |= !has_equal_weights(decision.devices);
     }
     layout().tensor = static_cast<std::int32_t>(columns_of(first));
-    layout().rows = static_cast<std::int32_t>(first.devices.size()) / layout().tensor;
+    layout().context = static_cast<std::int32_t>(context_rows_of(first));
+    layout().rows =
+        static_cast<std::int32_t>(first.devices.size()) / (layout().tensor * layout().context);
     layout().expert = static_cast<std::int32_t>(expert_rows_of(first));
     const auto state_rows = static_cast<std::int32_t>(state_rows_of(first));
     if (state_rows > 1) layout().states = first.roles.states;
-    layout().states.rows = state_rows > 1 && state_rows < layout().rows ? state_rows : 0;
+    layout().states.rows = state_rows > 1 && state_rows < layout().all_rows() ? state_rows : 0;
   }
 
   // As many devices that follow each other for each stage.

@@ -15,6 +15,7 @@ class ArgumentWriter {
   ParallelArguments write() && {
     add("--tensor-model-parallel-size", layout_.tensor);
     if (layout_.tensor > 1) flag("--sequence-parallel");
+    write_context();
     write_stages();
     if (layout_.expert > 1) {
       add("--expert-model-parallel-size", layout_.expert);
@@ -35,6 +36,16 @@ class ArgumentWriter {
   }
   void flag(const char* name) { written_.arguments.push_back({name, ""}); }
   void unsaid(std::string what) { written_.unsaid.push_back(std::move(what)); }
+
+  void write_context() {
+    if (layout_.context == 1) return;
+    add("--context-parallel-size", layout_.context);
+    add("--cp-comm-type", "all_gather");
+    if (layout_.expert > 1)
+      unsaid(
+          "experts are among rows with the same positions in the plan, and among neighbours in "
+          "Megatron-LM");
+  }
 
   void write_stages() {
     add("--pipeline-model-parallel-size", layout_.stages);
@@ -67,7 +78,8 @@ class ArgumentWriter {
           states.stage == 2 ? "optim_grads" : "optim_grads_params");
       add("--ckpt-format", "fsdp_dtensor");
     }
-    if (states.rows > 0) add("--num-distributed-optimizer-instances", layout_.rows / states.rows);
+    if (states.rows > 0)
+      add("--num-distributed-optimizer-instances", layout_.all_rows() / states.rows);
     if (states.stage > 1 && layout_.stages > 1)
       unsaid(
           fmt::format("ZeRO {} in a pipeline is what Megatron-FSDP may refuse: try it on few "

@@ -21,7 +21,6 @@ struct Refused {
   std::string_view name, harmless, remedy;  // harmless: the value that changes nothing; "": none
 };
 constexpr std::array kRefusedArguments = {
-    Refused{"--context-parallel-size", "1", "sequences are not divided here: leave it out"},
     Refused{"--hierarchical-context-parallel-sizes", "", "leave it out"},
     Refused{"--use-tp-pp-dp-mapping", "", "stages are neighbours here: leave it out"},
     Refused{"--rampup-batch-size", "", "plan for each size of the batch by itself"},
@@ -105,13 +104,28 @@ class LayoutReader {
   void read_sizes() {
     layout().tensor = given_.number("--tensor-model-parallel-size").value_or(1);
     layout().stages = given_.number("--pipeline-model-parallel-size").value_or(1);
-    const std::int64_t together = std::int64_t{layout().tensor} * layout().stages;
+    layout().context = given_.number("--context-parallel-size").value_or(1);
+    const std::int64_t together =
+        std::int64_t{layout().tensor} * layout().context * layout().stages;
     if (training_.devices % together != 0)
       given_.refuse(
-          layout().stages > 1 ? "--pipeline-model-parallel-size" : "--tensor-model-parallel-size",
-          fmt::format("{} columns in {} stages do not divide the {} devices of the cluster",
-                      layout().tensor, layout().stages, training_.devices),
+          layout().context > 1  ? "--context-parallel-size"
+          : layout().stages > 1 ? "--pipeline-model-parallel-size"
+                                : "--tensor-model-parallel-size",
+          fmt::format("{} columns{} in {} stages do not divide the {} devices of the cluster",
+                      layout().tensor,
+                      layout().context > 1
+                          ? fmt::format(" of {} rows with the same samples", layout().context)
+                          : "",
+                      layout().stages, training_.devices),
           "give numbers whose product divides them");
+    const std::string how =
+        given_.one_of("--cp-comm-type", {"p2p", "all_gather", "a2a", "a2a+p2p"});
+    if (layout().context > 1 && how != "all_gather")
+      read_.remarks.push_back(
+          fmt::format("--cp-comm-type {}: here keys and values are gathered (all_gather), or "
+                      "positions swapped for heads (a2a) where that takes less",
+                      how.empty() ? "p2p" : how));
     layout().rows = static_cast<std::int32_t>(training_.devices / together);
     if (!given_.flag("--sequence-parallel") && layout().tensor > 1)
       read_.remarks.emplace_back(
@@ -256,13 +270,14 @@ class LayoutReader {
     if (given_.flag("--use-torch-fsdp2"))
       stage = given_.flag("--torch-fsdp2-no-reshard-after-forward") ? 2 : StateSharding::kMostStage;
     const std::int32_t copies = given_.number("--num-distributed-optimizer-instances").value_or(1);
-    if (stage == 0 || layout().rows == 1) return;
-    if (layout().rows % copies != 0 || layout().rows / copies % layout().expert != 0)
+    const std::int32_t all = layout().all_rows();
+    if (stage == 0 || all == 1) return;
+    if (all % copies != 0 || all / copies % (layout().expert * layout().context) != 0)
       given_.refuse("--num-distributed-optimizer-instances",
-                    fmt::format("is {}: {} rows are no so many groups that have all experts",
-                                copies, layout().rows),
+                    fmt::format("is {}: {} rows are no so many groups that have all experts{}",
+                                copies, all, layout().context > 1 ? " and positions" : ""),
                     "give a number that divides them");
-    const std::int32_t rows = layout().rows / copies;
+    const std::int32_t rows = all / copies;
     if (rows == 1) return;
     layout().states = {.stage = stage, .rows = copies > 1 ? rows : 0};
   }

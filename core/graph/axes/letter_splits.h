@@ -32,14 +32,14 @@ struct LetterSplit {
 
 // Ascending by letter, then sums of sums: a sum of gradients (AddN), each of which its producer
 // sums up over a letter, can be made of their partial sums, and is a partial sum then. That is how
-// a transformer's q, k and v need one AllReduce backward. So can the cast of such a gradient. Empty: the op cannot be divided. Never
-// along the axis of the batch. Ops are forward, loss, gradient and update ops, and views. A part of
-// a gradient op reads its forward op's settings: of a letter that all outputs of the forward op
-// carry, those of the forward op's part; of another letter (a mean's, a loss's, an expert's), those
-// of the whole forward op. Parts of Dropout, look-ups, experts, causal attention and blocks of
-// classes need to know which part they are. A table in which others look up is divided by its rows,
-// too: each part makes what it finds, and zeros.
-// Thread-safe, no state.
+// a transformer's q, k and v need one AllReduce backward. So can the cast of such a gradient.
+// Empty: the op cannot be divided. Never along the axis of the batch. Ops are forward, loss,
+// gradient and update ops, and views. A part of a gradient op reads its forward op's settings: of a
+// letter that all outputs of the forward op carry, those of the forward op's part; of another
+// letter (a mean's, a loss's, an expert's), those of the whole forward op. Parts of Dropout,
+// look-ups, experts, causal attention and blocks of classes need to know which part they are. A
+// table in which others look up is divided by its rows, too: each part makes what it finds, and
+// zeros. Thread-safe, no state.
 std::vector<LetterSplit> letter_splits(const Graph& graph, OpId op);
 
 }  // namespace strato

@@ -1,6 +1,6 @@
-// Finds the letters (letter_splits.h) along which rows that have the positions of samples among them
-// (the role "context" of a mesh) may divide an op: no weight carries them. In a transformer these
-// are positions, and in attention heads (Jacobs et al. 2023, DeepSpeed-Ulysses, 3.1).
+// Finds the letters (letter_splits.h) along which rows that have the positions of samples among
+// them (the role "context" of a mesh) may divide an op: no weight carries them. In a transformer
+// these are positions, and in attention heads (Jacobs et al. 2023, DeepSpeed-Ulysses, 3.1).
 #pragma once
 
 #include "core/graph/axes/letter_splits.h"

@@ -26,7 +26,8 @@ Instance MeshExchange::bring(OpId reader, TensorId tensor, Part wanted, DeviceId
   if (const auto known = here()) return cut(tensor, *known, wanted);
   if (gather_column(reader, tensor, wanted, device) ||
       bring_to_experts(reader, tensor, wanted, device) ||
-      bring_in_context(reader, tensor, wanted, device) || bring_in_row(reader, tensor, wanted, device))
+      bring_in_context(reader, tensor, wanted, device) ||
+      bring_in_row(reader, tensor, wanted, device))
     return cut(tensor, *copies_.holding(tensor, device, wanted), wanted);
   return transfers_.bring(reader, tensor, wanted, device);
 }
@@ -95,8 +96,8 @@ bool MeshExchange::put_together(const Line& at, TensorId tensor, std::span<const
                                 const Part& wanted, std::size_t shard) {
   if (swaps_.along_line(at, tensor, slices, wanted, shard)) return true;
   const std::vector<std::size_t>& members = line(at).shards;
-  const Part own = part_of(slices[static_cast<std::size_t>(std::ranges::find(members, shard) -
-                                                           members.begin())]);
+  const Part own = part_of(
+      slices[static_cast<std::size_t>(std::ranges::find(members, shard) - members.begin())]);
   const std::optional<int> axis = divided_axis(own, wanted);
   if (!axis || part_in_line(at, tensor, wanted, shard, *axis) != own) return false;
   gather_slices(at, tensor, slices, wanted, with_axis(wanted, tensor, *axis));

@@ -21,8 +21,8 @@ MeshParts::Collected MeshParts::collective(TaskKind kind, TensorId tensor, Line 
   const LayoutId group = line(at).group;
   twins_.check_collective(kind, at.mesh, at.kind, group, bytes);
   const CollectiveCost& cost = tasks_.collective_cost(kind, group, bytes);
-  const bool between_ops = at.kind == MeshLine::Row || at.kind == MeshLine::Context ||
-                           at.kind == MeshLine::Experts;
+  const bool between_ops =
+      at.kind == MeshLine::Row || at.kind == MeshLine::Context || at.kind == MeshLine::Experts;
   Collected what{tasks_.communication(kind, tensor), group, cost.links,
                  between_ops ? Stream::TensorCommunication : Stream::Communication};
   what.task.device = placement_.layout(group).shards.front().device;

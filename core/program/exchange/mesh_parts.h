@@ -1,9 +1,9 @@
 // What was made, or is kept, on a mesh (MeshRoles::tensor): which part of it stands on which of the
 // mesh's devices. A base of those who bring it elsewhere. Not thread safe.
 //
-// Partial sums are of up to three kinds at once: columns sum over a letter, rows that have positions
-// together over one (or over what the columns leave of the same), and rows over samples. They are
-// summed up in this order, the last two at once where both are due.
+// Partial sums are of up to three kinds at once: columns sum over a letter, rows that have
+// positions together over one (or over what the columns leave of the same), and rows over samples.
+// They are summed up in this order, the last two at once where both are due.
 #pragma once
 
 #include <optional>
@@ -64,8 +64,8 @@ class MeshParts : protected ExchangeBase {
     return placement_.layouts().lines(of.mesh, of.kind)[of.index];
   }
   Line line_with(LayoutId mesh, MeshLine kind, std::size_t shard) const;
-  // Those of the tensor's mesh that sum up over samples, and over positions where each row has a sum
-  // over its own: columns, or of experts the rows that have the same.
+  // Those of the tensor's mesh that sum up over samples, and over positions where each row has a
+  // sum over its own: columns, or of experts the rows that have the same.
   MeshLine summing_lines(TensorId tensor) const;
   // Of a row, or of rows that have positions together: what a member has of a part along an axis.
   // Nothing: they do not divide it evenly.

@@ -73,7 +73,8 @@ bool MeshSums::allow_sum_in_place(TensorId tensor, UpTo dimension, bool of_sampl
   const bool of_letter = sums_over(dimension, tensor);
   if (dimension == UpTo::Columns && sums_over(UpTo::Context, tensor)) return false;
   for (const OpId consumer : tables_.graph->consumers(tensor)) {
-    if (of_letter && is_same_mesh(consumer, tensor) && read_along(consumer, tensor, dimension) >= kSumOver)
+    if (of_letter && is_same_mesh(consumer, tensor) &&
+        read_along(consumer, tensor, dimension) >= kSumOver)
       return false;
     if (of_samples && placement_.layout(consumer).sharded) return false;
   }
@@ -118,7 +119,8 @@ void MeshSums::reduce_among(const Line& at, OpId reader, TensorId tensor) {
   const PartId all = emitter_.parts().find(total);
   const Bytes bytes = tasks_.bytes_of(tensor, all);
   const int axis = is_same_mesh(reader, tensor) ? read_along(reader, tensor, dimension) : kAllOf;
-  const bool scatter = axis >= 0 && axis < kSumOver && gives_slices(at, reader, tensor, total, axis);
+  const bool scatter =
+      axis >= 0 && axis < kSumOver && gives_slices(at, reader, tensor, total, axis);
   const bool in_place = !scatter && allow_sum_in_place(tensor, dimension, false);
   const Collected what =
       collective(scatter ? TaskKind::ReduceScatter : TaskKind::AllReduce, tensor, at, bytes,
@@ -254,7 +256,8 @@ bool MeshSums::scatter_of_micro_batch(TensorId gradient) {
   if (!has(gradient)) return false;
   const OpId update = sharing_reader(gradient);
   if (!update.valid() || placement_.decision(update).roles.states.stage < 2) return false;
-  if (!owners(gradient).sharded) return false;  // each row has all of the micro-batch's
+  if (!owners(gradient).sharded && !sums_over(UpTo::Context, gradient))
+    return false;  // each row has all of the micro-batch's
   reduce_rows(update, gradient, {});
   scatter(update, gradient);
   return true;

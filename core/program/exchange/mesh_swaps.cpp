@@ -69,9 +69,8 @@ std::optional<Instance> MeshSwaps::from_experts(OpId reader, TensorId tensor, st
   if (rows.experts != 1 || !rows.sharded || tables_.tensors[tensor].kind != BatchKind::Batched)
     return std::nullopt;
   const OpId maker = tables_.tensors[tensor].op;
-  const Part all =
-      letters_.part_made(without_cuts(part_of(settled(tensor, shard, {}))), maker,
-                         output_of(tables_, maker, tensor), shard, UpTo::Columns);
+  const Part all = letters_.part_made(without_cuts(part_of(settled(tensor, shard, {}))), maker,
+                                      output_of(tables_, maker, tensor), shard, UpTo::Columns);
   const DeviceId device = experts.shards[shard].device;
   const PartId target = emitter_.parts().find(row_samples(all, rows, device));
   if (const Instance* here = copies_.local(tensor, device, target)) return *here;
@@ -89,8 +88,8 @@ std::optional<Instance> MeshSwaps::from_experts(OpId reader, TensorId tensor, st
 bool MeshSwaps::along_line(Line at, TensorId tensor, std::span<const Instance> slices,
                            const Part& wanted, std::size_t shard) {
   const std::vector<std::size_t>& members = line(at).shards;
-  const auto own_place = static_cast<std::size_t>(std::ranges::find(members, shard) -
-                                                  members.begin());
+  const auto own_place =
+      static_cast<std::size_t>(std::ranges::find(members, shard) - members.begin());
   const Part own = part_of(slices[own_place]);
   const auto from = divided_axis(own, wanted), to = divided_axis(wanted, own);
   if (!from || !to) return false;

@@ -136,8 +136,8 @@ std::optional<int> MeshTransfers::slice_axis(TensorId tensor, std::size_t shard,
   if (!concerns(tensor, shard, wanted)) return std::nullopt;
   const Part own = part_of(settled(tensor, shard, wanted));
   if (const auto axis = divided_axis(own, wanted);
-      axis && part_in_line({copies_.owners(tensor), MeshLine::Row, 0}, tensor, wanted, shard,
-                           *axis) == own)
+      axis &&
+      part_in_line({copies_.owners(tensor), MeshLine::Row, 0}, tensor, wanted, shard, *axis) == own)
     return axis;
   if (own != wanted) return std::nullopt;
   const Tensor& whole = tables_.graph->tensor(tensor);

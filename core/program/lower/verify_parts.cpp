@@ -259,8 +259,7 @@ class PartVerifier {
         at.expect(read.of(member).size() == count, task.tensor, "its members have other terms");
         terms.push_back(read.of(member)[i]);
       }
-      at.expect(at.stream() != Stream::TensorCommunication ||
-                    held(at, terms.front()).sums_letter(),
+      at.expect(at.stream() != Stream::TensorCommunication || held(at, terms.front()).sums_letter(),
                 task.tensor, "it is on another stream than its terms say");
       check_sum(at, terms);
       if (at.writes().empty())  // in place

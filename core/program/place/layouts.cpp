@@ -164,7 +164,8 @@ LayoutId Layouts::of_mesh(const Decision& decision, bool sharded, std::size_t ex
   for (std::size_t row = 0; row < samples.size(); ++row) {
     if (samples[row] == 0) continue;
     std::int64_t all = 0;
-    for (std::size_t i = 0; i < together; i += context) all += samples[row / together * together + i];
+    for (std::size_t i = 0; i < together; i += context)
+      all += samples[row / together * together + i];
     const auto count = sharded ? static_cast<std::int32_t>(all) : tables_.micro_batch;
     for (std::size_t i = row * columns; i < (row + 1) * columns; ++i) {
       const DeviceId device = decision.devices[i].device;

@@ -175,12 +175,10 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region, 
   }
   const auto [known, fresh] = known_.try_emplace(hasher.finish());
   if (!fresh) return known->second;
-  ColumnCosts costs =
-      in_context ? context_costs(layout, members) : column_costs(layout, members);
+  ColumnCosts costs = in_context ? context_costs(layout, members) : column_costs(layout, members);
   costs.all_to_all = costs.all_gather;  // slices are exchanged by transfers: no cheaper than that
   costs.reads_its_samples = [this](OpId op) { return reads_its_samples(op); };
-  known->second =
-      choose_columns(*tables_.graph, region.second, static_cast<int>(count), costs);
+  known->second = choose_columns(*tables_.graph, region.second, static_cast<int>(count), costs);
   return known->second;
 }
 
@@ -251,8 +249,8 @@ ColumnCosts MeshLetters::column_costs(const Layout& layout, std::span<const Devi
   return costs;
 }
 
-// What casts a gradient that rows with other positions have sums of, too, casts each row's: they are
-// summed up once, with those over samples. `ops`: ascending, producers come first.
+// What casts a gradient that rows with other positions have sums of, too, casts each row's: they
+// are summed up once, with those over samples. `ops`: ascending, producers come first.
 void MeshLetters::cast_sums(std::span<const OpId> ops) {
   for (const OpId op : ops) {
     const Op& of = tables_.graph->op(op);
@@ -266,8 +264,7 @@ void MeshLetters::cast_sums(std::span<const OpId> ops) {
       return each.inputs.front() == kSumOver + made.ordinal;
     });
     if (split != splits.end())
-      parts_[op].context =
-          divided(op, &*split, static_cast<ColumnChoice>(split - splits.begin()));
+      parts_[op].context = divided(op, &*split, static_cast<ColumnChoice>(split - splits.begin()));
   }
 }
 

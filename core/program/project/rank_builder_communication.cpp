@@ -110,8 +110,8 @@ void RankBuilder::all_gather(const ProgramTask& at) {
   const MemberBuffers written(program_, at.writes());
   const std::vector<Part> parts = gathered_parts(at, members);
   const Part& made = program_.part_of(at.writes().front());
-  const int axis = at.reads().empty() ? program_.range_of(at.task()).axis
-                                      : joined_axis(parts.front(), made);
+  const int axis =
+      at.reads().empty() ? program_.range_of(at.task()).axis : joined_axis(parts.front(), made);
   const AxisRange all = gathered_range(at, axis);
   std::vector<std::int32_t> cuts = {all.begin};
   for (const Part& part : parts) {
@@ -161,9 +161,8 @@ void RankBuilder::reduce_scatter(const ProgramTask& at) {
   const std::vector<DeviceId> members = members_of(program_, at.id);
   const MemberBuffers read(program_, at.reads()), written(program_, at.writes());
   constexpr const char* kNotOne = "a member has not one term and part";
-  const int axis =
-      scattered_axis(program_.part_of(written.one_of(at, members.front(), kNotOne)),
-                     values_.part_of(at, read.one_of(at, members.front(), kNotOne)));
+  const int axis = scattered_axis(program_.part_of(written.one_of(at, members.front(), kNotOne)),
+                                  values_.part_of(at, read.one_of(at, members.front(), kNotOne)));
   at.expect(axis >= 0, tensor, "it is not said along which axis it is scattered");
   std::vector<Part> terms;
   const AxisRange whole = range_along(*program_.graph, tensor,

@@ -94,8 +94,8 @@ std::vector<OpLetter> letters_of(const Graph& graph, OpId id, const Part& part) 
     if (letter) letters.push_back(*letter);
     return letter.has_value();
   };
-  const bool are_known = std::ranges::all_of(part.cuts(), add) &&
-                         (!part.sums_letter() || add(part.addend()));
+  const bool are_known =
+      std::ranges::all_of(part.cuts(), add) && (!part.sums_letter() || add(part.addend()));
   return are_known ? letters : std::vector<OpLetter>();
 }
 

@@ -1,5 +1,5 @@
-// The parts of its inputs and outputs that follow from a part of an op's index space, by the letters
-// that it is divided along (core/graph/axes/letter_splits.h). Pure; safe from any thread.
+// The parts of its inputs and outputs that follow from a part of an op's index space, by the
+// letters that it is divided along (core/graph/axes/letter_splits.h). Pure; safe from any thread.
 //
 // A part of an op names its samples, if it has not all, and of its first output (of an update: of
 // its parameter) the slices; and where that is summed over a letter, the letter's own range

@@ -71,8 +71,7 @@ std::string describe_undivided(const Problem& problem, const Strategy& strategy)
                         fmt::join(first.extents, ", "));
   std::string text = fmt::format(
       "op group \"{}\": none of its {} ops can be divided between {} {} (\"{}\" {})", group.name,
-      group.ops.size(), first.parts,
-      first.by_positions ? "rows with the same samples" : "columns",
+      group.ops.size(), first.parts, first.by_positions ? "rows with the same samples" : "columns",
       own.graph->op(first.op).name, how);
   if (groups.size() > 1) text += fmt::format("; {} more op groups are alike", groups.size() - 1);
   return text;

@@ -1,6 +1,6 @@
-// Op groups with rows of several columns (MeshRoles::tensor), or with rows that have positions among
-// them (MeshRoles::context), of which each device computes all of every op, because none can be
-// divided between so many: for people, since nothing is wrong with it.
+// Op groups with rows of several columns (MeshRoles::tensor), or with rows that have positions
+// among them (MeshRoles::context), of which each device computes all of every op, because none can
+// be divided between so many: for people, since nothing is wrong with it.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace strato {
 
 struct UndividedGroup {
-  GroupId group;  // of the strategy's grouping
+  GroupId group;           // of the strategy's grouping
   std::int32_t parts = 1;  // between so many columns, or rows
   bool by_positions = false;
   OpId op;                            // of its ops the one with the most work
@@ -23,8 +23,8 @@ struct UndividedGroup {
 std::vector<UndividedGroup> undivided_groups(const Problem& problem, const Strategy& strategy);
 
 // 'op group "fc": none of its 6 ops can be divided between 16 columns ("MatMul_7" could be along an
-// axis of 84)', "between 3 rows with the same samples"; of several groups the first one, and how many more there are. Empty: there are
-// none.
+// axis of 84)', "between 3 rows with the same samples"; of several groups the first one, and how
+// many more there are. Empty: there are none.
 std::string describe_undivided(const Problem& problem, const Strategy& strategy);
 
 }  // namespace strato

@@ -68,8 +68,8 @@ std::size_t state_rows_of(const Decision& decision);
 void drop_meaningless_roles(Decision& decision);
 // Are its devices rows of columns, or rows that have experts, positions, or states, among them?
 inline bool is_mesh(const Decision& decision) {
-  return columns_of(decision) > 1 || expert_rows_of(decision) > 1 || context_rows_of(decision) > 1 ||
-         state_rows_of(decision) > 1;
+  return columns_of(decision) > 1 || expert_rows_of(decision) > 1 ||
+         context_rows_of(decision) > 1 || state_rows_of(decision) > 1;
 }
 // Throws InputError (of this place) where it means nothing.
 void check_rows(const Decision& decision, const std::string& place);

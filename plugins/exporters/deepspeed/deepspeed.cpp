@@ -66,6 +66,10 @@ std::vector<std::string> words_of(const Recognised& found) {
                   name_of(layout.schedule)));
   add(layout.tensor > 1 && layout.states.stage > 2,
       "DeepSpeed's tensor parallelism goes with ZeRO 2 at most");
+  add(layout.context > 1,
+      fmt::format("rows have positions among them in the plan: give Ulysses a "
+                  "sequence_parallel_size of {}, which swaps positions for heads",
+                  layout.context));
   add(layout.expert > 1, fmt::format("give MoE layers ep_size={}", layout.expert));
   add(layout.states.rows > 0 && layout.states.stage < 3,
       fmt::format("states are divided among {} rows each in the plan, and among all by DeepSpeed",

@@ -64,9 +64,11 @@ class MegatronScript {
         score_.feasible ? "" : ", but does not fit in memory");
     const frameworks::TrainingLayout& layout = found_.layout;
     text += fmt::format(
-        "# Devices are {} columns (tensor) x {} rows (data) x {} stages; a step is {} "
+        "# Devices are {} columns (tensor) x {}{} rows (data) x {} stages; a step is {} "
         "micro-batches.\n",
-        layout.tensor, layout.rows, layout.stages, layout.micro_batches);
+        layout.tensor,
+        layout.context > 1 ? fmt::format("{} parts of positions (context) x ", layout.context) : "",
+        layout.rows, layout.stages, layout.micro_batches);
     std::vector<std::string> unsaid = found_.differences;
     unsaid.insert(unsaid.end(), parallel_.unsaid.begin(), parallel_.unsaid.end());
     text += comment_of("What the plan has and the arguments do not say:", unsaid) +

@@ -99,10 +99,14 @@ class TorchtitanScript {
 
   void write_rows() {
     const StateSharding& states = layout_.states;
+    const std::int32_t context = layout_.context;
     const std::int32_t among =
-        states.stage == 0 ? 1 : (states.rows > 0 ? states.rows : layout_.rows);
+        states.stage == 0 ? 1 : (states.rows > 0 ? states.rows / context : layout_.rows);
     add("parallelism.data_parallel_replicate_degree", layout_.rows / among);
     add("parallelism.data_parallel_shard_degree", among);
+    if (context > 1) add("parallelism.context_parallel_degree", context);
+    if (context > 1 && states.stage == 0)
+      unsaid("torchtitan shares states among rows with the same samples; the plan does not");
     if (states.stage > 0)
       add("parallelism.fsdp_reshard_after_forward", states.stage == 3 ? "always" : "never");
     if (states.stage == 1)

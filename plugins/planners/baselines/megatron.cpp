@@ -30,6 +30,7 @@ pipeline::Settings settings_of(const frameworks::TrainingLayout& layout) {
   whole.chunks = layout.chunks;
   whole.tensor = layout.tensor;
   whole.expert = layout.expert;
+  whole.context = layout.context;
   whole.micro_batches = layout.micro_batches;
   whole.schedule = layout.schedule;
   whole.shard = static_cast<pipeline::StageSharding>(layout.states.stage);

@@ -153,8 +153,7 @@ class Climb {
     return devices / (point.stages * point.tensor);
   }
   bool has_samples(const Point& point) const {
-    return request_.problem.graph->batch() / point.micro_batches >=
-           rows_of(point) / point.context;
+    return request_.problem.graph->batch() / point.micro_batches >= rows_of(point) / point.context;
   }
   bool is_possible(const Point& point) const {
     const std::int32_t rows = rows_of(point);

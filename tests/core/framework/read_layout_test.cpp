@@ -94,6 +94,20 @@ TEST(ReadLayout, WhatIsKeptInParts) {
             0);  // of one row
 }
 
+TEST(ReadLayout, RowsThatHavePositionsTogether) {
+  const ReadLayout found = read(
+      "--micro-batch-size 2 --global-batch-size 128 "
+      "--context-parallel-size 4 --use-distributed-optimizer");
+  EXPECT_EQ(found.layout.context, 4);
+  EXPECT_EQ(found.layout.rows, 16);
+  EXPECT_EQ(found.layout.micro_batches, 4);
+  EXPECT_EQ(found.layout.states, (StateSharding{.stage = 1}));
+  ASSERT_EQ(found.remarks.size(), 1u);
+  EXPECT_NE(found.remarks[0].find("--cp-comm-type p2p: here keys and values are gathered"),
+            std::string::npos)
+      << found.remarks[0];
+}
+
 TEST(ReadLayout, WhatIsComputedAgain) {
   const auto layout = [](const std::string& arguments) {
     return read("--micro-batch-size 1 --global-batch-size 128 " + arguments).layout;
@@ -142,7 +156,12 @@ TEST(ReadLayout, RefusesWhatDoesNotGoTogether) {
       {some + "--tensor-model-parallel-size", "has no value"},
       {some + "--tensor-model-parallel-size $TP", "is $TP, which is not set in this file"},
       {some + "--use-distributed-optimizer yes", "has a value, \"yes\""},
-      {some + "--context-parallel-size 2", "--context-parallel-size: is not supported"},
+      {some + "--context-parallel-size 3",
+       "--context-parallel-size: 1 columns of 3 rows with the same samples in 1 stages do not"},
+      {some + "--context-parallel-size 2 --cp-comm-type ring", "give one of: p2p"},
+      {some + "--context-parallel-size 4 --use-distributed-optimizer "
+              "--num-distributed-optimizer-instances 32",
+       "64 rows are no so many groups that have all experts and positions"},
       {some + "--fp8-format hybrid", "costs are those of bf16"},
       {some + "--rampup-batch-size 1 1 1", "--rampup-batch-size: is not supported"},
       {some + "--hidden-size 4096", "is 4096, and the model has 8192"},
@@ -213,14 +232,16 @@ TrainingLayout random_layout(std::mt19937& random) {
   layout.tensor = one_of({1, 2, 4, 8});
   layout.stages = one_of({1, 2, 4});
   layout.rows = one_of({1, 2, 4, 8});
+  layout.context = one_of({1, 1, 2});
   layout.chunks = layout.stages > 1 ? one_of({1, 2, 5}) : 1;
   if (layout.chunks > 1) layout.schedule = PipelineSchedule::Interleaved;
   layout.blocks = random_blocks(random, layout.stages * layout.chunks, 80);
   layout.micro_batches = one_of({1, 4, 7});
   layout.micro_batch_size = one_of({1, 3});
   layout.expert = layout.rows > 1 ? one_of({1, 2}) : 1;
-  if (layout.rows > 1) layout.states.stage = one_of({0, 1, 2, 3});
-  if (layout.states.stage > 0 && layout.rows == 8) layout.states.rows = one_of({0, 2, 4});
+  if (layout.all_rows() > 1) layout.states.stage = one_of({0, 1, 2, 3});
+  if (layout.states.stage > 0 && layout.rows == 8)
+    layout.states.rows = one_of({0, 2, 4}) * layout.context;
   layout.recompute = static_cast<Recompute>(random() % 3);
   if (layout.recompute == Recompute::Blocks) layout.recomputed_layers = one_of({1, 2});
   return layout;
@@ -235,7 +256,7 @@ TEST(ReadLayout, OfWrittenArgumentsIsTheSame) {
       text += argument.name + (argument.value.find('|') == std::string::npos
                                    ? " " + argument.value + " "
                                    : " '" + argument.value + "' ");
-    const Training of = training(layout.tensor * layout.stages * layout.rows, layout.batch());
+    const Training of = training(layout.tensor * layout.stages * layout.all_rows(), layout.batch());
     EXPECT_EQ(read(text, of).layout, layout) << text;
   }
 }

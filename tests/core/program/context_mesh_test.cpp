@@ -23,15 +23,15 @@ constexpr Bytes kKeys(kSamples* kPositions* kKeyHeads* kSize * 4);
 // A layer of attention with grouped queries, and a product behind it.
 Graph attention_layer() {
   ModelKit kit(kSamples);
-  const TensorId x = kit.op("Mul", {kit.input("x", {kSamples, kPositions, kWidth}),
-                                    kit.weight("scale", {kWidth})});
+  const TensorId x = kit.op(
+      "Mul", {kit.input("x", {kSamples, kPositions, kWidth}), kit.weight("scale", {kWidth})});
   const auto by_heads = [&](const char* name, std::int64_t heads) {
     const TensorId flat = kit.op("MatMul", {x, kit.weight(name, {kWidth, heads * kSize})});
     return kit.transpose(kit.reshape(flat, {kSamples, kPositions, heads, kSize}), {0, 2, 1, 3});
   };
-  const TensorId made =
-      kit.op("Attention", {by_heads("q", kHeads), by_heads("k", kKeyHeads), by_heads("v", kKeyHeads)},
-             {{"is_causal", std::int64_t{1}}});
+  const TensorId made = kit.op(
+      "Attention", {by_heads("q", kHeads), by_heads("k", kKeyHeads), by_heads("v", kKeyHeads)},
+      {{"is_causal", std::int64_t{1}}});
   const TensorId back =
       kit.reshape(kit.transpose(made, {0, 2, 1, 3}), {kSamples, kPositions, kWidth});
   kit.op("MatMul", {back, kit.weight("o", {kWidth, kWidth})});
@@ -122,7 +122,8 @@ TEST_F(ContextMesh, RowsShareTheWork) {
   for (const char* type : {"Attention", "MatMul"})
     for (std::size_t d = 0; d < cluster->device_count(); ++d) {
       // Alone a row has one sample, together four have four.
-      EXPECT_EQ(computing(together, DeviceId(d), type), computing(alone, DeviceId(d), type)) << type;
+      EXPECT_EQ(computing(together, DeviceId(d), type), computing(alone, DeviceId(d), type))
+          << type;
       EXPECT_GT(computing(alone, DeviceId(d), type), Nanos(0));
     }
 }
@@ -178,8 +179,7 @@ TEST_F(ContextMesh, LettersAreNoWeights) {
   std::map<std::string, std::set<std::int64_t>> extents;
   for (const OpId op : graph->ops().ids())
     for (const LetterSplit& split : letter_splits(*graph, op))
-      if (may_share_positions(*graph, op, split))
-        extents[graph->op(op).type].insert(split.extent);
+      if (may_share_positions(*graph, op, split)) extents[graph->op(op).type].insert(split.extent);
   EXPECT_EQ(extents["MatMul"], std::set<std::int64_t>{kPositions});
   EXPECT_EQ(extents["Mul"], std::set<std::int64_t>{kPositions});
   EXPECT_EQ(extents["Attention"], (std::set<std::int64_t>{kKeyHeads, kPositions}));

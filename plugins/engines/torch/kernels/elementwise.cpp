@@ -113,8 +113,7 @@ Kernel dropout(const Site& site) {
     return site.output_count() > 1 ? plain<kept_all>(site) : plain<first_of>(site);
   Tensor whole = site.input(0);
   const std::vector<AxisPart> parts(site.parts().begin(), site.parts().end());
-  for (const AxisPart& part : parts)
-    whole.shape[static_cast<std::size_t>(part.axis)] = part.extent;
+  for (const AxisPart& part : parts) whole.shape[static_cast<std::size_t>(part.axis)] = part.extent;
   return [ratio = drop_ratio(site), noise = Noise(whole, site.graph().batch(), site->name),
           shape = site.local(whole), parts](const Tensors& in, const Shard& shard) {
     at::Tensor mask = at::empty(shape.on(shard), at::TensorOptions().dtype(at::kBool));

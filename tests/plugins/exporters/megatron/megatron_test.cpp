@@ -32,7 +32,8 @@ TrainingLayout any_layout(std::mt19937& random, bool has_experts) {
   TrainingLayout layout;
   layout.tensor = one_of({1, 2, 4});
   layout.stages = one_of({1, 2, 4});
-  layout.rows = 16 / layout.tensor / layout.stages;
+  layout.context = layout.tensor * layout.stages <= 8 && !has_experts ? one_of({1, 2}) : 1;
+  layout.rows = 16 / layout.tensor / layout.stages / layout.context;
   layout.chunks = layout.stages > 1 ? one_of({1, 2}) : 1;
   if (layout.chunks > 1) layout.schedule = PipelineSchedule::Interleaved;
   layout.blocks = frameworks::even_blocks(8, layout.stages * layout.chunks);
@@ -41,9 +42,9 @@ TrainingLayout any_layout(std::mt19937& random, bool has_experts) {
   layout.micro_batches = 8 * one_of({1, 2}) / std::min(8, layout.rows);
   layout.micro_batch_size = 32 / layout.micro_batches / layout.rows;
   if (has_experts && layout.rows > 1) layout.expert = one_of({1, 2});
-  if (layout.rows > 1) layout.states.stage = one_of({0, 1, 2, 3});
+  if (layout.all_rows() > 1) layout.states.stage = one_of({0, 1, 2, 3});
   if (layout.states.stage > 0 && layout.rows > 2 && layout.expert <= 2)
-    layout.states.rows = one_of({0, 2});
+    layout.states.rows = one_of({0, 2}) * layout.context;
   layout.recompute = static_cast<Recompute>(random() % 3);
   return layout;
 }
