@@ -168,6 +168,8 @@ bool MeshTransfers::gather_sent(OpId reader, TensorId tensor, const Part& wanted
   if (tables_.tensors[tensor].source == Source::Parameter || wanted.is_partial_sum() ||
       all_made.columns == 1 || !have_same_grid(all_made, all_read))
     return false;
+  const int own_slice = letters_.of(reader).columns.input(input_of(tables_, reader, tensor));
+  if (own_slice != kAllOf) return false;  // each column needs another part
   // A device of the row and its peer, by their shards.
   const auto peer = [&](const Shard& shard) {
     const std::size_t place = at(all_read.position(shard.device));
@@ -179,8 +181,17 @@ bool MeshTransfers::gather_sent(OpId reader, TensorId tensor, const Part& wanted
     throw TwinsDiffer();
   const std::size_t first = at(peer(members.front()));
   const std::optional<int> axis = slice_axis(tensor, first, wanted);
+  const auto slice_of = [&](std::size_t from) {
+    return made.column_part(wanted, from, *axis, letters_.extent(tensor, *axis));
+  };
   const Path& path = tables_.cluster->path(made.shards[first].device, members.front().device);
   if (!axis ||
+      !std::ranges::all_of(members,
+                           [&](const Shard& shard) {
+                             const std::size_t from = at(peer(shard));
+                             return contains(part_of(settled(tensor, from, wanted)),
+                                             slice_of(from));
+                           }) ||
       (part_of(settled(tensor, first, wanted)) == wanted &&
        !is_sent_in_slices(tensor, wanted, layouts.lines(read_id, MeshLine::Row)[row].group, path)))
     return false;
@@ -190,8 +201,7 @@ bool MeshTransfers::gather_sent(OpId reader, TensorId tensor, const Part& wanted
     if (twins_.are_left_out(made_id, read_id))
       twins_.check_transfer(made_id, read_id, {true, true},
                             {made.shards[from].device, shard.device});
-    const Part slice = made.column_part(wanted, from, *axis, letters_.extent(tensor, *axis));
-    slices.push_back(send(tensor, {slice, settled(tensor, from, wanted)}, shard.device));
+    slices.push_back(send(tensor, {slice_of(from), settled(tensor, from, wanted)}, shard.device));
   }
   gather_slices({read_id, MeshLine::Row, row}, tensor, slices, wanted,
                 with_axis(wanted, tensor, *axis));

@@ -15,35 +15,46 @@
 namespace strato {
 namespace {
 
-constexpr std::int64_t kSamples = 8, kPositions = 16, kHeads = 4, kKeyHeads = 2, kSize = 8,
-                       kWidth = kHeads * kSize;
+constexpr std::int64_t kSequences = 8, kTokens = 16, kQueryHeads = 4, kKeyHeads = 2, kEachHead = 8,
+                       kModelWidth = kQueryHeads * kEachHead;
+constexpr Bytes kResult(kSequences* kTokens* kModelWidth * 4);  // of the layer
 // Keys, or values, of the whole batch.
-constexpr Bytes kKeys(kSamples* kPositions* kKeyHeads* kSize * 4);
+constexpr Bytes kKeyBytes(kSequences* kTokens* kKeyHeads* kEachHead * 4);
 
 // A layer of attention with grouped queries, and a product behind it.
 Graph attention_layer() {
-  ModelKit kit(kSamples);
-  const TensorId x = kit.op(
-      "Mul", {kit.input("x", {kSamples, kPositions, kWidth}), kit.weight("scale", {kWidth})});
+  ModelKit kit(kSequences);
+  const TensorId x = kit.op("Mul", {kit.input("x", {kSequences, kTokens, kModelWidth}),
+                                    kit.weight("scale", {kModelWidth})});
   const auto by_heads = [&](const char* name, std::int64_t heads) {
-    const TensorId flat = kit.op("MatMul", {x, kit.weight(name, {kWidth, heads * kSize})});
-    return kit.transpose(kit.reshape(flat, {kSamples, kPositions, heads, kSize}), {0, 2, 1, 3});
+    const TensorId flat = kit.op("MatMul", {x, kit.weight(name, {kModelWidth, heads * kEachHead})});
+    return kit.transpose(kit.reshape(flat, {kSequences, kTokens, heads, kEachHead}), {0, 2, 1, 3});
   };
   const TensorId made = kit.op(
-      "Attention", {by_heads("q", kHeads), by_heads("k", kKeyHeads), by_heads("v", kKeyHeads)},
+      "Attention", {by_heads("q", kQueryHeads), by_heads("k", kKeyHeads), by_heads("v", kKeyHeads)},
       {{"is_causal", std::int64_t{1}}});
   const TensorId back =
-      kit.reshape(kit.transpose(made, {0, 2, 1, 3}), {kSamples, kPositions, kWidth});
-  kit.op("MatMul", {back, kit.weight("o", {kWidth, kWidth})});
+      kit.reshape(kit.transpose(made, {0, 2, 1, 3}), {kSequences, kTokens, kModelWidth});
+  kit.op("MatMul", {back, kit.weight("o", {kModelWidth, kModelWidth})});
   return make_training_graph(kit.build(), Optimizer::Adam);
 }
+
+// As long as there are products, and nothing beside them that is worth a word.
+class ProductCosts final : public toy::Costs {
+ public:
+  using Costs::Costs;
+  Nanos compute(OpId op, GpuTypeId, std::int64_t samples) const override {
+    const double flops = graph_->op(op).work.flops * static_cast<double>(samples);
+    return Nanos(static_cast<std::int64_t>(flops) * 64);
+  }
+};
 
 class ContextMesh : public testing::Test {
  protected:
   ContextMesh()
       : graph(std::make_shared<const Graph>(attention_layer())),
         cluster(toy::cluster(2, 4)),
-        costs(std::make_shared<toy::Costs>(graph, cluster)),
+        costs(std::make_shared<ProductCosts>(graph, cluster)),
         grouping(std::make_shared<const Grouping>(*graph,
                                                   std::vector<std::int32_t>(graph->op_count(), 0),
                                                   std::vector<Nanos>(graph->op_count(), Nanos(1)))),
@@ -99,18 +110,19 @@ class ContextMesh : public testing::Test {
 };
 
 // Dubey et al. 2024, The Llama 3 herd of models, 3.3.2: keys and values are gathered, once, and
-// what the others' queries add to their gradients is scattered. Nothing else goes between rows but
-// the sums of the weights' gradients.
+// what the others' queries add to their gradients is scattered. The loss, a mean, is of all
+// positions. Nothing else goes between rows but the sums of the weights' gradients.
 TEST_F(ContextMesh, KeysAndValuesAreGathered) {
   const Program program = lower({.context = 4});
   const std::multiset<Devices> keys_and_values = {
       {0, 1, 2, 3}, {0, 1, 2, 3}, {4, 5, 6, 7}, {4, 5, 6, 7}};
   const Moved gathered = between_ops(program, TaskKind::AllGather);
-  EXPECT_EQ(gathered.members, keys_and_values);
-  EXPECT_EQ(gathered.bytes, kKeys * 2);
+  EXPECT_EQ(gathered.members.count({0, 1, 2, 3}), 3u);
+  EXPECT_EQ(gathered.members.count({4, 5, 6, 7}), 3u);
+  EXPECT_EQ(gathered.bytes, kKeyBytes * 2 + kResult);
   const Moved scattered = between_ops(program, TaskKind::ReduceScatter);
   EXPECT_EQ(scattered.members, keys_and_values);
-  EXPECT_EQ(scattered.bytes, kKeys * 2);
+  EXPECT_EQ(scattered.bytes, kKeyBytes * 2);
   for (const TaskKind kind : {TaskKind::AllReduce, TaskKind::AllToAll})
     EXPECT_TRUE(between_ops(program, kind).members.empty());
   for (const Task& task : program.tasks) EXPECT_NE(task.kind, TaskKind::Transfer);
@@ -155,8 +167,8 @@ TEST_F(ContextMesh, StatesAreSharedByAllRows) {
 // Each micro-batch has samples of its own, and gradients are still summed up once a step.
 TEST_F(ContextMesh, MicroBatchesGatherTheirOwn) {
   const Program program = lower({.context = 4}, 2);
-  EXPECT_EQ(between_ops(program, TaskKind::AllGather).members.size(), 8u);
-  EXPECT_EQ(between_ops(program, TaskKind::AllGather).bytes, kKeys * 2);
+  EXPECT_EQ(between_ops(program, TaskKind::AllGather).members.size(), 12u);
+  EXPECT_EQ(between_ops(program, TaskKind::AllGather).bytes, kKeyBytes * 2 + kResult);
   EXPECT_EQ(moved(program, TaskKind::AllReduce, Stream::Communication).bytes,
             moved(lower({}), TaskKind::AllReduce, Stream::Communication).bytes);
 }
@@ -169,7 +181,7 @@ TEST_F(ContextMesh, ColumnsDivideTheRest) {
     const Part& part = program.part_of(task);
     std::int64_t share = 1;
     for (const AxisRange& range : part.cuts())
-      share *= (range.axis == 1 ? kHeads : kPositions) / range.size();
+      share *= (range.axis == 1 ? kQueryHeads : kTokens) / range.size();
     EXPECT_EQ(share, 4) << describe(part);
   }
 }
@@ -180,9 +192,9 @@ TEST_F(ContextMesh, LettersAreNoWeights) {
   for (const OpId op : graph->ops().ids())
     for (const LetterSplit& split : letter_splits(*graph, op))
       if (may_share_positions(*graph, op, split)) extents[graph->op(op).type].insert(split.extent);
-  EXPECT_EQ(extents["MatMul"], std::set<std::int64_t>{kPositions});
-  EXPECT_EQ(extents["Mul"], std::set<std::int64_t>{kPositions});
-  EXPECT_EQ(extents["Attention"], (std::set<std::int64_t>{kKeyHeads, kPositions}));
+  EXPECT_EQ(extents["MatMul"], std::set<std::int64_t>{kTokens});
+  EXPECT_EQ(extents["Mul"], std::set<std::int64_t>{kTokens});
+  EXPECT_EQ(extents["Attention"], (std::set<std::int64_t>{kKeyHeads, kTokens}));
   EXPECT_TRUE(extents["AdamUpdate"].empty());
 }
 

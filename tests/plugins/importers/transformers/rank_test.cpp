@@ -103,6 +103,48 @@ TEST_P(FamilyOnMeshes, DividesPositionsOverRows) {
   }
 }
 
+// On two stages, whose rows send each other what they have, in slices where all columns need it.
+TEST_P(FamilyOnMeshes, PassesFromStageToStage) {
+  const auto graph = std::make_shared<const Graph>(make_training_graph(
+      import_small(GetParam(), {{"torch_dtype", "bfloat16"}}), Optimizer::Adam));
+  const auto cluster = toy::cluster(2, 4);
+  const auto costs = std::make_shared<WorkCosts>(graph, cluster);
+  const std::size_t ops = graph->op_count();
+  std::vector<std::int32_t> stage_of(ops, 0);
+  for (const OpId op : graph->ops().ids()) {
+    const OpId forward = graph->op(op).forward.valid() ? graph->op(op).forward : op;
+    const bool computes = graph->op(op).phase != Phase::Update;
+    stage_of[op.index()] = computes && forward.index() > ops / 5 ? 1 : 0;
+  }
+  for (const OpId op : graph->ops().ids())  // where the gradient is made
+    if (graph->op(op).phase == Phase::Update)
+      stage_of[op.index()] = stage_of[graph->tensor(graph->op(op).inputs[1]).producer.index()];
+  const std::vector<Nanos> times(ops, Nanos(1));
+  const auto grouping = std::make_shared<const Grouping>(*graph, stage_of, times);
+  Lowering lowering(graph, grouping, cluster, costs);
+  LowerOptions options;
+  options.verify = true;
+  for (int i = 0; i < 8; ++i) {
+    Strategy strategy;
+    for (const GroupId stage : {GroupId(0), GroupId(1)}) {
+      Decision mesh;
+      for (std::size_t d = 0; d < 4; ++d)
+        mesh.devices.push_back({DeviceId(stage.index() * 4 + d), 1});
+      mesh.roles.tensor = i % 2 == 0 ? 2 : 1;
+      mesh.roles.context = i % 4 > 1 ? 2 : 1;
+      strategy.groups.push_back(mesh);
+    }
+    strategy.micro_batches.count = i < 4 ? 1 : 2;
+    SCOPED_TRACE(fmt::format("{}, {} micro-batches", describe(*strategy.groups.front(), *cluster),
+                             strategy.micro_batches.count));
+    const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
+    Simulator simulator;
+    const RankPrograms ranks =
+        rank_programs(*program, execution_order(simulator.simulate(program)));
+    EXPECT_NO_THROW(check_termination(ranks, "job"));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, FamilyOnMeshes, testing::ValuesIn(family_names()),
                          [](const auto& info) { return info.param; });
 
