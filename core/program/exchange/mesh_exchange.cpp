@@ -99,7 +99,7 @@ bool MeshExchange::put_together(const Line& at, TensorId tensor, std::span<const
   const Part own = part_of(
       slices[static_cast<std::size_t>(std::ranges::find(members, shard) - members.begin())]);
   const std::optional<int> axis = divided_axis(own, wanted);
-  if (!axis || part_in_line(at, tensor, wanted, shard, *axis) != own) return false;
+  if (!axis || !are_parts_in_line(at, tensor, slices, wanted, *axis)) return false;
   gather_slices(at, tensor, slices, wanted, with_axis(wanted, tensor, *axis));
   return true;
 }

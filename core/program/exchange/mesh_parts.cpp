@@ -1,5 +1,7 @@
 #include "core/program/exchange/mesh_parts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -62,7 +64,9 @@ Instance MeshParts::cut(TensorId tensor, const Instance& from, const Part& wante
 Instance MeshParts::settled(TensorId tensor, std::size_t shard, const Part& wanted) const {
   if (tables_.tensors[tensor].source == Source::Parameter) return owned(tensor, shard);
   const Instance* found = summed_there(tensor, shard, due_for(wanted));
-  CHECK(found, "a part of a tensor is not on its mesh");
+  CHECK(found, fmt::format("of {} {} is made, and no {} of it is on its mesh",
+                           tables_.graph->tensor(tensor).name,
+                           describe(part_of(owned(tensor, shard))), describe(wanted)));
   return *found;
 }
 
@@ -137,6 +141,14 @@ std::optional<Part> MeshParts::part_in_line(const Line& of, TensorId tensor, con
   if (size % static_cast<std::int64_t>(parts) != 0) return std::nullopt;
   return in_row ? mesh.column_part(all, shard, axis, extent)
                 : mesh.context_part(all, shard, axis, extent);
+}
+
+bool MeshParts::are_parts_in_line(const Line& of, TensorId tensor, std::span<const Instance> parts,
+                                  const Part& all, int axis) const {
+  const std::vector<std::size_t>& members = line(of).shards;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    if (part_in_line(of, tensor, all, members[i], axis) != part_of(parts[i])) return false;
+  return true;
 }
 
 std::optional<int> MeshParts::divided_axis(const Part& part, const Part& of) {

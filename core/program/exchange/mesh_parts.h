@@ -71,6 +71,9 @@ class MeshParts : protected ExchangeBase {
   // Nothing: they do not divide it evenly.
   std::optional<Part> part_in_line(const Line& of, TensorId tensor, const Part& all,
                                    std::size_t shard, int axis) const;
+  // Have its members these parts of it along the axis, in their order?
+  bool are_parts_in_line(const Line& of, TensorId tensor, std::span<const Instance> parts,
+                         const Part& all, int axis) const;
   // The only axis along which the first part has less than the second one, of which it is else a
   // cut; nothing: there is none, or several.
   static std::optional<int> divided_axis(const Part& part, const Part& of);

@@ -94,7 +94,9 @@ bool MeshSwaps::along_line(Line at, TensorId tensor, std::span<const Instance> s
   const auto from = divided_axis(own, wanted), to = divided_axis(wanted, own);
   if (!from || !to) return false;
   const Part all = with_all_of(*from, own, wanted);
-  if (part_in_line(at, tensor, all, shard, *to) != wanted) return false;
+  if (part_in_line(at, tensor, all, shard, *to) != wanted ||
+      !are_parts_in_line(at, tensor, slices, all, *from))
+    return false;
   std::vector<Part> targets;
   for (const std::size_t member : members)
     targets.push_back(*part_in_line(at, tensor, all, member, *to));

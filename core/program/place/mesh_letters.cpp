@@ -95,8 +95,10 @@ void MeshLetters::share_updates() {
       if (!maker.valid() || graph.consumers(input).size() != 1) continue;
       DividedOp& cast = parts_[maker];
       if (casts_beside(maker, update, {cast.columns.output(0), cast.experts.output(0)},
-                       axes_of_input(update, input)))
+                       axes_of_input(update, input))) {
         cast.shared_axis = axis;
+        cast.context = {};  // it has its share of what rows add up
+      }
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/base/error.h"
@@ -35,8 +36,12 @@ constexpr std::array<RoleWord, 5> kRoleWords = {{
 std::optional<MeshRoles> take_roles(std::string_view& text, const std::string& place) {
   MeshRoles roles;
   bool any = false;
-  for (const RoleWord& role : kRoleWords) {
-    if (!text.starts_with(role.word)) continue;
+  const auto next_role = [&] {
+    return std::ranges::find_if(
+        kRoleWords, [&](const RoleWord& each) { return text.starts_with(each.word); });
+  };
+  for (auto found = next_role(); found != kRoleWords.end(); found = next_role()) {
+    const RoleWord& role = *found;
     const std::string_view rest = text.substr(role.word.size());
     const std::size_t colon = rest.find(':');
     const auto number = number_from(rest.substr(0, colon), 1, role.most);

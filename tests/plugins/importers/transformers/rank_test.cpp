@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "core/graph/train/training_graph.h"
@@ -82,17 +83,17 @@ TEST_P(FamilyOnMeshes, DividesPositionsOverRows) {
   Lowering lowering(graph, grouping, cluster, costs);
   LowerOptions options;
   options.verify = true;
-  for (int i = 0; i < 24; ++i) {
+  for (std::size_t i = 0; i < 32; ++i) {
     Strategy strategy;
     Decision mesh;
-    const std::int32_t devices = i % 3 == 2 ? 6 : 8;
-    for (std::int32_t d = 0; d < devices; ++d) mesh.devices.push_back({DeviceId(d), 1});
-    mesh.roles.tensor = i % 3 == 1 ? 2 : 1;
-    mesh.roles.context = i % 3 == 2 ? 3 : 2;
-    mesh.roles.states.stage = i / 3 % 4;
+    const std::array<std::int32_t, 4> counts = {8, 8, 6, 4};  // the last: one row alone
+    for (std::int32_t d = 0; d < counts[i % 4]; ++d) mesh.devices.push_back({DeviceId(d), 1});
+    mesh.roles.tensor = i % 2 == 1 ? 2 : 1;
+    mesh.roles.context = i % 4 == 2 ? 3 : 2;
+    mesh.roles.states.stage = i / 4 % 4;
     mesh.roles.states.smallest = Bytes(0);
     strategy.groups.push_back(mesh);
-    strategy.micro_batches.count = i < 12 ? 1 : 2;
+    strategy.micro_batches.count = i < 16 ? 1 : 2;
     SCOPED_TRACE(fmt::format("{}, {} micro-batches", describe(mesh, *cluster),
                              strategy.micro_batches.count));
     const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
