@@ -67,10 +67,10 @@ QString words_of(MeshRole role, std::int32_t number) {
                          : RoleField::tr("%1 devices together").arg(number);
     case MeshRole::Expert:
       return number == 1 ? RoleField::tr("each row all of them")
-                         : RoleField::tr("%1 rows among them").arg(number);
+                         : RoleField::tr("among %1 rows").arg(number);
     case MeshRole::Context:
       return number == 1 ? RoleField::tr("each row all of them")
-                         : RoleField::tr("%1 rows among them").arg(number);
+                         : RoleField::tr("among %1 rows").arg(number);
     case MeshRole::States:
       return number == 0 ? RoleField::tr("each row all of them")
                          : RoleField::tr("in parts, as ZeRO %1").arg(number);

@@ -84,7 +84,8 @@ bool MeshParts::is_same_mesh(OpId reader, TensorId tensor) const {
   const Layouts& layouts = placement_.layouts();
   const Layout& read = layouts[layouts.unfolded(placement_.layout_id(reader))];
   const Layout& made = layouts[layouts.unfolded(copies_.owners(tensor))];
-  return read.columns == made.columns && have_same_devices(read, made);
+  return read.columns == made.columns && read.context == made.context &&
+         have_same_devices(read, made);
 }
 
 // Has the shard something of the wanted part, once the sums over a letter are there?

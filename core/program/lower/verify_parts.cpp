@@ -259,7 +259,10 @@ class PartVerifier {
         at.expect(read.of(member).size() == count, task.tensor, "its members have other terms");
         terms.push_back(read.of(member)[i]);
       }
-      at.expect(at.stream() != Stream::TensorCommunication || held(at, terms.front()).sums_letter(),
+      // Gradients of weights are summed up over positions and samples at once.
+      const bool in_row = at.stream() == Stream::TensorCommunication;
+      const bool of_weight = graph_.tensor(task.tensor).batch.kind == BatchKind::Partial;
+      at.expect(held(at, terms.front()).sums_letter() == in_row || (!in_row && of_weight),
                 task.tensor, "it is on another stream than its terms say");
       check_sum(at, terms);
       if (at.writes().empty())  // in place

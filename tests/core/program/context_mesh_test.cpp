@@ -8,8 +8,8 @@
 #include "core/base/error.h"
 #include "core/graph/axes/position_letters.h"
 #include "core/graph/train/training_graph.h"
-#include "core/program/value/collective.h"
 #include "tests/core/graph/model_kit.h"
+#include "tests/core/program/moved.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {
@@ -73,24 +73,7 @@ class ContextMesh : public testing::Test {
     return lowering.lower(strategy, options);
   }
 
-  using Devices = std::vector<int>;
-  struct Moved {
-    std::multiset<Devices> members;
-    Bytes bytes;
-  };
-  // On the stream of what goes on between ops, or of gradients and parameters.
-  Moved moved(const Program& program, TaskKind kind, Stream stream) const {
-    Moved result;
-    for (const TaskId id : program.tasks.ids()) {
-      if (program.tasks[id].kind != kind || program.stream_of(id) != stream) continue;
-      Devices members;
-      for (const DeviceId device : members_of(program, id)) members.push_back(device.value());
-      result.members.insert(members);
-      result.bytes += program.tasks[id].bytes;
-    }
-    return result;
-  }
-  Moved between_ops(const Program& program, TaskKind kind) const {
+  static Moved between_ops(const Program& program, TaskKind kind) {
     return moved(program, kind, Stream::TensorCommunication);
   }
   Nanos computing(const Program& program, DeviceId device, const std::string& type) const {

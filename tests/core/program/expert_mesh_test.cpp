@@ -8,8 +8,8 @@
 #include "core/base/error.h"
 #include "core/program/delta/delta_lower.h"
 #include "core/program/lower/verify.h"
-#include "core/program/value/collective.h"
 #include "tests/core/program/mixture.h"
+#include "tests/core/program/moved.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {
@@ -39,22 +39,6 @@ class ExpertMesh : public testing::Test {
     LowerOptions options;
     options.verify = true;
     return lowering.lower(strategy, options);
-  }
-  using Devices = std::vector<int>;
-  struct Moved {
-    std::multiset<Devices> members;
-    Bytes bytes;
-  };
-  Moved moved(const Program& program, TaskKind kind) const {
-    Moved result;
-    for (const TaskId id : program.tasks.ids()) {
-      if (program.tasks[id].kind != kind) continue;
-      Devices members;
-      for (const DeviceId device : members_of(program, id)) members.push_back(device.value());
-      result.members.insert(members);
-      result.bytes += program.tasks[id].bytes;
-    }
-    return result;
   }
   Bytes kept(const Program& program, const char* parameter, std::size_t device) const {
     Bytes bytes;

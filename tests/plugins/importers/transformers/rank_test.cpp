@@ -27,122 +27,107 @@ class WorkCosts final : public toy::Costs {
   }
 };
 
-class FamilyOnMeshes : public testing::TestWithParam<std::string> {};
+class FamilyOnMeshes : public testing::TestWithParam<std::string> {
+ protected:
+  FamilyOnMeshes()
+      : graph(std::make_shared<const Graph>(make_training_graph(
+            import_small(GetParam(), {{"torch_dtype", "bfloat16"}}), Optimizer::Adam))),
+        cluster(toy::cluster(2, 4)) {}
+
+  // The ops' groups; of one, all are zeros.
+  Lowering lowering_of(const std::vector<std::int32_t>& group_of) const {
+    const std::vector<Nanos> times(graph->op_count(), Nanos(1));
+    return Lowering(graph, std::make_shared<const Grouping>(*graph, group_of, times), cluster,
+                    std::make_shared<WorkCosts>(graph, cluster));
+  }
+  Lowering lowering_of_one_group() const {
+    return lowering_of(std::vector<std::int32_t>(graph->op_count(), 0));
+  }
+  static Decision mesh_on(std::size_t first, std::size_t devices, const MeshRoles& roles) {
+    Decision mesh;
+    for (std::size_t d = 0; d < devices; ++d) mesh.devices.push_back({DeviceId(first + d), 1});
+    mesh.roles = roles;
+    return mesh;
+  }
+  struct Ranks {
+    std::shared_ptr<const Program> program;
+    RankPrograms programs;
+  };
+  // Verified, and a program for each rank that comes to an end.
+  Ranks ranks_of(Lowering& lowering, const Strategy& strategy) const {
+    SCOPED_TRACE(fmt::format("{}, {} micro-batches",
+                             describe(*strategy.groups[GroupId(0)], *cluster),
+                             strategy.micro_batches.count));
+    LowerOptions options;
+    options.verify = true;
+    const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
+    Simulator simulator;
+    Ranks ranks{program, rank_programs(*program, execution_order(simulator.simulate(program)))};
+    EXPECT_NO_THROW(check_termination(ranks.programs, "job"));
+    return ranks;
+  }
+
+  const std::shared_ptr<const Graph> graph;
+  const std::shared_ptr<const Cluster> cluster;
+};
+
+StateSharding all_in_parts(std::int32_t stage) { return {.stage = stage, .smallest = Bytes(0)}; }
 
 TEST_P(FamilyOnMeshes, HasAProgramForEachRank) {
-  const auto graph = std::make_shared<const Graph>(make_training_graph(
-      import_small(GetParam(), {{"torch_dtype", "bfloat16"}}), Optimizer::Adam));
-  const auto cluster = toy::cluster(2, 4);
-  const auto costs = std::make_shared<WorkCosts>(graph, cluster);
-  const std::vector<std::int32_t> one_group(graph->op_count(), 0);
-  const std::vector<Nanos> times(graph->op_count(), Nanos(1));
-  const auto grouping = std::make_shared<const Grouping>(*graph, one_group, times);
-  Lowering lowering(graph, grouping, cluster, costs);
-  LowerOptions options;
-  options.verify = true;
+  Lowering lowering = lowering_of_one_group();
   std::size_t in_columns = 0;
   std::map<std::pair<int, int>, std::ptrdiff_t> transfers_of;  // where rows have all
   for (int i = 0; i < 24; ++i) {
     Strategy strategy;
-    Decision mesh;
-    const std::int32_t devices = i % 3 == 2 ? 4 : 8;
-    for (std::int32_t d = 0; d < devices; ++d) mesh.devices.push_back({DeviceId(d), 1});
-    mesh.roles.tensor = i % 3 == 1 ? 4 : 2;
-    mesh.roles.states.stage = i / 3 % 4;
-    mesh.roles.states.smallest = Bytes(0);
-    strategy.groups.push_back(mesh);
+    strategy.groups.push_back(mesh_on(
+        0, i % 3 == 2 ? 4 : 8, {.tensor = i % 3 == 1 ? 4 : 2, .states = all_in_parts(i / 3 % 4)}));
     strategy.micro_batches.count = i < 12 ? 1 : 2;
-    SCOPED_TRACE(fmt::format("{}, {} micro-batches", describe(mesh, *cluster),
-                             strategy.micro_batches.count));
-    const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
-    const auto transfers = std::ranges::count(program->tasks, TaskKind::Transfer, &Task::kind);
+    const Ranks ranks = ranks_of(lowering, strategy);
+    const auto transfers =
+        std::ranges::count(ranks.program->tasks, TaskKind::Transfer, &Task::kind);
     const auto whole =
         transfers_of.try_emplace({i % 3, strategy.micro_batches.count}, transfers).first->second;
     EXPECT_EQ(transfers, whole) << "what rows have in parts is put together by collectives";
-    Simulator simulator;
-    const RankPrograms ranks =
-        rank_programs(*program, execution_order(simulator.simulate(program)));
-    EXPECT_NO_THROW(check_termination(ranks, "job"));
-    for (const RankProgram& rank : ranks.ranks)
+    for (const RankProgram& rank : ranks.programs.ranks)
       for (const Instruction& what : rank.instructions)
         in_columns += what.stream == Stream::TensorCommunication ? 1 : 0;
   }
   EXPECT_GT(in_columns, 100u);
 }
 
-// Rows have positions among them: attention's keys and values are gathered, or heads swapped for
-// positions, and what else is exchanged is little.
+// Rows have positions among them; the last of four meshes has no row with other samples.
 TEST_P(FamilyOnMeshes, DividesPositionsOverRows) {
-  const auto graph = std::make_shared<const Graph>(make_training_graph(
-      import_small(GetParam(), {{"torch_dtype", "bfloat16"}}), Optimizer::Adam));
-  const auto cluster = toy::cluster(2, 4);
-  const auto costs = std::make_shared<WorkCosts>(graph, cluster);
-  const std::vector<std::int32_t> one_group(graph->op_count(), 0);
-  const std::vector<Nanos> times(graph->op_count(), Nanos(1));
-  const auto grouping = std::make_shared<const Grouping>(*graph, one_group, times);
-  Lowering lowering(graph, grouping, cluster, costs);
-  LowerOptions options;
-  options.verify = true;
-  for (std::size_t i = 0; i < 32; ++i) {
+  Lowering lowering = lowering_of_one_group();
+  for (int i = 0; i < 32; ++i) {
+    const std::array<std::size_t, 4> devices = {8, 8, 6, 4};
     Strategy strategy;
-    Decision mesh;
-    const std::array<std::int32_t, 4> counts = {8, 8, 6, 4};  // the last: one row alone
-    for (std::int32_t d = 0; d < counts[i % 4]; ++d) mesh.devices.push_back({DeviceId(d), 1});
-    mesh.roles.tensor = i % 2 == 1 ? 2 : 1;
-    mesh.roles.context = i % 4 == 2 ? 3 : 2;
-    mesh.roles.states.stage = i / 4 % 4;
-    mesh.roles.states.smallest = Bytes(0);
-    strategy.groups.push_back(mesh);
+    strategy.groups.push_back(mesh_on(0, devices[static_cast<std::size_t>(i % 4)],
+                                      {.tensor = i % 2 == 1 ? 2 : 1,
+                                       .context = i % 4 == 2 ? 3 : 2,
+                                       .states = all_in_parts(i / 4 % 4)}));
     strategy.micro_batches.count = i < 16 ? 1 : 2;
-    SCOPED_TRACE(fmt::format("{}, {} micro-batches", describe(mesh, *cluster),
-                             strategy.micro_batches.count));
-    const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
-    Simulator simulator;
-    const RankPrograms ranks =
-        rank_programs(*program, execution_order(simulator.simulate(program)));
-    EXPECT_NO_THROW(check_termination(ranks, "job"));
+    ranks_of(lowering, strategy);
   }
 }
 
 // On two stages, whose rows send each other what they have, in slices where all columns need it.
 TEST_P(FamilyOnMeshes, PassesFromStageToStage) {
-  const auto graph = std::make_shared<const Graph>(make_training_graph(
-      import_small(GetParam(), {{"torch_dtype", "bfloat16"}}), Optimizer::Adam));
-  const auto cluster = toy::cluster(2, 4);
-  const auto costs = std::make_shared<WorkCosts>(graph, cluster);
-  const std::size_t ops = graph->op_count();
-  std::vector<std::int32_t> stage_of(ops, 0);
-  for (const OpId op : graph->ops().ids()) {
-    const OpId forward = graph->op(op).forward.valid() ? graph->op(op).forward : op;
-    const bool computes = graph->op(op).phase != Phase::Update;
-    stage_of[op.index()] = computes && forward.index() > ops / 5 ? 1 : 0;
+  std::vector<std::int32_t> stage_of(graph->op_count(), 0);
+  for (const OpId id : graph->ops().ids()) {
+    const Op& op = graph->op(id);
+    const OpId forward = op.forward.valid() ? op.forward : id;
+    stage_of[id.index()] = op.phase == Phase::Update
+                               ? stage_of[graph->tensor(op.inputs[1]).producer.index()]
+                               : forward.index() > graph->op_count() / 5;
   }
-  for (const OpId op : graph->ops().ids())  // where the gradient is made
-    if (graph->op(op).phase == Phase::Update)
-      stage_of[op.index()] = stage_of[graph->tensor(graph->op(op).inputs[1]).producer.index()];
-  const std::vector<Nanos> times(ops, Nanos(1));
-  const auto grouping = std::make_shared<const Grouping>(*graph, stage_of, times);
-  Lowering lowering(graph, grouping, cluster, costs);
-  LowerOptions options;
-  options.verify = true;
+  Lowering lowering = lowering_of(stage_of);
   for (int i = 0; i < 8; ++i) {
     Strategy strategy;
-    for (const GroupId stage : {GroupId(0), GroupId(1)}) {
-      Decision mesh;
-      for (std::size_t d = 0; d < 4; ++d)
-        mesh.devices.push_back({DeviceId(stage.index() * 4 + d), 1});
-      mesh.roles.tensor = i % 2 == 0 ? 2 : 1;
-      mesh.roles.context = i % 4 > 1 ? 2 : 1;
-      strategy.groups.push_back(mesh);
-    }
+    for (const std::size_t first : {0, 4})
+      strategy.groups.push_back(
+          mesh_on(first, 4, {.tensor = i % 2 == 0 ? 2 : 1, .context = i % 4 > 1 ? 2 : 1}));
     strategy.micro_batches.count = i < 4 ? 1 : 2;
-    SCOPED_TRACE(fmt::format("{}, {} micro-batches", describe(*strategy.groups.front(), *cluster),
-                             strategy.micro_batches.count));
-    const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
-    Simulator simulator;
-    const RankPrograms ranks =
-        rank_programs(*program, execution_order(simulator.simulate(program)));
-    EXPECT_NO_THROW(check_termination(ranks, "job"));
+    ranks_of(lowering, strategy);
   }
 }
 
