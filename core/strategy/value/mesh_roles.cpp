@@ -37,8 +37,8 @@ std::optional<MeshRoles> take_roles(std::string_view& text, const std::string& p
   MeshRoles roles;
   bool any = false;
   const auto next_role = [&] {
-    return std::ranges::find_if(
-        kRoleWords, [&](const RoleWord& each) { return text.starts_with(each.word); });
+    return std::ranges::find_if(kRoleWords,
+                                [&](const RoleWord& each) { return text.starts_with(each.word); });
   };
   for (auto found = next_role(); found != kRoleWords.end(); found = next_role()) {
     const RoleWord& role = *found;

@@ -41,6 +41,11 @@ inline void open_on_two(Session& session, const char* model, std::int64_t batch,
   session.settle();
 }
 
+// Frameworks that train transformers: their exporters refuse another model, as LeNet.
+inline bool is_for_transformers(const std::string& exporter) {
+  return exporter == "deepspeed" || exporter == "megatron" || exporter == "torchtitan";
+}
+
 class SessionTest : public ::testing::Test {
  protected:
   SessionTest() {
