@@ -3,29 +3,34 @@
 #include <algorithm>
 
 namespace strato {
-namespace {
 
-// A parameter, its gradient, or what is made of it alone.
-bool is_weight(const Graph& graph, TensorId id) {
-  const Tensor& tensor = graph.tensor(id);
-  if (tensor.batch.kind != BatchKind::Whole) return tensor.batch.kind == BatchKind::Partial;
-  if (!tensor.producer.valid()) return tensor.role == TensorRole::Parameter;
-  const std::vector<TensorId>& inputs = graph.op(tensor.producer).inputs;
-  return !inputs.empty() && std::ranges::all_of(inputs, [&](TensorId input) {
-    return !input.valid() || is_weight(graph, input);
-  });
+WeightTensors weights_of(const Graph& graph) {
+  WeightTensors weights(graph.tensor_count(), false);
+  const auto is_made_of_weights = [&](OpId producer) {  // ops ascend: its inputs are known
+    const std::vector<TensorId>& inputs = graph.op(producer).inputs;
+    return !inputs.empty() && std::ranges::all_of(inputs, [&](TensorId input) {
+      return !input.valid() || weights[input];
+    });
+  };
+  for (const TensorId id : graph.tensors().ids())
+    if (!graph.tensor(id).producer.valid())
+      weights[id] = graph.tensor(id).role == TensorRole::Parameter;
+  for (const OpId op : graph.ops().ids())
+    for (const TensorId output : graph.op(op).outputs) {
+      const BatchKind kind = graph.tensor(output).batch.kind;
+      weights[output] =
+          kind == BatchKind::Partial || (kind == BatchKind::Whole && is_made_of_weights(op));
+    }
+  return weights;
 }
 
-}  // namespace
-
-bool may_share_positions(const Graph& graph, OpId id, const LetterSplit& split) {
-  const Op& op = graph.op(id);
+bool may_share_positions(const Op& op, const LetterSplit& split, const WeightTensors& weights) {
   for (std::size_t i = 0; i < op.inputs.size(); ++i)
     if (op.inputs[i].valid() && split.inputs[i] >= 0 && split.inputs[i] < kSumOver &&
-        is_weight(graph, op.inputs[i]))
+        weights[op.inputs[i]])
       return false;
   for (std::size_t o = 0; o < op.outputs.size(); ++o)
-    if (split.outputs[o] >= 0 && is_weight(graph, op.outputs[o])) return false;
+    if (split.outputs[o] >= 0 && weights[op.outputs[o]]) return false;
   return true;
 }
 

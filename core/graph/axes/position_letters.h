@@ -7,8 +7,13 @@
 
 namespace strato {
 
+// Which tensors are parameters, their gradients, or made of these alone. Pure; safe from any
+// thread, as what is below.
+using WeightTensors = IdVector<TensorId, char>;
+WeightTensors weights_of(const Graph& graph);
+
 // `split`: one of the op's letter_splits(). Partial sums of weights' gradients over the letter are
-// fine, slices of these are not. Pure; safe from any thread.
-bool may_share_positions(const Graph& graph, OpId op, const LetterSplit& split);
+// fine, slices of these are not.
+bool may_share_positions(const Op& op, const LetterSplit& split, const WeightTensors& weights);
 
 }  // namespace strato

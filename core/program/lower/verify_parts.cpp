@@ -295,9 +295,7 @@ class PartVerifier {
     if (at.task().kind == TaskKind::ReduceScatter) return;
     at.expect(sum.summed_up() == parts.front().summed_up(), tensor, "its sum is another part");
     for (const BufferId buffer : at.writes())
-      at.expect(holds_[buffer].is_partial_sum() == sum.is_partial_sum() &&
-                    holds_[buffer].summed_up() == sum.summed_up(),
-                tensor, "its sum is another part");
+      at.expect(holds_[buffer] == sum, tensor, "its sum is another part");
   }
   // What its buffers say; of what is scattered, without the axis.
   Part sum_of(const ProgramTask& at, const Part& term) const {

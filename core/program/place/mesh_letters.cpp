@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/at.h"
-#include "core/graph/axes/position_letters.h"
 #include "core/program/value/collective.h"
 #include "core/program/value/op_parts.h"
 
@@ -177,45 +176,23 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region, 
   }
   const auto [known, fresh] = known_.try_emplace(hasher.finish());
   if (!fresh) return known->second;
-  ColumnCosts costs = in_context ? context_costs(layout, members) : column_costs(layout, members);
-  costs.all_to_all = costs.all_gather;  // slices are exchanged by transfers: no cheaper than that
-  costs.reads_its_samples = [this](OpId op) { return reads_its_samples(op); };
-  known->second = choose_columns(*tables_.graph, region.second, static_cast<int>(count), costs);
+  known->second = choose_columns(*tables_.graph, region.second, static_cast<int>(count),
+                                 costs_of(layout, dimension, members));
   return known->second;
 }
 
-// Sums over positions travel with those over samples, for nothing.
-ColumnCosts MeshLetters::context_costs(const Layout& layout, std::span<const DeviceId> members) {
-  const std::int32_t samples = layout.shards.front().end - layout.shards.front().begin;
-  const auto time_of = [&](Collective kind) {
-    return [this, members, samples, kind](TensorId tensor) {
-      const TensorFacts& facts = tables_.tensors[tensor];
-      if (kind == Collective::AllReduce && facts.kind == BatchKind::Partial) return Nanos(0);
-      const Bytes bytes = slice_bytes(facts, 0, samples, tables_.batch);
-      return tables_.cost->collective(kind, members, bytes).duration;
-    };
-  };
-  ColumnCosts costs;
-  costs.compute = [this, &layout](OpId op) {
-    return tables_.op_time(layout.shards.front().costs, op);
-  };
-  costs.all_reduce = time_of(Collective::AllReduce);
-  costs.all_gather = time_of(Collective::AllGather);
-  costs.reduce_scatter = time_of(Collective::ReduceScatter);
-  costs.may_divide = [this, rows = layout.context](OpId op, const LetterSplit& split) {
-    return split.extent % static_cast<std::int64_t>(rows) == 0 &&
-           may_share_positions(*tables_.graph, op, split);
-  };
-  return costs;
-}
-
-// Of what rows that have positions among them leave.
-ColumnCosts MeshLetters::column_costs(const Layout& layout, std::span<const DeviceId> members) {
+// Of what outer dimensions leave, which are chosen already. Sums over positions travel with those
+// over samples, for nothing.
+ColumnCosts MeshLetters::costs_of(const Layout& layout, UpTo dimension,
+                                  std::span<const DeviceId> members) {
+  const bool in_context = dimension == UpTo::Context;
   const std::int32_t samples = layout.shards.front().end - layout.shards.front().begin;
   const auto context = static_cast<std::int64_t>(layout.context);
   const auto time_of = [&](Collective kind) {
-    return [this, members, samples, context, kind](TensorId tensor) {
+    return [this, members, samples, context, in_context, kind](TensorId tensor) {
       const TensorFacts& facts = tables_.tensors[tensor];
+      if (in_context && kind == Collective::AllReduce && facts.kind == BatchKind::Partial)
+        return Nanos(0);
       Bytes bytes = slice_bytes(facts, 0, samples, tables_.batch);
       if (facts.source == Source::Produced &&
           parts_[facts.op].context.output(output_of(tables_, facts.op, tensor)) >= 0)
@@ -231,6 +208,15 @@ ColumnCosts MeshLetters::column_costs(const Layout& layout, std::span<const Devi
   costs.all_reduce = time_of(Collective::AllReduce);
   costs.all_gather = time_of(Collective::AllGather);
   costs.reduce_scatter = time_of(Collective::ReduceScatter);
+  costs.all_to_all = costs.all_gather;  // slices are exchanged by transfers: no cheaper than that
+  costs.reads_its_samples = [this](OpId op) { return reads_its_samples(op); };
+  if (in_context) {
+    costs.may_divide = [this, context](OpId op, const LetterSplit& split) {
+      return split.extent % context == 0 &&
+             may_share_positions(tables_.graph->op(op), split, tables_.weights());
+    };
+    return costs;
+  }
   // A gradient of all of a parameter takes the rows longer, and the update each column.
   std::vector<DeviceId> column;
   for (std::size_t i = 0; i < layout.shards.size(); i += layout.columns)

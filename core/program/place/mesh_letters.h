@@ -73,8 +73,7 @@ class MeshLetters {
  private:
   using Region = std::pair<LayoutId, std::vector<OpId>>;  // a layout of it; ascending
   const std::vector<ColumnChoice>& choices_for(const Region& region, UpTo dimension);
-  ColumnCosts context_costs(const Layout& layout, std::span<const DeviceId> members);
-  ColumnCosts column_costs(const Layout& layout, std::span<const DeviceId> members);
+  ColumnCosts costs_of(const Layout& layout, UpTo dimension, std::span<const DeviceId> members);
   DividedLetter divided(OpId op, const LetterSplit* split, ColumnChoice choice) const;
   std::vector<int> axes_read(OpId op, const LetterSplit& split) const;
   int shared_axis(OpId update);

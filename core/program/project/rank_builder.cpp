@@ -98,10 +98,10 @@ void RankBuilder::compute(const ProgramTask& at) {
     return;
   }
   const auto cuts = program_.cuts_of(at.task());
-  const bool by_letters =
-      cuts.size() < 2 ||
-      !letters_of(*program_.graph, at.task().op, program_.part_of(at.task())).empty();
-  for (const AxisRange& cut : by_letters ? cuts.first(0) : cuts)
+  const bool by_axes =
+      cuts.size() > 1 &&
+      letters_of(*program_.graph, at.task().op, program_.part_of(at.task())).empty();
+  for (const AxisRange& cut : by_axes ? cuts : cuts.first(0))
     at.expect(std::ranges::count(split_axes(*program_.graph, at.task().op), cut.axis,
                                  &SplitAxis::axis) > 0,
               op.inputs.front(), "its op has no such axis");

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/program/rank/rank_file.h"
+#include "core/program/value/op_parts.h"
 #include "core/program/value/program_task.h"
 #include "core/program/value/tables.h"
 #include "core/strategy/value/variable_check.h"
@@ -198,8 +199,9 @@ class RankCheck {
     expect(
         reads().size() == op.inputs.size() && writes().size() == (update ? 0 : op.outputs.size()),
         "its values do not fit");
-    expect(what().part.cuts().size() <= 1 ||
-               is_in(op.outputs.empty() ? op.inputs.front() : op.outputs.front()),
+    expect(what().part.cuts().size() <= 1 || (update && is_in(op.inputs.front())) ||
+               (!update && !op.outputs.empty() && is_in(op.outputs.front()) &&
+                !letters_of(graph_, what().op, what().part).empty()),
            "its part is out of range");
     for (std::size_t i = 0; i < reads().size(); ++i)
       expect(tensor(reads()[i]) == op.inputs[i] || (view && i > 0 && !reads()[i].valid()),

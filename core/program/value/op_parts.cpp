@@ -64,6 +64,17 @@ AxisRange range_along(const Graph& graph, TensorId tensor, const Part& part, int
   return {static_cast<std::int8_t>(axis), 0, static_cast<std::int32_t>(extent)};
 }
 
+// The letter's indices that a range of an axis of this extent stands for; nothing: it is none.
+static std::optional<OpLetter> letter_of(const LetterSplit& split, std::int32_t ordinal,
+                                         const AxisRange& range, std::int64_t extent) {
+  const std::int64_t unit = extent / split.extent;
+  if (range.begin % unit != 0 || range.end % unit != 0) return std::nullopt;
+  return OpLetter{split,
+                  ordinal,
+                  {0, static_cast<std::int32_t>(range.begin / unit),
+                   static_cast<std::int32_t>(range.end / unit)}};
+}
+
 static std::optional<OpLetter> letter_along(const Graph& graph, const Op& op,
                                             std::span<const LetterSplit> splits,
                                             const AxisRange& named) {
@@ -72,14 +83,9 @@ static std::optional<OpLetter> letter_along(const Graph& graph, const Op& op,
     const int axis = op.outputs.empty() ? split.inputs.front() : split.outputs.front();
     if (axis == kSummed ? named.axis != kSummedAxis + i : named.axis != axis) continue;
     const TensorId divided = op.outputs.empty() ? op.inputs.front() : op.outputs.front();
-    const std::int64_t unit =
-        axis == kSummed ? 1
-                        : shape_of(graph, divided)[static_cast<std::size_t>(axis)] / split.extent;
-    if (named.begin % unit != 0 || named.end % unit != 0) return std::nullopt;
-    return OpLetter{split,
-                    i,
-                    {0, static_cast<std::int32_t>(named.begin / unit),
-                     static_cast<std::int32_t>(named.end / unit)}};
+    return letter_of(
+        split, i, named,
+        axis == kSummed ? split.extent : shape_of(graph, divided)[static_cast<std::size_t>(axis)]);
   }
   return std::nullopt;
 }
@@ -154,17 +160,12 @@ Part part_in_view(const Graph& graph, TensorId tensor, TensorId view, const Part
   std::vector<std::pair<int, OpLetter>> along;  // axes of the view
   for (const AxisRange& range : of_base.cuts()) {
     const std::int64_t extent = shape_of(graph, base)[static_cast<std::size_t>(range.axis)];
-    const auto split = std::ranges::find_if(splits, [&](const LetterSplit& each) {
-      const std::int64_t unit = extent / each.extent;
-      return each.inputs.front() == range.axis && range.begin % unit == 0 && range.end % unit == 0;
-    });
-    if (split == splits.end()) return of_base;
-    const std::int64_t unit = extent / split->extent;
-    along.push_back({split->outputs.front(),
-                     {*split,
-                      0,
-                      {0, static_cast<std::int32_t>(range.begin / unit),
-                       static_cast<std::int32_t>(range.end / unit)}}});
+    std::optional<OpLetter> letter;
+    for (const LetterSplit& split : splits)
+      if (!letter && split.inputs.front() == range.axis)
+        letter = letter_of(split, 0, range, extent);
+    if (!letter) return of_base;
+    along.push_back({letter->split.outputs.front(), *letter});
     others = others.without(range.axis);
   }
   for (const auto& [axis, letter] : along) others = cut_along(graph, view, others, axis, letter);

@@ -138,6 +138,8 @@ Part sum_in_place(const ProgramTask& at, const Part& term) {
 bool add_up(const ProgramTask& at, TensorId tensor, std::span<const Part> terms, const Part& sum) {
   const Graph& graph = *at.program.graph;
   const Part& first = terms.front();
+  if ((sum.sums_samples() && !first.sums_samples()) || (sum.sums_letter() && !first.sums_letter()))
+    return false;
   AxisRange samples = range_along(graph, tensor, sum.sums_samples() ? sum : Part(), kBatchAxis);
   if (!sum.sums_samples() && first.times() > 1) {  // of each micro-batch, and of all of them
     if (std::int64_t{first.period()} * first.times() != graph.batch()) return false;

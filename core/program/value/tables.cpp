@@ -187,6 +187,11 @@ const LetterSplit* Tables::expert_split(OpId op) {
   return ordinal == kNoExperts ? nullptr : &letter_splits(op)[static_cast<std::size_t>(ordinal)];
 }
 
+const WeightTensors& Tables::weights() {
+  if (weights_.empty()) weights_ = weights_of(*graph);
+  return weights_;
+}
+
 std::span<const std::int32_t> Tables::parts(GroupId group, int count) {
   const auto [at, fresh] = parts_.try_emplace({group, count});
   if (fresh) {

@@ -15,6 +15,7 @@
 #include "core/cost/value/cost_model.h"
 #include "core/graph/axes/expert_letters.h"
 #include "core/graph/axes/letter_splits.h"
+#include "core/graph/axes/position_letters.h"
 #include "core/graph/axes/split_axes.h"
 #include "core/graph/group/grouping.h"
 #include "core/program/value/program.h"
@@ -121,6 +122,8 @@ class Tables {
   const std::vector<LetterSplit>& letter_splits(OpId op);
   // See core/graph/axes/expert_letters.h. Null: the op is no expert's.
   const LetterSplit* expert_split(OpId op);
+  // See core/graph/axes/position_letters.h.
+  const WeightTensors& weights();
 
   // The model-parallel part of each op of the group (ops of one layer stay together).
   std::span<const std::int32_t> parts(GroupId group, int count);
@@ -146,6 +149,7 @@ class Tables {
   std::map<OpId, std::vector<SplitAxis>> split_axes_;
   std::map<OpId, std::vector<LetterSplit>> letter_splits_;
   ExpertSplits expert_splits_;  // empty: not asked for yet
+  WeightTensors weights_;       // the same
   std::vector<Nanos> mean_times_;
 };
 

@@ -11,10 +11,12 @@
 namespace strato {
 namespace {
 
-std::vector<std::int64_t> extents_of(const Graph& graph, OpId op, bool by_positions) {
+// `weights`: null, where it is columns that divide the op.
+std::vector<std::int64_t> extents_of(const Graph& graph, OpId op, const WeightTensors* weights) {
   std::vector<std::int64_t> extents;
   for (const LetterSplit& split : letter_splits(graph, op))
-    if (!by_positions || may_share_positions(graph, op, split)) extents.push_back(split.extent);
+    if (!weights || may_share_positions(graph.op(op), split, *weights))
+      extents.push_back(split.extent);
   return extents;
 }
 
@@ -26,31 +28,35 @@ bool makes_samples(const Graph& graph, OpId op) {
 
 // Nothing: an op can be divided.
 std::optional<UndividedGroup> undivided(const Problem& problem, GroupId group, std::size_t between,
-                                        bool by_positions) {
+                                        const WeightTensors* weights) {
   const Graph& graph = *problem.graph;
+  const bool by_positions = weights != nullptr;
   std::vector<OpId> ops = problem.grouping->group(group).ops;
   if (by_positions) std::erase_if(ops, [&](OpId op) { return !makes_samples(graph, op); });
   const auto parts = static_cast<std::int32_t>(between);
   const auto can_be = [&](std::int64_t extent) { return extent % parts == 0; };
   if (parts == 1 || ops.empty() || std::ranges::any_of(ops, [&](OpId op) {
-        return std::ranges::any_of(extents_of(graph, op, by_positions), can_be);
+        return std::ranges::any_of(extents_of(graph, op, weights), can_be);
       }))
     return std::nullopt;
   const OpId most =
       *std::ranges::max_element(ops, {}, [&](OpId op) { return graph.op(op).work.flops; });
-  return UndividedGroup{group, parts, by_positions, most, extents_of(graph, most, by_positions)};
+  return UndividedGroup{group, parts, by_positions, most, extents_of(graph, most, weights)};
 }
 
 }  // namespace
 
 std::vector<UndividedGroup> undivided_groups(const Problem& problem, const Strategy& strategy) {
   const Problem own = problem_for(problem, strategy);
+  const bool in_context = std::ranges::any_of(
+      strategy.groups, [](const auto& decision) { return context_rows_of(*decision) > 1; });
+  const WeightTensors weights = in_context ? weights_of(*own.graph) : WeightTensors();
   std::vector<UndividedGroup> result;
   for (std::size_t g = 0; g < own.grouping->size(); ++g) {
     const Decision& decision = *strategy.groups[GroupId(g)];
     for (const bool by_positions : {false, true}) {
       const std::size_t parts = by_positions ? context_rows_of(decision) : columns_of(decision);
-      if (const auto found = undivided(own, GroupId(g), parts, by_positions))
+      if (const auto found = undivided(own, GroupId(g), parts, by_positions ? &weights : nullptr))
         result.push_back(*found);
     }
   }

@@ -171,14 +171,28 @@ TEST_F(ContextMesh, ColumnsDivideTheRest) {
 
 // Positions of what weights do not have; of attention also heads, never its size.
 TEST_F(ContextMesh, LettersAreNoWeights) {
+  const WeightTensors weights = weights_of(*graph);
   std::map<std::string, std::set<std::int64_t>> extents;
   for (const OpId op : graph->ops().ids())
     for (const LetterSplit& split : letter_splits(*graph, op))
-      if (may_share_positions(*graph, op, split)) extents[graph->op(op).type].insert(split.extent);
+      if (may_share_positions(graph->op(op), split, weights))
+        extents[graph->op(op).type].insert(split.extent);
   EXPECT_EQ(extents["MatMul"], std::set<std::int64_t>{kTokens});
   EXPECT_EQ(extents["Mul"], std::set<std::int64_t>{kTokens});
   EXPECT_EQ(extents["Attention"], (std::set<std::int64_t>{kKeyHeads, kTokens}));
   EXPECT_TRUE(extents["AdamUpdate"].empty());
+}
+
+// What is made of weights alone is one, however many ways there are to it.
+TEST(PositionLetters, WeightsAreFoundInOnePass) {
+  ModelKit kit(kSequences);
+  TensorId weight = kit.weight("w", {kTokens});
+  for (int i = 0; i < 2000; ++i) weight = kit.op("Add", {weight, weight});
+  const TensorId sum = kit.op("Add", {kit.input("x", {kSequences, kTokens}), weight});
+  const Graph graph = make_training_graph(kit.build(), Optimizer::Adam);
+  const WeightTensors weights = weights_of(graph);
+  EXPECT_TRUE(weights[weight]);
+  EXPECT_FALSE(weights[sum]);
 }
 
 }  // namespace
