@@ -1,11 +1,15 @@
 // Tables of papers, ours beside theirs; and the fit of a calibration to half of their cells.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 
 #include "app/cli/command.h"
 #include "app/cli/context.h"
 #include "app/cli/output.h"
 #include "app/cli/study/fit.h"
+#include "app/cli/study/measured/measured_study.h"
 #include "app/cli/study/report.h"
 #include "app/cli/study/table.h"
 #include "core/base/error.h"
@@ -16,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 struct StudyOptions {
-  std::vector<std::string> files;
+  std::vector<std::string> files, held_out;
   std::string calibration, calibrate;
   SearchLimits limits;
   bool no_search = false;
@@ -138,7 +142,20 @@ class Output {
   int printed_ = 0;
 };
 
+// Published step times are no table of a paper's own kind, and come alone.
+bool is_of_measured(const StudyOptions& options) {
+  const bool named = std::ranges::find(options.files, kMeasuredStudy) != options.files.end();
+  if (named && options.files.size() > 1)
+    throw InputError("", kMeasuredStudy, "is asked for beside other studies", "ask for it alone");
+  if (!named && !options.held_out.empty())
+    throw InputError("", "--held-out", "is for measured training steps",
+                     fmt::format("ask for the study {}", kMeasuredStudy));
+  return named;
+}
+
 int study(const StudyOptions& options, const Command& command) {
+  if (is_of_measured(options))
+    return measured_study({options.held_out, options.calibration}, command);
   Interrupt interrupt;
   const std::vector<StudyFile> files = read_studies(options);
   const StepTimes steps = predict_steps(options, files);
@@ -167,6 +184,8 @@ void add_study(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "study", "Tables of papers, ours beside theirs");
   const auto options = std::make_shared<StudyOptions>();
   sub->add_option("FILE", options->files, "Study files, or names of bundled ones")->required();
+  sub->add_option("--held-out", options->held_out,
+                  "Of llm-measured: tables of measured steps, in place of the bundled ones");
   auto* calibration =
       sub->add_option("--calibration", options->calibration,
                       "Use this calibration (a file or a bundled one) instead of the study's");

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "core/base/quantity_text.h"
 #include "core/cost/collective/collectives.h"
@@ -76,7 +78,10 @@ void choose_units(const Calibration& calibration, OpFamily family, DataType type
     rates.precision = Precision::Fp64;
     return;
   }
-  const Precision units = matrix_precision(type);
+  Precision units = matrix_precision(type);
+  if (calibration.fp8_products && (type == DataType::F16 || type == DataType::BF16) &&
+      peak(gpu, Precision::Fp8) > 0)
+    units = Precision::Fp8;
   if (!uses_matrix_units(family) || (units == Precision::Tf32 && !calibration.matrix_units)) return;
   // Never slower than the ordinary cores: libraries choose the better kernel.
   const double matrix = peak(gpu, units) * part.tensor_cores;
@@ -122,17 +127,59 @@ struct Roofline {
   }
 };
 
+// What is left of each op's work where pointwise ops are fused: the first of two has no kernel of
+// its own, and what is between them is neither written nor read.
+class FusedWork {
+ public:
+  explicit FusedWork(const Graph& graph) : graph_(graph), work_(work_of(graph)) {
+    for (const OpId op : graph.ops().ids())
+      if (const std::optional<OpId> reader = fused_reader(op)) fuse(op, *reader);
+  }
+  IdVector<OpId, Work> work() && { return std::move(work_); }
+
+  static IdVector<OpId, Work> work_of(const Graph& graph) {
+    IdVector<OpId, Work> work(graph.op_count());
+    for (const OpId op : graph.ops().ids()) work[op] = graph.op(op).work;
+    return work;
+  }
+
+ private:
+  static bool is_pointwise(const Op& op) {
+    return op.family == OpFamily::Elementwise || op.family == OpFamily::Softmax;
+  }
+  // The pointwise op that alone reads all that this one makes.
+  std::optional<OpId> fused_reader(OpId id) const {
+    const Op& op = graph_.op(id);
+    if (!is_pointwise(op) || op.outputs.size() != 1) return std::nullopt;
+    const auto readers = graph_.consumers(op.outputs[0]);
+    if (readers.size() != 1 || !is_pointwise(graph_.op(readers[0]))) return std::nullopt;
+    return readers[0];
+  }
+  void fuse(OpId op, OpId reader) {
+    const Tensor& between = graph_.tensor(graph_.op(op).outputs[0]);
+    for (Work* work : {&work_[op], &work_[reader]}) {
+      Bytes& moved =
+          between.batch.kind == BatchKind::Batched ? work->batch_bytes : work->fixed_bytes;
+      moved = std::max(Bytes(), moved - between.bytes());
+    }
+    work_[op].kernels = 0;
+  }
+
+  const Graph& graph_;
+  IdVector<OpId, Work> work_;
+};
+
 double batch_of(const Graph& graph) {
   return static_cast<double>(std::max<std::int64_t>(graph.batch(), 1));
 }
 
 Roofline roofline_of(const Calibration& calibration, const Graph& graph, const Op& op,
-                     const GpuType& gpu) {
+                     const Work& work, const GpuType& gpu) {
   if (op.view) return {};
   const Rates rates = rates_of(calibration, graph, op, gpu);
-  const Work& work = op.work;
   const double launch = work.kernels * launch_seconds(calibration, gpu) * 1e9;
-  Roofline roofline{work.kernels * calibration.issue_us * 1e3, launch, 0, launch, 0};
+  // What has no kernel of its own takes a moment all the same, so that it has its place in time.
+  Roofline roofline{std::max(1.0, work.kernels * calibration.issue_us * 1e3), launch, 0, launch, 0};
   if (work.flops > 0) roofline.compute_fixed += work.kernels * rates.compute_ramp * 1e9;
   roofline.compute_per_sample = work.flops / rates.flops * 1e9 / batch_of(graph);
   roofline.memory_fixed += work.kernels * rates.memory_ramp * 1e9 +
@@ -150,11 +197,14 @@ class AnalyticCostModel final : public CostModel {
         cluster_(std::move(cluster)),
         calibration_(std::move(calibration)),
         collectives_(cluster_),
+        work_(calibration_->fuses_pointwise ? FusedWork(*graph_).work()
+                                            : FusedWork::work_of(*graph_)),
         types_(cluster_->gpu_types().size()) {
     rooflines_.reserve(graph_->op_count() * types_);
-    for (const Op& op : graph_->ops())
+    for (const OpId op : graph_->ops().ids())
       for (const GpuType& gpu : cluster_->gpu_types())
-        rooflines_.push_back(roofline_of(*calibration_, *graph_, op, gpu));
+        rooflines_.push_back(
+            roofline_of(*calibration_, *graph_, graph_->op(op), work_[op], gpu));
     digest_ = Hasher()
                   .text("analytic cost 2")
                   .digest(graph_->digest())
@@ -182,7 +232,11 @@ class AnalyticCostModel final : public CostModel {
 
   CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
                             Bytes bytes) const override {
-    return collectives_.cost(kind, devices, bytes, calibration_->collective_scale);
+    CollectiveCost cost = collectives_.cost(kind, devices, bytes, calibration_->collective_scale);
+    const Nanos start = nanos_from_seconds(calibration_->collective_us * 1e-6);
+    cost.duration += start;
+    cost.latency += start;
+    return cost;
   }
 
   const Digest& digest() const override { return digest_; }
@@ -193,18 +247,19 @@ class AnalyticCostModel final : public CostModel {
     const Nanos time = compute(id, gpu, samples);
     if (op.view) return analytic(time, "a view: nothing is computed or moved");
     const GpuType& type = cluster_->gpu_types()[gpu];
+    const Work& work = work_[id];
     const Roofline& line = roofline(id, gpu);
     const double n = static_cast<double>(samples), part = n / batch_of(*graph_);
     const double seconds = std::max(to_seconds(time), 1e-9);
     const bool compute_bound = line.compute(n) > line.memory(n);
     const Precision precision = rates_of(*calibration_, *graph_, op, type).precision;
-    const double reached = compute_bound ? op.work.flops * part / seconds / peak(type, precision)
-                                         : (static_cast<double>(op.work.fixed_bytes.value) +
-                                            static_cast<double>(op.work.batch_bytes.value) * part) /
+    const double reached = compute_bound ? work.flops * part / seconds / peak(type, precision)
+                                         : (static_cast<double>(work.fixed_bytes.value) +
+                                            static_cast<double>(work.batch_bytes.value) * part) /
                                                seconds / type.memory_bandwidth;
     const std::string what =
         compute_bound ? fmt::format("{} peak", name_of(precision)) : "memory bandwidth";
-    const Nanos launch = nanos_from_seconds(op.work.kernels * launch_seconds(*calibration_, type));
+    const Nanos launch = nanos_from_seconds(work.kernels * launch_seconds(*calibration_, type));
     return analytic(time, fmt::format("roofline: {:.0f} % of {}'s {}, {} launch", 100 * reached,
                                       type.name, what, time_text(launch)));
   }
@@ -239,6 +294,7 @@ class AnalyticCostModel final : public CostModel {
   std::shared_ptr<const Cluster> cluster_;
   std::shared_ptr<const Calibration> calibration_;
   Collectives collectives_;
+  IdVector<OpId, Work> work_;  // of each op, as it is computed
   std::size_t types_;
   std::vector<Roofline> rooflines_;  // by op, then GPU type
   Digest digest_;

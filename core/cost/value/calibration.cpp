@@ -68,6 +68,7 @@ constexpr Field<Calibration> kFields[] = {
     {"issue_us", &Calibration::issue_us, 0, 1e6},
     {"transfer_scale", &Calibration::transfer_scale, kLeast, 1},
     {"collective_scale", &Calibration::collective_scale, kLeast, 1},
+    {"collective_us", &Calibration::collective_us, 0, 1e6},
     {"dispatch_us", &Calibration::dispatch_us, 0, 1e6},
     {"step_us", &Calibration::step_us, 0, 1e9},
     {"input_sample_us", &Calibration::input_sample_us, 0, 1e9},
@@ -93,9 +94,19 @@ void read_families(const JsonView& json, Calibration& calibration) {
   }
 }
 
+struct Switch {
+  std::string_view key;
+  bool Calibration::*member;
+};
+constexpr Switch kSwitches[] = {
+    {"matrix_units", &Calibration::matrix_units},
+    {"fp8_products", &Calibration::fp8_products},
+    {"fuses_pointwise", &Calibration::fuses_pointwise},
+};
+
 void check_keys(const JsonView& root) {
-  std::vector<std::string_view> known = {"format", "version",      "name",    "source",
-                                         "note",   "matrix_units", "families"};
+  std::vector<std::string_view> known = {"format", "version", "name", "source", "note", "families"};
+  for (const Switch& one : kSwitches) known.push_back(one.key);
   for (const auto& field : kFields) known.push_back(field.key);
   for (const auto& [key, value] : root.members()) {
     if (std::ranges::find(known, key) == known.end())
@@ -124,7 +135,11 @@ Digest Calibration::digest() const {
   hasher.text("calibration 1").number(matrix_units);
   for (const FamilyEfficiency& family : families)
     for (const auto& field : kFamilyFields) hasher.number(family.*field.member);
-  for (const auto& field : kFields) hasher.number(this->*field.member);
+  for (const auto& field : kFields)
+    if (field.member != &Calibration::collective_us) hasher.number(this->*field.member);
+  // What came later counts where it is used: digests from before stay what they were.
+  if (collective_us != 0 || fp8_products || fuses_pointwise)
+    hasher.text("since 2").number(collective_us).number(fp8_products).number(fuses_pointwise);
   return hasher.finish();
 }
 
@@ -135,7 +150,8 @@ Calibration parse_calibration(std::string_view json, const std::string& file) {
   Calibration calibration = Calibration::standard();  // what a file leaves out
   calibration.name = root.at("name").string();
   calibration.source = root.at("source").string();
-  if (const auto value = root.find("matrix_units")) calibration.matrix_units = value->boolean();
+  for (const Switch& one : kSwitches)
+    if (const auto value = root.find(one.key)) calibration.*one.member = value->boolean();
   for (const auto& field : kFields)
     if (const auto value = root.find(field.key))
       calibration.*field.member = value->number(field.low, field.high);
@@ -151,8 +167,8 @@ std::string calibration_json(const Calibration& calibration) {
   Json json = {{"format", kFormat},
                {"version", 1},
                {"name", calibration.name},
-               {"source", calibration.source},
-               {"matrix_units", calibration.matrix_units}};
+               {"source", calibration.source}};
+  for (const Switch& one : kSwitches) json[one.key] = calibration.*one.member;
   for (const auto& field : kFields) json[field.key] = rounded(calibration.*field.member);
   for (std::size_t i = 0; i < kOpFamilies; ++i)
     for (const auto& field : kFamilyFields)

@@ -36,8 +36,13 @@ struct Calibration {
   double launch_scale = 1;   // kernel launch overhead relative to the GPU generation's
   double issue_us = 0;       // a kernel takes no less: the framework starts no more of them in time
   bool matrix_units = true;  // fp32 products may use TF32 units where the GPU has them
+  bool fp8_products = false;  // 16-bit products compute in 8 bits where the GPU can
+  // A pointwise op (or softmax) is one kernel with the pointwise op that alone reads its output:
+  // what is between them is neither written nor read (kernels of Megatron-LM's own, or a compiler).
+  bool fuses_pointwise = false;
   double transfer_scale = 1;  // share of a link's bandwidth that point-to-point transfers reach
   double collective_scale = 1;
+  double collective_us = 0;  // to start one: a kernel on every member, and their first meeting
   // Host side of the framework. Applied by studies, not by the cost model; 0: never the bottleneck.
   double dispatch_us = 0;      // per kernel, one after the other in a process, over its GPUs
   double step_us = 0;          // fixed, per step

@@ -15,6 +15,8 @@
 #include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/base/number_from.h"
+#include "core/program/value/recompute.h"
+#include "core/program/value/tables.h"
 
 namespace strato::frameworks {
 namespace {
@@ -157,6 +159,25 @@ class PlaceFinder {
 }  // namespace
 
 ModelLayers model_layers(const Graph& graph) { return PlaceFinder(graph).find(); }
+
+std::vector<OpId> recomputed_layers(const Graph& graph, const ModelLayers& layers) {
+  std::set<OpId> handed_on;
+  for (const OpId op : graph.ops().ids()) {
+    if (!is_computed_forward(graph.op(op))) continue;
+    for (const TensorId input : graph.op(op).inputs) {
+      const OpId producer = input.valid() ? graph.tensor(root_of(graph, input)).producer : OpId();
+      if (producer.valid() && layers.place_of[producer.index()] != layers.place_of[op.index()])
+        handed_on.insert(producer);
+    }
+  }
+  std::vector<OpId> result;
+  for (const OpId op : graph.ops().ids()) {
+    const std::int32_t place = layers.place_of[op.index()];
+    if (place >= 1 && place <= layers.count && may_recompute(graph, op) && !handed_on.contains(op))
+      result.push_back(op);
+  }
+  return result;
+}
 
 std::vector<Block> balanced_blocks(const ModelLayers& layers, std::span<const Nanos> work,
                                    std::span<const double> speeds) {

@@ -23,6 +23,10 @@ struct ModelLayers {
 // Throws InputError where ops have no such numbers, or those of two stacks (encoder and decoder).
 ModelLayers model_layers(const Graph& graph);
 
+// All that layers compute but what each hands on, ascending: full recomputation of every layer, as
+// Megatron-LM has it (Korthikanti et al. 2022, section 5).
+std::vector<OpId> recomputed_layers(const Graph& graph, const ModelLayers& layers);
+
 // So many blocks of whole layers, at least one each, as much work as the block's speed says: `work`
 // is by op. There are as many layers as speeds at least.
 std::vector<Block> balanced_blocks(const ModelLayers& layers, std::span<const Nanos> work,

@@ -3,6 +3,9 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/error.h"
+#include "core/framework/layout/model_layers.h"
+
 namespace strato {
 namespace {
 
@@ -31,20 +34,27 @@ std::vector<Offload> rounds_of(Offloading how, const Cluster& cluster) {
   return {Offload::None, Offload::States, Offload::Activations, Offload::All};
 }
 
+std::vector<OpId> recomputed_ops(const Graph& graph, Recomputing how, std::int64_t in_flight) {
+  CHECK(how != Recomputing::WhenNeeded, "what is needed shows where it is tried");
+  if (how == Recomputing::Layers)
+    return frameworks::recomputed_layers(graph, frameworks::model_layers(graph));
+  return recomputed_ops(graph, static_cast<Recompute>(how), in_flight);
+}
+
 Tried try_recomputing(const PlanRequest& request, const std::vector<Strategy>& strategies,
                       Recomputing how, Offload offload, std::int64_t in_flight) {
   const std::vector<OpId> offloaded = offloaded_ops(*request.problem.graph, offload);
-  const auto ops = [&](Recompute which) {
+  const auto ops = [&](Recomputing which) {
     return recomputed_ops(*request.problem.graph, which, in_flight);
   };
   Tried all;
   if (how != Recomputing::WhenNeeded) {
-    add(all, request, recomputing(strategies, ops(static_cast<Recompute>(how)), offloaded));
+    add(all, request, recomputing(strategies, ops(how), offloaded));
     return all;
   }
   std::vector<Strategy> open = strategies;
-  for (const Recompute which : {Recompute::None, Recompute::Cheap, Recompute::Blocks}) {
-    if (open.empty() || (which != Recompute::None && request.stop.stop_requested())) break;
+  for (const Recomputing which : {Recomputing::None, Recomputing::Cheap, Recomputing::Blocks}) {
+    if (open.empty() || (which != Recomputing::None && request.stop.stop_requested())) break;
     const std::size_t first = all.scores.size();
     add(all, request, recomputing(std::exchange(open, {}), ops(which), offloaded));
     for (std::size_t i = first; i < all.scores.size(); ++i)

@@ -10,11 +10,14 @@
 
 namespace strato {
 
-// As Recompute has it, or as much as is needed: nothing; where that does not fit, what is cheap;
-// where that does not, blocks.
-enum class Recomputing : std::uint8_t { None, Cheap, Blocks, WhenNeeded };
-inline constexpr std::array<std::string_view, 4> kRecomputing = {kRecompute[0], kRecompute[1],
-                                                                 kRecompute[2], "when-needed"};
+// As Recompute has it; each layer of a transformer (frameworks::recomputed_layers()); or as much as
+// is needed: nothing; where that does not fit, what is cheap; where that does not, blocks.
+enum class Recomputing : std::uint8_t { None, Cheap, Blocks, Layers, WhenNeeded };
+inline constexpr std::array<std::string_view, 5> kRecomputing = {
+    kRecompute[0], kRecompute[1], kRecompute[2], "layers", "when-needed"};
+// `in_flight`: passes under way on a device, at most. Not WhenNeeded. Throws InputError for Layers
+// of a model that has none.
+std::vector<OpId> recomputed_ops(const Graph& graph, Recomputing how, std::int64_t in_flight);
 
 // As Offload has it, or as much as is needed: where nothing fits, however much is computed again,
 // states, then activations, then both.
@@ -30,8 +33,7 @@ struct Tried {
   std::vector<Score> scores;  // one each
 };
 // Evaluates these strategies, which compute nothing again, with recomputation, and with this on
-// hosts of what is not computed again. `in_flight`: passes under way on a device, at most
-// (recomputed_ops()).
+// hosts of what is not computed again. `in_flight`: as recomputed_ops() has it.
 Tried try_recomputing(const PlanRequest& request, const std::vector<Strategy>& strategies,
                       Recomputing how, Offload offload, std::int64_t in_flight);
 

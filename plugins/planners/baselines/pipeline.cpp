@@ -279,7 +279,7 @@ Settings allowed(const Constraints& constraints, Settings settings) {
            settings.shard != StageSharding::Nothing && settings.shard != StageSharding::Any);
   keep_out(Role::Recompute, "recompute", settings.recompute, Recomputing::None,
            std::string(kRecomputing[static_cast<std::size_t>(settings.recompute)]),
-           settings.recompute == Recomputing::Cheap || settings.recompute == Recomputing::Blocks);
+           settings.recompute != Recomputing::None && settings.recompute != Recomputing::WhenNeeded);
   keep_out(Role::Offload, "offload", settings.offload, Offloading::None,
            std::string(kOffloading[static_cast<std::size_t>(settings.offload)]),
            settings.offload != Offloading::None && settings.offload != Offloading::WhenNeeded);
@@ -334,7 +334,7 @@ OptionTable Settings::option_table() {
        recompute,
        {kRecomputing.begin(), kRecomputing.end()},
        "what the backward pass computes again: when-needed, only as much as makes a plan fit in "
-       "memory; blocks of the model; or of these what is cheap"},
+       "memory; blocks of the model; of these what is cheap; or each layer of a transformer"},
       {"offload",
        offload,
        {kOffloading.begin(), kOffloading.end()},
@@ -356,7 +356,7 @@ Strategy strategy_of(const Problem& problem, const Settings& whole,
   const Shape shape = shape_of(stages, chunks, whole.schedule);
   Strategy strategy = sharded(staged(problem, shape, whole, block_of), whole);
   strategy.micro_batches = {whole.micro_batches, whole.schedule};
-  strategy.recomputed = recomputed_ops(*problem.graph, static_cast<Recompute>(whole.recompute),
+  strategy.recomputed = recomputed_ops(*problem.graph, whole.recompute,
                                        in_flight(strategy.micro_batches, stages, chunks));
   return strategy;
 }
