@@ -35,6 +35,7 @@ class Maker {
     task.device = any_device();
     task.duration = Nanos(1 + below(options_.longest));
     task.priority = static_cast<std::int32_t>(below(options_.priorities)) - options_.priorities / 2;
+    if (options_.issue > 0) task.issue = static_cast<std::int32_t>(below(options_.issue));
     std::set<ResourceId> resources;
     const std::uint64_t kind = random_.below(5);
     if (kind < 3) {

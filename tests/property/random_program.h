@@ -12,6 +12,7 @@ struct RandomProgramOptions {
   std::int32_t priorities = 1;  // different ones; 1: all are zero
   std::int64_t longest = 5;     // durations: 1 to this
   std::size_t recent = 20;      // dependencies are among this many tasks before
+  std::int64_t issue = 0;       // Task::issue: less than this, and nothing where it is 0
 };
 
 Program random_program(std::shared_ptr<const Graph> graph, std::shared_ptr<const Cluster> cluster,

@@ -12,29 +12,10 @@
 namespace strato::cli {
 namespace {
 
-// One number that is fitted. Several constants of a calibration may follow it.
-struct Parameter {
-  std::string_view name;
-  double low, high;
-  double (*get)(const Calibration&);
-  void (*set)(Calibration&, double);
-};
-
 constexpr OpFamily kProducts[] = {OpFamily::MatMul, OpFamily::Convolution, OpFamily::Recurrent};
 
 bool is_product(OpFamily family) {
   return std::find(std::begin(kProducts), std::end(kProducts), family) != std::end(kProducts);
-}
-
-// The families that stream through memory keep the proportions that they have in the standard.
-void scale_streams(Calibration& calibration, double elementwise) {
-  const Calibration& standard = Calibration::standard();
-  const double factor = elementwise / standard.of(OpFamily::Elementwise).memory;
-  for (std::size_t i = 0; i < kOpFamilies; ++i) {
-    const auto family = static_cast<OpFamily>(i);
-    if (is_product(family) || family == OpFamily::View) continue;
-    calibration.of(family).memory = std::min(1.0, standard.of(family).memory * factor);
-  }
 }
 
 void set_ramp(Calibration& calibration, double half_flops) {
@@ -46,7 +27,7 @@ void set_ramp(Calibration& calibration, double half_flops) {
   [](const Calibration& c) { return c.field; }, \
       [](Calibration& c, double value) { c.field = value; }
 
-const Parameter kParameters[] = {
+const FitParameter kParameters[] = {
     {"convolutions", 0.2, 1, FIELD(of(OpFamily::Convolution).cuda_cores)},
     {"matrix products", 0.2, 1, FIELD(of(OpFamily::MatMul).cuda_cores)},
     {"recurrent", 0.1, 1, FIELD(of(OpFamily::Recurrent).cuda_cores)},
@@ -76,22 +57,14 @@ class Objective {
   Objective(std::vector<StudyCase> cases, const Calibration& start)
       : cases_(std::move(cases)), start_(start), kept_(cases_.size()) {}
 
-  // Rounded at the bottom, so that cells which fit well do not pull; and a slight pull to the
-  // start, for constants that no cell depends on.
   double operator()(const Calibration& calibration) {
     std::vector<double> terms(cases_.size());
     parallel_for(cases_.size(), 0, [&](std::size_t i) {
       const double ours = predict(cases_[i], simulated(i, calibration), calibration).seconds;
-      const double error = std::log(ours / cases_[i].reported_seconds());
-      terms[i] = std::sqrt(error * error + 0.05 * 0.05) - 0.05;
+      terms[i] = fit_term(ours, cases_[i].reported_seconds());
     });
-    double pull = 0;
-    for (const Parameter& parameter : kParameters) {
-      const double moved = std::log(parameter.get(calibration) / parameter.get(start_));
-      pull += 1e-3 * moved * moved;
-    }
     return std::accumulate(terms.begin(), terms.end(), 0.0) / static_cast<double>(terms.size()) +
-           pull;
+           fit_pull(kParameters, calibration, start_);
   }
 
  private:
@@ -108,6 +81,56 @@ class Objective {
 };
 
 }  // namespace
+
+double fit_term(double ours, double theirs) {
+  constexpr double kRounded = 0.05;
+  const double error = std::log(ours / theirs);
+  return std::sqrt(error * error + kRounded * kRounded) - kRounded;
+}
+
+double fit_pull(std::span<const FitParameter> parameters, const Calibration& calibration,
+                const Calibration& start) {
+  double pull = 0;
+  for (const FitParameter& parameter : parameters) {
+    const double moved = std::log(parameter.get(calibration) / parameter.get(start));
+    pull += 1e-3 * moved * moved;
+  }
+  return pull;
+}
+
+void scale_streams(Calibration& calibration, double elementwise) {
+  const Calibration& standard = Calibration::standard();
+  const double factor = elementwise / standard.of(OpFamily::Elementwise).memory;
+  for (std::size_t i = 0; i < kOpFamilies; ++i) {
+    const auto family = static_cast<OpFamily>(i);
+    if (is_product(family) || family == OpFamily::View) continue;
+    calibration.of(family).memory = std::min(1.0, standard.of(family).memory * factor);
+  }
+}
+
+Calibration fit_parameters(std::span<const FitParameter> parameters, Calibration calibration,
+                           const std::function<double(const Calibration&)>& objective,
+                           const std::function<void(const std::string&)>& progress) {
+  double best = objective(calibration);
+  for (double step = 0.4; step > 0.06;) {
+    const double before = best;
+    for (const FitParameter& parameter : parameters) {
+      for (const double factor : {std::exp(step), std::exp(-step)}) {
+        Calibration tried = calibration;
+        parameter.set(tried,
+                      std::clamp(parameter.get(tried) * factor, parameter.low, parameter.high));
+        const double value = objective(tried);
+        if (value >= best) continue;
+        best = value;
+        calibration = tried;
+        break;
+      }
+    }
+    progress(fmt::format("step {:.3f}: mean |log error| {:.4f}", step, best));
+    if (before - best < 2e-3) step /= 2;
+  }
+  return calibration;
+}
 
 Calibration fit_start() {
   Calibration calibration = Calibration::standard();
@@ -131,25 +154,7 @@ Calibration fit(std::span<const StudyCase> cases, Calibration calibration,
     if (study_case.cell.calibrate && study_case.cell.seconds_or_speed) used.push_back(study_case);
   if (used.empty()) return calibration;
   Objective objective(std::move(used), calibration);
-  double best = objective(calibration);
-  for (double step = 0.4; step > 0.06;) {
-    const double before = best;
-    for (const Parameter& parameter : kParameters) {
-      for (const double factor : {std::exp(step), std::exp(-step)}) {
-        Calibration tried = calibration;
-        parameter.set(tried,
-                      std::clamp(parameter.get(tried) * factor, parameter.low, parameter.high));
-        const double value = objective(tried);
-        if (value >= best) continue;
-        best = value;
-        calibration = tried;
-        break;
-      }
-    }
-    progress(fmt::format("step {:.3f}: mean |log error| {:.4f}", step, best));
-    if (before - best < 2e-3) step /= 2;
-  }
-  return calibration;
+  return fit_parameters(kParameters, std::move(calibration), std::ref(objective), progress);
 }
 
 }  // namespace strato::cli

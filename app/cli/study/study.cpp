@@ -155,7 +155,7 @@ bool is_of_measured(const StudyOptions& options) {
 
 int study(const StudyOptions& options, const Command& command) {
   if (is_of_measured(options))
-    return measured_study({options.held_out, options.calibration}, command);
+    return measured_study({options.held_out, options.calibration, options.calibrate}, command);
   Interrupt interrupt;
   const std::vector<StudyFile> files = read_studies(options);
   const StepTimes steps = predict_steps(options, files);

@@ -241,6 +241,12 @@ class AnalyticCostModel final : public CostModel {
 
   const Digest& digest() const override { return digest_; }
 
+  Nanos issue(OpId op) const override {
+    return graph_->op(op).view ? Nanos() : host_time(calibration_->host_kernel_us * work_[op].kernels);
+  }
+  Nanos issue_collective() const override { return host_time(calibration_->host_collective_us); }
+  Nanos issue_local_move() const override { return host_time(calibration_->host_kernel_us); }
+
   // "roofline: 61 % of V100-SXM2-16GB's fp32 peak, 5 us launch".
   Estimate explain_compute(OpId id, GpuTypeId gpu, std::int64_t samples) const override {
     const Op& op = graph_->op(id);
@@ -286,6 +292,7 @@ class AnalyticCostModel final : public CostModel {
   const Roofline& roofline(OpId op, GpuTypeId gpu) const {
     return rooflines_[op.index() * types_ + gpu.index()];
   }
+  static Nanos host_time(double microseconds) { return nanos_from(microseconds * 1e3); }
   Estimate analytic(Nanos time, std::string detail) const {
     return {time, CostSource::Analytic, calibration_->relative_error, std::move(detail)};
   }

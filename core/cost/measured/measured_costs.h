@@ -123,6 +123,9 @@ class MeasuredCosts final : public CostModel {
   Nanos local_move(GpuTypeId gpu, Bytes moved) const override {
     return analytic_->local_move(gpu, moved);
   }
+  Nanos issue(OpId op) const override { return analytic_->issue(op); }
+  Nanos issue_collective() const override { return analytic_->issue_collective(); }
+  Nanos issue_local_move() const override { return analytic_->issue_local_move(); }
   Nanos transfer(const Path& path, Bytes bytes) const override;
   CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
                             Bytes bytes) const override;

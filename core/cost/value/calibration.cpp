@@ -69,6 +69,8 @@ constexpr Field<Calibration> kFields[] = {
     {"transfer_scale", &Calibration::transfer_scale, kLeast, 1},
     {"collective_scale", &Calibration::collective_scale, kLeast, 1},
     {"collective_us", &Calibration::collective_us, 0, 1e6},
+    {"host_kernel_us", &Calibration::host_kernel_us, 0, 1e6},
+    {"host_collective_us", &Calibration::host_collective_us, 0, 1e6},
     {"dispatch_us", &Calibration::dispatch_us, 0, 1e6},
     {"step_us", &Calibration::step_us, 0, 1e9},
     {"input_sample_us", &Calibration::input_sample_us, 0, 1e9},
@@ -114,6 +116,13 @@ void check_keys(const JsonView& root) {
   }
 }
 
+// Is it of no calibration that was written before there were language models?
+bool is_newer(const Field<Calibration>& field) {
+  return field.member == &Calibration::collective_us ||
+         field.member == &Calibration::host_kernel_us ||
+         field.member == &Calibration::host_collective_us;
+}
+
 // Numbers as a person would write them: 0.1, not 0.1000000001.
 double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
 
@@ -136,10 +145,13 @@ Digest Calibration::digest() const {
   for (const FamilyEfficiency& family : families)
     for (const auto& field : kFamilyFields) hasher.number(family.*field.member);
   for (const auto& field : kFields)
-    if (field.member != &Calibration::collective_us) hasher.number(this->*field.member);
+    if (!is_newer(field)) hasher.number(this->*field.member);
   // What came later counts where it is used: digests from before stay what they were.
-  if (collective_us != 0 || fp8_products || fuses_pointwise)
-    hasher.text("since 2").number(collective_us).number(fp8_products).number(fuses_pointwise);
+  for (const auto& field : kFields)
+    if (is_newer(field) && this->*field.member != 0)
+      hasher.text(field.key).number(this->*field.member);
+  for (const Switch& one : kSwitches)
+    if (one.member != &Calibration::matrix_units && this->*one.member) hasher.text(one.key);
   return hasher.finish();
 }
 

@@ -65,6 +65,12 @@ class CostModel {
                                     Bytes bytes) const = 0;
   virtual const Digest& digest() const = 0;
 
+  // What the process that drives a GPU needs to start the op's kernels. It starts all of a step's
+  // one after the other, ahead of the GPU where it can. Nothing: it is never the bottleneck.
+  virtual Nanos issue(OpId) const { return {}; }
+  virtual Nanos issue_collective() const { return {}; }
+  virtual Nanos issue_local_move() const { return {}; }
+
   // The same costs with their source. `time` is exactly what the function above returns.
   virtual Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const {
     return {compute(op, gpu, samples), CostSource::Analytic, 0, {}};

@@ -91,6 +91,8 @@ struct Task {
   Nanos latency;              // of communication: the part of the duration that needs no bandwidth
   std::int32_t priority = 0;  // smaller runs first
   std::int32_t micro = 0;     // of which micro-batch, or the first that needs it
+  // Nanoseconds that the processes of its devices need to start it: core/sim/engine/simulate.h.
+  std::int32_t issue = 0;
 };
 
 struct Buffer {

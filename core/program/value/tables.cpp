@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/graph/group/metis_grouping.h"
@@ -83,6 +84,12 @@ void Tables::describe_tensors() {
 }
 
 void Tables::describe_ops() {
+  const auto nanos = [](Nanos time) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    return static_cast<std::int32_t>(std::min(time.value, kMost));
+  };
+  issue_collective = nanos(cost->issue_collective());
+  issue_local_move = nanos(cost->issue_local_move());
   ops.resize(graph->op_count());
   input_begin_.assign(1, 0);
   for (std::size_t i = 0; i < graph->op_count(); ++i) {
@@ -97,6 +104,7 @@ void Tables::describe_ops() {
     facts.kind = op.phase == Phase::Update ? TaskKind::Update : TaskKind::Compute;
     facts.splittable = op.split != Splittability::None && op.phase != Phase::Update;
     facts.alias = is_alias(*graph, OpId(i));
+    facts.issue = nanos(cost->issue(OpId(i)));
   }
 }
 

@@ -58,6 +58,7 @@ struct OpFacts {
   TaskKind kind = TaskKind::Compute;
   bool splittable = false;
   bool alias = false;  // makes no task: its outputs are its first input's bytes
+  std::int32_t issue = 0;  // Task::issue
 };
 
 // Does this op make no task? It takes over one input's bytes and readiness; others may only be
@@ -93,6 +94,7 @@ class Tables {
   IdVector<OpId, OpFacts> ops;
   IdVector<TensorId, TensorFacts> tensors;
   std::vector<TensorId> slots;  // tensors that no op produces, ascending
+  std::int32_t issue_collective = 0, issue_local_move = 0;  // Task::issue of what is no op's
 
   // Valid inputs, each once, in the op's order.
   std::span<const TensorId> inputs(OpId op) const {

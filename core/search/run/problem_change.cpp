@@ -37,6 +37,9 @@ class FasterDevices : public CostModel {
                             Bytes bytes) const override {
     return inner_->collective(kind, devices, bytes);
   }
+  Nanos issue(OpId op) const override { return inner_->issue(op); }
+  Nanos issue_collective() const override { return inner_->issue_collective(); }
+  Nanos issue_local_move() const override { return inner_->issue_local_move(); }
   const Digest& digest() const override { return digest_; }
 
   Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const override {

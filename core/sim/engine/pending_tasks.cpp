@@ -7,7 +7,7 @@ void PendingTasks::clear(const Program& program, std::size_t tasks) {
   nodes_.resize(tasks);
   rows_.clear();
   duration_ = 0;
-  priorities_differ_ = false;
+  priorities_differ_ = are_issued_ = false;
 }
 
 inline void PendingTasks::set(std::size_t place, std::size_t row) {
@@ -15,9 +15,12 @@ inline void PendingTasks::set(std::size_t place, std::size_t row) {
   const Task& task = program_->tasks[TaskId(row)];
   const std::int64_t duration = task.duration.value;
   CHECK(duration > 0, "a task takes no time");
-  if (__builtin_add_overflow(duration_, duration, &duration_)) duration_ = Nanos::max().value;
+  if (__builtin_add_overflow(duration_, duration + task.issue, &duration_))
+    duration_ = Nanos::max().value;
   priorities_differ_ |= task.priority != program_->tasks.front().priority;
-  nodes_[place] = {0, 0, duration, 0, resources.size() == 1 ? resources.front().value() : -1};
+  are_issued_ |= task.issue > 0;
+  nodes_[place] = {
+      0, 0, duration, 0, resources.size() == 1 ? resources.front().value() : -1, task.issue};
 }
 
 // `dependencies`: those of all nodes in their order, as many as each waits for.

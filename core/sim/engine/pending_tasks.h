@@ -23,6 +23,7 @@ class PendingTasks {
     std::int64_t duration;
     std::int32_t waiting;  // dependencies that have not ended
     std::int32_t stream;   // the only resource that it needs; -1: it needs several
+    std::int32_t issue;    // Task::issue
   };
 
   // All tasks: a task's place is its id.
@@ -43,11 +44,14 @@ class PendingTasks {
     return {dependents_.data() + dependent_begin_[place],
             dependents_.data() + dependent_begin_[place + 1]};
   }
+  bool is_stream(ResourceId resource) const { return !program_->is_link(resource); }
   void prefetch_dependents(std::size_t place) const {
     __builtin_prefetch(&dependent_begin_[place]);
   }
-  std::int64_t duration() const { return duration_; }  // the sum, or the largest number there is
+  // The sum, with what processes need to start them, or the largest number there is.
+  std::int64_t duration() const { return duration_; }
   bool priorities_differ() const { return priorities_differ_; }
+  bool are_issued() const { return are_issued_; }  // by processes that need time for it
 
  private:
   void clear(const Program& program, std::size_t tasks);
@@ -60,7 +64,7 @@ class PendingTasks {
   std::vector<std::uint32_t> dependent_begin_;
   std::vector<TaskId> dependents_, dependencies_;  // places
   std::int64_t duration_ = 0;
-  bool priorities_differ_ = false;
+  bool priorities_differ_ = false, are_issued_ = false;
 };
 
 struct Ended {

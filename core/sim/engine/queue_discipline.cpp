@@ -33,6 +33,9 @@ void QueueDiscipline::start(const Program& program, const SimulateOptions& optio
   fair_ = options.fair_links;
   first_link_ = ResourceId(program.stream_count());
   phase_.assign(program.tasks.size(), Phase::Running);
+  process_.clear();
+  if (tasks.are_issued()) process_.resize(program.cluster->device_count(), 0);
+  issued_.assign(program.tasks.size(), 0);
   if (fair_) links_.start(program);
   running_.clear();
   touched_.clear();
@@ -54,6 +57,18 @@ std::span<const ResourceId> QueueDiscipline::queued(TaskId id) const {
   const auto end = std::find_if(resources.begin(), resources.end(),
                                 [&](ResourceId resource) { return resource >= first_link_; });
   return {resources.begin(), end};
+}
+
+// In the order of their ids, all that became ready at this moment.
+void QueueDiscipline::let_processes_start(std::span<TaskId> ready) {
+  std::ranges::sort(ready);
+  for (const TaskId id : ready)
+    for (const ResourceId resource : program_->resources[id.index()]) {
+      if (program_->is_link(resource)) break;  // streams come first
+      std::int64_t& process = process_[Program::device_of(resource)];
+      process += program_->tasks[id].issue;
+      issued_[id] = std::max(issued_[id], process);
+    }
 }
 
 void QueueDiscipline::enter_queues(TaskId id) {
@@ -88,11 +103,12 @@ void QueueDiscipline::begin(TaskId id) {
   PendingTasks::Node& node = (*tasks_)[id.index()];
   node.start = now_.value;
   schedule_->order.push_back({id.value(), node.stream});
+  const Nanos wait(std::max<std::int64_t>(0, issued_[id] - now_.value));
   if (!fair_ || !is_communication(task.kind) || task.latency >= task.duration) {
-    running_.push(end_key(now_ + task.duration, id));
-  } else if (task.latency > Nanos(0)) {
+    running_.push(end_key(now_ + wait + task.duration, id));
+  } else if (wait + task.latency > Nanos(0)) {
     phase_[id.index()] = Phase::Latency;
-    running_.push(end_key(now_ + task.latency, id));
+    running_.push(end_key(now_ + wait + task.latency, id));
   } else {
     begin_flow(id);
   }
@@ -107,6 +123,7 @@ void QueueDiscipline::begin_flow(TaskId id) {
 
 // After the last end of this moment: what can start does.
 void QueueDiscipline::settle() {
+  if (!process_.empty()) let_processes_start(woken_);
   for (const TaskId id : woken_) enter_queues(id);
   woken_.clear();
   for (const ResourceId resource : touched_) start_first(resource);

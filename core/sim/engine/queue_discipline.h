@@ -39,6 +39,7 @@ class QueueDiscipline {
   enum class Phase : std::uint8_t { Running, Latency, Flow, Ended };
 
   std::span<const ResourceId> queued(TaskId id) const;
+  void let_processes_start(std::span<TaskId> ready);
   void enter_queues(TaskId id);
   void start_first(ResourceId resource);
   void begin(TaskId id);
@@ -55,6 +56,9 @@ class QueueDiscipline {
   ResourceId first_link_;
   KeyHeap<Key> running_;      // (end of the phase, id); of flows also ends that no longer hold
   std::vector<Phase> phase_;  // by task
+  // Where processes need time to start tasks: when they have, by device and by task.
+  IdVector<DeviceId, std::int64_t> process_;
+  IdVector<TaskId, std::int64_t> issued_;
   FluidLinks links_;
   std::vector<Resource> resources_;
   std::vector<ResourceId> touched_;  // freed, or with a new task in the queue, at this moment

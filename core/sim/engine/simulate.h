@@ -3,7 +3,14 @@
 // A task needs all its resources at once. When its last dependency ends it becomes ready and enters
 // the queues of all its resources at that moment; it starts when it is first in each and all are
 // free. Queue order is (priority, ready time, task id), smallest first. Time is integer
-// nanoseconds, ties break by id: the same program gives the same timeline, on any machine. Memory:
+// nanoseconds, ties break by id: the same program gives the same timeline, on any machine.
+//
+// The process that drives a device starts the tasks on its streams one after the other, in the
+// order in which they become ready (at equal times by id), for each as long as Task::issue says,
+// and is ahead of the device where it can. A task that starts before its processes have started it
+// takes so much longer: frameworks of small kernels are bound by this.
+//
+// Memory:
 // buffers are taken when the writing task starts and released when their last reader ends (at the
 // writer's end when nothing reads them); residents are there throughout. At equal times, releases
 // come first.

@@ -63,6 +63,7 @@ class FifoDiscipline {
  private:
   // Starts the task when all its resources are free, and takes them; returns its end.
   std::int64_t take(std::size_t place, PendingTasks::Node& node) {
+    if (are_issued_) wait_for_processes(place, node);
     if (node.stream >= 0) {
       ResourceUse& stream = resources_[static_cast<std::size_t>(node.stream)];
       node.start = std::max(node.ready, stream.free);
@@ -81,12 +82,25 @@ class FifoDiscipline {
     return node.start + node.duration;
   }
 
+  // What it takes is longer by what it waits for those that start it.
+  void wait_for_processes(std::size_t place, PendingTasks::Node& node) {
+    std::int64_t start = node.ready, issued = 0;
+    for (const ResourceId id : tasks_.resources(place)) {
+      start = std::max(start, resources_[id.index()].free);
+      if (!tasks_.is_stream(id)) continue;
+      std::int64_t& process = resources_[id.index() - id.index() % kStreams].issued;
+      issued = std::max(issued, process += node.issue);
+    }
+    node.duration += std::max<std::int64_t>(0, issued - start);
+  }
+
   PendingTasks& tasks_;
   KeyHeap<Key>& heap_;
   TaskSchedule& schedule_;
   TaskSchedule::Taken* const order_ = schedule_.order.data();
   ResourceUse* const resources_ = schedule_.resources.data();
   const bool keeps_checkpoints_ = schedule_.keeps_checkpoints;
+  const bool are_issued_ = tasks_.are_issued();
   std::size_t taken_;
   const int bits_ = std::bit_width(tasks_.size());
   const Key mask_ = (Key{1} << bits_) - 1;

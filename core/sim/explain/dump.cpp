@@ -95,6 +95,7 @@ Json task_line(const Timeline& timeline, TaskId id) {
             {"start_ns", times.start.value},
             {"end_ns", times.end.value}};
   if (program.micro_batches > 1) line["micro"] = task.micro;
+  if (task.issue > 0) line["issue_ns"] = task.issue;
   return line;
 }
 

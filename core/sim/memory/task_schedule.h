@@ -33,6 +33,8 @@ class TaskRows {
 struct ResourceUse {
   std::int64_t free = 0;  // nanoseconds: the end of the last task on it
   std::int64_t busy = 0;
+  // Of a device's compute stream: when the device's process has started all tasks so far.
+  std::int64_t issued = 0;
 };
 
 // When every task runs, and in which order tasks were taken. It holds what a run needs to go on

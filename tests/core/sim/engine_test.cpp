@@ -97,5 +97,46 @@ TEST(SimulationEngine, GoesOnFromAnyCheckpointAsFromTimeZero) {
   }
 }
 
+// A chain of equal tasks whose process needs `issue` for each.
+Nanos step_of_chain(int tasks, std::int64_t duration, std::int32_t issue) {
+  toy::HandMade program;
+  toy::Extra extra;
+  extra.issue = issue;
+  for (int i = 0; i < tasks; ++i)
+    extra.after = {program.compute(0, duration, extra)};
+  return program.exclusive().step_time;
+}
+
+TEST(Processes, AreTheBottleneckWhereTheyNeedLongerThanTheDevice) {
+  EXPECT_EQ(step_of_chain(10, 5, 0), Nanos(50));
+  EXPECT_EQ(step_of_chain(10, 5, 8), Nanos(10 * 8 + 5)) << "the last task runs behind its start";
+  EXPECT_EQ(step_of_chain(10, 8, 5), Nanos(5 + 10 * 8)) << "then the process is ahead";
+}
+
+// What it starts early it has behind it: short tasks after a long one wait for nothing.
+TEST(Processes, RunAheadOfALongTask) {
+  toy::HandMade program;
+  const TaskId first = program.compute(0, 100, {.issue = 4});
+  TaskId last = first;
+  for (int i = 0; i < 20; ++i) last = program.compute(0, 1, {.after = {last}, .issue = 4});
+  EXPECT_EQ(program.exclusive().step_time, Nanos(4 + 100 + 20));
+}
+
+TEST(Processes, OfOtherDevicesAreOthers) {
+  toy::HandMade program;
+  for (const int device : {0, 1})
+    for (int i = 0; i < 3; ++i) program.compute(device, 1, {.issue = 10});
+  EXPECT_EQ(program.exclusive().step_time, Nanos(31));
+}
+
+TEST(Processes, StartACollectiveOnEachMember) {
+  toy::HandMade program;
+  const TaskId one = program.compute(0, 1, {.issue = 10});
+  const TaskId other = program.compute(1, 1, {.issue = 30});
+  program.ring({0, 1}, 5, {.after = {one, other}, .issue = 10});
+  EXPECT_EQ(program.exclusive().step_time, Nanos(30 + 10 + 5));
+  EXPECT_EQ(program.fair().step_time, Nanos(30 + 10 + 5));
+}
+
 }  // namespace
 }  // namespace strato

@@ -31,6 +31,7 @@ struct Extra {
   std::vector<TaskId> after = {};
   std::int64_t latency = 0;
   std::int32_t priority = 0;
+  std::int32_t issue = 0;
 };
 
 class HandMade {
@@ -87,6 +88,7 @@ class HandMade {
     task.duration = Nanos(duration);
     task.latency = Nanos(extra.latency);
     task.priority = extra.priority;
+    task.issue = extra.issue;
     std::sort(resources.begin(), resources.end());
     resources.erase(std::unique(resources.begin(), resources.end()), resources.end());
     for (const ResourceId resource : resources) program_.resources.push(resource);

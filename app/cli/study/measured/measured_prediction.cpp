@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "app/cli/context.h"
+#include "app/cli/study/fit.h"
 #include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
@@ -75,9 +76,14 @@ std::shared_ptr<const Cluster> cluster_of(const MeasuredMachines& machines) {
       parse_cluster(json.dump(), machines.name(), GpuCatalogue::bundled()));
 }
 
-MeasuredPrediction predict(const MeasuredRow& row, const fs::path& file,
-                           const std::shared_ptr<const Calibration>& calibration,
-                           Planner& planner) {
+// A row that is laid out as it was measured.
+struct LaidOut {
+  Problem problem;
+  PlanResult plan;
+};
+
+LaidOut lay_out(const MeasuredRow& row, const fs::path& file,
+                const std::shared_ptr<const Calibration>& calibration, Planner& planner) {
   write_file(file, row.config.dump());
   ModelOptions model;
   model.graph = file.string();
@@ -87,22 +93,54 @@ MeasuredPrediction predict(const MeasuredRow& row, const fs::path& file,
   ProblemOptions options = model.problem_options();
   options.costs.calibration = calibration;
   const LoadedModel loaded = load_model(model);
-  const Problem problem = problem_of(*loaded.graph, cluster_of(row.machines), options);
   PlannerOptions planner_options;
   planner_options.set = {row.layout.begin(), row.layout.end()};
   planner_options.floor = false;
   planner_options.threads = 1;
   Observer observer;
-  const PlanResult plan = run_planner(planner, problem, planner_options, observer, {});
+  LaidOut result{problem_of(*loaded.graph, cluster_of(row.machines), options), {}};
+  result.plan = run_planner(planner, result.problem, planner_options, observer, {});
+  return result;
+}
+
+double with_step(Nanos devices, const Calibration& calibration) {
+  return to_seconds(devices) + calibration.step_us * 1e-6;
+}
+
+MeasuredPrediction prediction_of(const MeasuredRow& row, const LaidOut& laid_out,
+                                 const Calibration& calibration) {
+  const Problem& problem = laid_out.problem;
+  const Strategy& strategy = laid_out.plan.strategy;
   MeasuredPrediction prediction;
-  prediction.seconds = to_seconds(plan.score.step_time) + calibration->step_us * 1e-6;
-  if (row.bytes) {
-    const Outcome outcome =
-        simulate_outline(problem_for(problem, plan.strategy), plan.strategy, false);
-    for (const DeviceUse& device : outcome.timeline->devices)
-      prediction.bytes = std::max(prediction.bytes, static_cast<double>(device.peak.value));
-  }
+  prediction.seconds = with_step(laid_out.plan.score.step_time, calibration);
+  if (!row.bytes) return prediction;
+  const Outcome outcome = simulate_outline(problem_for(problem, strategy), strategy, false);
+  for (const DeviceUse& device : outcome.timeline->devices)
+    prediction.bytes = std::max(prediction.bytes, static_cast<double>(device.peak.value));
   return prediction;
+}
+
+// Calls `use` with each row that can be laid out, on all cores, from any thread; `refuse` with
+// why one cannot.
+void lay_out_all(std::span<const MeasuredRow> rows, const MeasuredCalibrations& calibrations,
+                 const std::function<void(std::size_t, LaidOut)>& use,
+                 const std::function<void(std::size_t, std::string)>& refuse,
+                 const std::stop_token& stop) {
+  const ModelFolder folder;
+  std::mutex loading;
+  parallel_for(rows.size(), 0, [&](std::size_t i) {
+    if (stop.stop_requested()) return refuse(i, "interrupted");
+    std::unique_ptr<Planner> planner;
+    {
+      const std::scoped_lock lock(loading);
+      planner = plugins().planner("pipeline");
+    }
+    try {
+      use(i, lay_out(rows[i], folder.file(i), calibrations.of(rows[i].framework), *planner));
+    } catch (const InputError& error) {
+      refuse(i, error.what());
+    }
+  });
 }
 
 constexpr std::array<std::string_view, 4> kBundled = {"megatron-deepspeed", "megatron",
@@ -128,29 +166,46 @@ std::vector<MeasuredPrediction> predict_measured(std::span<const MeasuredRow> ro
                                                  const MeasuredCalibrations& calibrations,
                                                  const std::function<void(std::size_t)>& done,
                                                  const std::stop_token& stop) {
-  const ModelFolder folder;
   std::vector<MeasuredPrediction> predictions(rows.size());
   std::atomic<std::size_t> ready = 0;
-  std::mutex loading;
-  parallel_for(rows.size(), 0, [&](std::size_t i) {
-    if (stop.stop_requested()) {
-      predictions[i].refused = "interrupted";
-      return;
-    }
-    std::unique_ptr<Planner> planner;
-    {
-      const std::scoped_lock lock(loading);
-      planner = plugins().planner("pipeline");
-    }
-    try {
-      predictions[i] = predict(rows[i], folder.file(i), calibrations.of(rows[i].framework),
-                               *planner);
-    } catch (const InputError& error) {
-      predictions[i].refused = error.what();
-    }
-    done(++ready);
-  });
+  lay_out_all(
+      rows, calibrations,
+      [&](std::size_t i, const LaidOut& laid_out) {
+        predictions[i] = prediction_of(rows[i], laid_out, *calibrations.of(rows[i].framework));
+        done(++ready);
+      },
+      [&](std::size_t i, std::string why) { predictions[i].refused = std::move(why); }, stop);
   return predictions;
+}
+
+std::function<double(const Calibration&)> measured_error(
+    std::span<const MeasuredRow> rows, const MeasuredCalibrations& calibrations) {
+  struct Case {
+    LaidOut laid_out;
+    double seconds;
+  };
+  const auto cases = std::make_shared<std::vector<std::optional<Case>>>(rows.size());
+  lay_out_all(
+      rows, calibrations,
+      [&](std::size_t i, LaidOut laid_out) {
+        if (rows[i].seconds) (*cases)[i] = {std::move(laid_out), *rows[i].seconds};
+      },
+      [](std::size_t, const std::string&) {}, {});
+  std::erase(*cases, std::nullopt);
+  if (cases->empty())
+    throw InputError("", "", "no step time can be predicted", "give tables of measured steps");
+  return [cases](const Calibration& calibration) {
+    const auto shared = std::make_shared<const Calibration>(calibration);
+    std::vector<double> terms(cases->size());
+    parallel_for(cases->size(), 0, [&](std::size_t i) {
+      const auto& [laid_out, seconds] = *(*cases)[i];
+      Problem problem = problem_for(laid_out.problem, laid_out.plan.strategy);
+      problem.cost = make_analytic_cost_model(problem.graph, problem.cluster, shared);
+      const Outcome outcome = simulate_outline(problem, laid_out.plan.strategy, false);
+      terms[i] = fit_term(with_step(outcome.score.step_time, calibration), seconds);
+    });
+    return std::accumulate(terms.begin(), terms.end(), 0.0) / static_cast<double>(terms.size());
+  };
 }
 
 std::vector<double> predict_collectives(std::span<const MeasuredCollective> collectives,

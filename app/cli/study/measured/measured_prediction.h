@@ -38,6 +38,11 @@ std::vector<MeasuredPrediction> predict_measured(std::span<const MeasuredRow> ro
                                                  const std::function<void(std::size_t)>& done,
                                                  const std::stop_token& stop);
 
+// How far predictions of these rows are off with a calibration: the mean of fit_term() (fit.h). The
+// rows are laid out once, with `calibrations`.
+std::function<double(const Calibration&)> measured_error(std::span<const MeasuredRow> rows,
+                                                         const MeasuredCalibrations& calibrations);
+
 // Seconds of each collective.
 std::vector<double> predict_collectives(std::span<const MeasuredCollective> collectives,
                                         const MeasuredCalibrations& calibrations);

@@ -9,6 +9,7 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/output.h"
+#include "app/cli/study/measured/measured_fit.h"
 #include "app/cli/study/measured/measured_prediction.h"
 #include "app/cli/study/measured/measured_tables.h"
 #include "app/cli/study/report.h"
@@ -219,6 +220,25 @@ class Counter {
 
 }  // namespace
 
+namespace {
+
+int calibrate(const MeasuredOptions& options, std::span<const MeasuredTable> tables,
+              const MeasuredCalibrations& calibrations) {
+  std::vector<MeasuredRow> rows;
+  std::string source = "fitted on every other step of";
+  for (const MeasuredTable& table : tables) {
+    rows.insert(rows.end(), table.rows.begin(), table.rows.end());
+    source += (table.name == tables.front().name ? " " : ", ") + table.name;
+  }
+  Calibration calibration = fit_measured(rows, calibrations, remark);
+  calibration.name = fs::path(options.calibrate).stem().string();
+  calibration.source = source;
+  write_file(options.calibrate, calibration_json(calibration));
+  return Done;
+}
+
+}  // namespace
+
 int measured_study(const MeasuredOptions& options, const Command& command) {
   Interrupt interrupt;
   std::vector<fs::path> files(options.tables.begin(), options.tables.end());
@@ -226,6 +246,7 @@ int measured_study(const MeasuredOptions& options, const Command& command) {
   std::vector<MeasuredTable> tables;
   for (const fs::path& file : files) tables.push_back(read_measured_table(file));
   const MeasuredCalibrations calibrations(options.calibration);
+  if (!options.calibrate.empty()) return calibrate(options, tables, calibrations);
   interrupt.arm();
   std::vector<MeasuredRow> all_rows;
   std::vector<MeasuredPrediction> all;
