@@ -66,9 +66,19 @@ double peak(const GpuType& gpu, Precision precision) {
   return gpu.peak_flops[static_cast<std::size_t>(precision)];
 }
 
+bool is_attention(const Op& op) { return op.type.find("Attention") != std::string::npos; }
+
+// What the matrix units of a GPU reach of what they reach at best.
+double share_of_units(const Calibration& calibration, const Op& op, const GpuType& gpu) {
+  const auto found = calibration.architectures.find(gpu.architecture);
+  const double share = found == calibration.architectures.end() ? 1 : found->second;
+  return is_attention(op) ? share * calibration.attention : share;
+}
+
 // The units that do the arithmetic, and the rate that they reach.
-void choose_units(const Calibration& calibration, OpFamily family, DataType type,
-                  const GpuType& gpu, Rates& rates) {
+void choose_units(const Calibration& calibration, const Op& op, DataType type, const GpuType& gpu,
+                  Rates& rates) {
+  const OpFamily family = op.family;
   const FamilyEfficiency& part = calibration.of(family);
   rates.flops = peak(gpu, Precision::Fp32) * part.cuda_cores;
   if (type == DataType::F64) {
@@ -79,12 +89,14 @@ void choose_units(const Calibration& calibration, OpFamily family, DataType type
     return;
   }
   Precision units = matrix_precision(type);
-  if (calibration.fp8_products && (type == DataType::F16 || type == DataType::BF16) &&
+  if (calibration.fp8_products && !is_attention(op) &&
+      (type == DataType::F16 || type == DataType::BF16) &&
       peak(gpu, Precision::Fp8) > 0)
     units = Precision::Fp8;
   if (!uses_matrix_units(family) || (units == Precision::Tf32 && !calibration.matrix_units)) return;
   // Never slower than the ordinary cores: libraries choose the better kernel.
-  const double matrix = peak(gpu, units) * part.tensor_cores;
+  const double matrix =
+      peak(gpu, units) * part.tensor_cores * share_of_units(calibration, op, gpu);
   if (matrix <= rates.flops) return;
   rates.flops = matrix;
   rates.precision = units;
@@ -94,7 +106,7 @@ Rates rates_of(const Calibration& calibration, const Graph& graph, const Op& op,
                const GpuType& gpu) {
   const FamilyEfficiency& part = calibration.of(op.family);
   Rates rates;
-  choose_units(calibration, op.family, computing_type(graph, op), gpu, rates);
+  choose_units(calibration, op, computing_type(graph, op), gpu, rates);
   // Winograd's algorithm runs on ordinary cores; counted are the flops of the direct one.
   if (rates.precision == Precision::Fp32 && suits_winograd(graph, op))
     rates.flops *= calibration.winograd;
@@ -232,7 +244,7 @@ class AnalyticCostModel final : public CostModel {
 
   CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
                             Bytes bytes) const override {
-    CollectiveCost cost = collectives_.cost(kind, devices, bytes, calibration_->collective_scale);
+    CollectiveCost cost = collectives_.cost(kind, devices, bytes, scale_between(devices));
     const Nanos start = nanos_from_seconds(calibration_->collective_us * 1e-6);
     cost.duration += start;
     cost.latency += start;
@@ -291,6 +303,12 @@ class AnalyticCostModel final : public CostModel {
  private:
   const Roofline& roofline(OpId op, GpuTypeId gpu) const {
     return rooflines_[op.index() * types_ + gpu.index()];
+  }
+  double scale_between(std::span<const DeviceId> devices) const {
+    const bool in_a_machine = cluster_->device(devices.front()).machine ==
+                              cluster_->device(devices.back()).machine;
+    return in_a_machine || calibration_->network_scale == 0 ? calibration_->collective_scale
+                                                            : calibration_->network_scale;
   }
   static Nanos host_time(double microseconds) { return nanos_from(microseconds * 1e3); }
   Estimate analytic(Nanos time, std::string detail) const {

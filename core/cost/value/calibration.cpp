@@ -63,11 +63,13 @@ constexpr Field<FamilyEfficiency> kFamilyFields[] = {
     {"half_bytes", &FamilyEfficiency::half_bytes, 0, 1e15},
 };
 constexpr Field<Calibration> kFields[] = {
+    {"attention", &Calibration::attention, kLeast, 1},
     {"winograd", &Calibration::winograd, 1, 4},
     {"launch_scale", &Calibration::launch_scale, 0, 1e4},
     {"issue_us", &Calibration::issue_us, 0, 1e6},
     {"transfer_scale", &Calibration::transfer_scale, kLeast, 1},
     {"collective_scale", &Calibration::collective_scale, kLeast, 1},
+    {"network_scale", &Calibration::network_scale, 0, 1},
     {"collective_us", &Calibration::collective_us, 0, 1e6},
     {"host_kernel_us", &Calibration::host_kernel_us, 0, 1e6},
     {"host_collective_us", &Calibration::host_collective_us, 0, 1e6},
@@ -107,7 +109,8 @@ constexpr Switch kSwitches[] = {
 };
 
 void check_keys(const JsonView& root) {
-  std::vector<std::string_view> known = {"format", "version", "name", "source", "note", "families"};
+  std::vector<std::string_view> known = {"format", "version", "name", "source", "note", "families",
+                                         "architectures"};
   for (const Switch& one : kSwitches) known.push_back(one.key);
   for (const auto& field : kFields) known.push_back(field.key);
   for (const auto& [key, value] : root.members()) {
@@ -118,9 +121,9 @@ void check_keys(const JsonView& root) {
 
 // Is it of no calibration that was written before there were language models?
 bool is_newer(const Field<Calibration>& field) {
-  return field.member == &Calibration::collective_us ||
-         field.member == &Calibration::host_kernel_us ||
-         field.member == &Calibration::host_collective_us;
+  constexpr std::array<std::string_view, 5> kNewer = {
+      "attention", "network_scale", "collective_us", "host_kernel_us", "host_collective_us"};
+  return std::ranges::find(kNewer, field.key) != kNewer.end();
 }
 
 // Numbers as a person would write them: 0.1, not 0.1000000001.
@@ -148,10 +151,11 @@ Digest Calibration::digest() const {
     if (!is_newer(field)) hasher.number(this->*field.member);
   // What came later counts where it is used: digests from before stay what they were.
   for (const auto& field : kFields)
-    if (is_newer(field) && this->*field.member != 0)
+    if (is_newer(field) && this->*field.member != standard().*field.member)
       hasher.text(field.key).number(this->*field.member);
   for (const Switch& one : kSwitches)
     if (one.member != &Calibration::matrix_units && this->*one.member) hasher.text(one.key);
+  for (const auto& [name, share] : architectures) hasher.text(name).number(share);
   return hasher.finish();
 }
 
@@ -167,6 +171,9 @@ Calibration parse_calibration(std::string_view json, const std::string& file) {
   for (const auto& field : kFields)
     if (const auto value = root.find(field.key))
       calibration.*field.member = value->number(field.low, field.high);
+  if (const auto shares = root.find("architectures"))
+    for (const auto& [name, share] : shares->members())
+      calibration.architectures[name] = share.number(kLeast, 1);
   if (const auto families = root.find("families")) read_families(*families, calibration);
   return calibration;
 }
@@ -182,6 +189,8 @@ std::string calibration_json(const Calibration& calibration) {
                {"source", calibration.source}};
   for (const Switch& one : kSwitches) json[one.key] = calibration.*one.member;
   for (const auto& field : kFields) json[field.key] = rounded(calibration.*field.member);
+  for (const auto& [name, share] : calibration.architectures)
+    json["architectures"][name] = rounded(share);
   for (std::size_t i = 0; i < kOpFamilies; ++i)
     for (const auto& field : kFamilyFields)
       json["families"][name_of(static_cast<OpFamily>(i))][field.key] =

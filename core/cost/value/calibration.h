@@ -5,6 +5,8 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -32,6 +34,11 @@ struct Calibration {
   std::string name = "standard";
   std::string source;  // what it was fitted on, for people
   std::array<FamilyEfficiency, kOpFamilies> families;
+  // Of the rate that matrix units reach in products of matrices: what attention in one kernel does,
+  // and what clocks under power limits leave of an architecture's peak (by GpuType::architecture; 1
+  // where it is not there).
+  double attention = 1;
+  std::map<std::string, double, std::less<>> architectures;
   double winograd = 1.0;     // fp32 3 x 3 convolutions of stride 1 do so much less arithmetic
   double launch_scale = 1;   // kernel launch overhead relative to the GPU generation's
   double issue_us = 0;       // a kernel takes no less: the framework starts no more of them in time
@@ -42,6 +49,7 @@ struct Calibration {
   bool fuses_pointwise = false;
   double transfer_scale = 1;  // share of a link's bandwidth that point-to-point transfers reach
   double collective_scale = 1;
+  double network_scale = 0;  // the same of collectives between machines; 0: as collective_scale
   double collective_us = 0;  // to start one: a kernel on every member, and their first meeting
   // The process that drives a GPU starts its kernels one after the other, ahead of the GPU where it
   // can (CostModel::issue()); 0: it is never the bottleneck.

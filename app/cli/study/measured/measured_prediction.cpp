@@ -136,11 +136,16 @@ void lay_out_all(std::span<const MeasuredRow> rows, const MeasuredCalibrations& 
       planner = plugins().planner("pipeline");
     }
     try {
-      use(i, lay_out(rows[i], folder.file(i), calibrations.of(rows[i].framework), *planner));
+      use(i, lay_out(rows[i], folder.file(i), calibrations.of(rows[i]), *planner));
     } catch (const InputError& error) {
       refuse(i, error.what());
     }
   });
+}
+
+std::shared_ptr<const Calibration> in_precision(const MeasuredRow& row, Calibration calibration) {
+  calibration.fp8_products |= row.fp8;
+  return std::make_shared<const Calibration>(std::move(calibration));
 }
 
 constexpr std::array<std::string_view, 4> kBundled = {"megatron-deepspeed", "megatron",
@@ -157,9 +162,12 @@ MeasuredCalibrations::MeasuredCalibrations(const std::string& given) {
   }
 }
 
-const std::shared_ptr<const Calibration>& MeasuredCalibrations::of(
-    MeasuredFramework framework) const {
+std::shared_ptr<const Calibration> MeasuredCalibrations::of(MeasuredFramework framework) const {
   return by_framework_.at(framework);
+}
+
+std::shared_ptr<const Calibration> MeasuredCalibrations::of(const MeasuredRow& row) const {
+  return in_precision(row, *by_framework_.at(row.framework));
 }
 
 std::vector<MeasuredPrediction> predict_measured(std::span<const MeasuredRow> rows,
@@ -171,7 +179,7 @@ std::vector<MeasuredPrediction> predict_measured(std::span<const MeasuredRow> ro
   lay_out_all(
       rows, calibrations,
       [&](std::size_t i, const LaidOut& laid_out) {
-        predictions[i] = prediction_of(rows[i], laid_out, *calibrations.of(rows[i].framework));
+        predictions[i] = prediction_of(rows[i], laid_out, *calibrations.of(rows[i]));
         done(++ready);
       },
       [&](std::size_t i, std::string why) { predictions[i].refused = std::move(why); }, stop);
@@ -182,27 +190,27 @@ std::function<double(const Calibration&)> measured_error(
     std::span<const MeasuredRow> rows, const MeasuredCalibrations& calibrations) {
   struct Case {
     LaidOut laid_out;
-    double seconds;
+    MeasuredRow row;
   };
   const auto cases = std::make_shared<std::vector<std::optional<Case>>>(rows.size());
   lay_out_all(
       rows, calibrations,
       [&](std::size_t i, LaidOut laid_out) {
-        if (rows[i].seconds) (*cases)[i] = {std::move(laid_out), *rows[i].seconds};
+        if (rows[i].seconds) (*cases)[i] = {std::move(laid_out), rows[i]};
       },
       [](std::size_t, const std::string&) {}, {});
   std::erase(*cases, std::nullopt);
   if (cases->empty())
     throw InputError("", "", "no step time can be predicted", "give tables of measured steps");
   return [cases](const Calibration& calibration) {
-    const auto shared = std::make_shared<const Calibration>(calibration);
     std::vector<double> terms(cases->size());
     parallel_for(cases->size(), 0, [&](std::size_t i) {
-      const auto& [laid_out, seconds] = *(*cases)[i];
+      const auto& [laid_out, row] = *(*cases)[i];
       Problem problem = problem_for(laid_out.problem, laid_out.plan.strategy);
-      problem.cost = make_analytic_cost_model(problem.graph, problem.cluster, shared);
+      problem.cost = make_analytic_cost_model(problem.graph, problem.cluster,
+                                              in_precision(row, calibration));
       const Outcome outcome = simulate_outline(problem, laid_out.plan.strategy, false);
-      terms[i] = fit_term(with_step(outcome.score.step_time, calibration), seconds);
+      terms[i] = fit_term(with_step(outcome.score.step_time, calibration), *row.seconds);
     });
     return std::accumulate(terms.begin(), terms.end(), 0.0) / static_cast<double>(terms.size());
   };

@@ -25,7 +25,9 @@ class MeasuredCalibrations {
  public:
   // `given`: a file or a bundled name; empty: each framework's own. Throws InputError.
   explicit MeasuredCalibrations(const std::string& given);
-  const std::shared_ptr<const Calibration>& of(MeasuredFramework framework) const;
+  std::shared_ptr<const Calibration> of(MeasuredFramework framework) const;
+  // In the precision of the row's products.
+  std::shared_ptr<const Calibration> of(const MeasuredRow& row) const;
 
  private:
   std::map<MeasuredFramework, std::shared_ptr<const Calibration>> by_framework_;
