@@ -7,6 +7,7 @@
 #include "app/cli/inspection.h"
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
+#include "core/graph/axes/batch_stop.h"
 
 namespace strato::cli {
 namespace {
@@ -79,6 +80,7 @@ GraphInspection inspect_graph(const Graph& imported, const Graph& graph, bool ba
   std::map<std::string, TypeCount> types;
   count_ops(graph, all, types);
   count_tensors(graph, all);
+  all.batch_stop = describe_batch_stop(graph);
   for (auto& [name, type] : types) {
     if (type.estimated) all.estimated_types.push_back(name);
     all.types.push_back(std::move(type));
@@ -101,25 +103,27 @@ Json inspection_json(const GraphInspection& all) {
                      {"split_none", type.whole},
                      {"estimated", type.estimated}});
   }
-  return {{"kind", "graph"},
-          {"name", all.name},
-          {"batch", all.batch},
-          {"batch_assumed", all.batch_assumed},
-          {"training", all.training},
-          {"imported_ops", all.file_ops},
-          {"ops", all.ops},
-          {"tensors", all.tensors},
-          {"forward_flops", all.forward_flops},
-          {"flops", all.flops},
-          {"parameters", all.parameter_count},
-          {"parameter_bytes", all.parameter_bytes.value},
-          {"optimizer_state_bytes", all.optimizer_bytes.value},
-          {"activation_bytes", all.activation_bytes.value},
-          {"split_concat", all.concat},
-          {"split_sum", all.sum},
-          {"split_none", all.whole},
-          {"estimated_types", all.estimated_types},
-          {"types", types}};
+  Json json = {{"kind", "graph"},
+               {"name", all.name},
+               {"batch", all.batch},
+               {"batch_assumed", all.batch_assumed},
+               {"training", all.training},
+               {"imported_ops", all.file_ops},
+               {"ops", all.ops},
+               {"tensors", all.tensors},
+               {"forward_flops", all.forward_flops},
+               {"flops", all.flops},
+               {"parameters", all.parameter_count},
+               {"parameter_bytes", all.parameter_bytes.value},
+               {"optimizer_state_bytes", all.optimizer_bytes.value},
+               {"activation_bytes", all.activation_bytes.value},
+               {"split_concat", all.concat},
+               {"split_sum", all.sum},
+               {"split_none", all.whole},
+               {"estimated_types", all.estimated_types},
+               {"types", types}};
+  if (!all.batch_stop.empty()) json["batch_stop"] = all.batch_stop;
+  return json;
 }
 
 std::string inspection_text(const GraphInspection& all) {
@@ -137,6 +141,7 @@ std::string inspection_text(const GraphInspection& all) {
   text += fmt::format("  activations    {}\n", bytes_text(all.activation_bytes));
   text += fmt::format("  splittable     {} with concatenation, {} with sum, {} not\n", all.concat,
                       all.sum, all.whole);
+  if (!all.batch_stop.empty()) text += fmt::format("  not split      {}\n", all.batch_stop);
   if (!all.estimated_types.empty()) {
     text += fmt::format("  estimated      {} (unknown op types)\n",
                         fmt::join(all.estimated_types, ", "));

@@ -1,5 +1,5 @@
-// The plugin's entry: an ONNX file becomes a forward graph, in three steps (read, translate,
-// build).
+// The plugin's entry: an ONNX file becomes a forward graph, in four steps (read, translate,
+// rewrite, build).
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -15,6 +15,7 @@
 #include "core/graph/build/graph_builder.h"
 #include "core/plugin/api/plugin.h"
 #include "plugins/importers/onnx/read/read_model.h"
+#include "plugins/importers/onnx/rewrite/rewrite.h"
 #include "plugins/importers/onnx/translate/translate.h"
 
 namespace strato::onnx_import {
@@ -232,6 +233,7 @@ class OnnxImporter : public Importer {
   Graph import(const std::filesystem::path& file, const ImportOptions& options) override {
     const Model model = read_model(file);
     Translation translation = translate_model(model, options);
+    rewrite_for_samples(translation);
     Spreader(translation).run();
     return Builder(translation, file.stem().string(), model.file).build();
   }

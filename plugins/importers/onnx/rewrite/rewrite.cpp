@@ -1,0 +1,83 @@
+#include "plugins/importers/onnx/rewrite/rewrite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "plugins/importers/onnx/rewrite/writer.h"
+
+namespace strato::onnx_import {
+
+Entry* OpWriter::constant(std::vector<std::int64_t> elements) {
+  out_.entries.push_back(
+      {name_ + "/setting", TensorRole::Constant, known(integers(std::move(elements)))});
+  return &out_.entries.back();
+}
+
+Entry* OpWriter::add(const std::string& type, Entries inputs, Shape shape,
+                     std::vector<std::pair<std::string, Attribute>> attributes, Entry* result) {
+  TranslatedOp added;
+  added.op.name = ops_.empty() ? name_ : fmt::format("{}/{}_{}", name_, type, ops_.size());
+  added.op.type = type;
+  added.op.attributes = std::move(attributes);
+  if (result == nullptr) {
+    out_.entries.push_back(
+        {added.op.name, TensorRole::Activation, {inputs[0]->facts.type, std::move(shape)}});
+    result = &out_.entries.back();
+  }
+  added.inputs = std::move(inputs);
+  added.outputs = {result};
+  ops_.push_back(std::move(added));
+  return result;
+}
+
+Entry* OpWriter::reshape(Entry* tensor, Shape shape) {
+  if (tensor->facts.shape == shape) return tensor;
+  Entry* target = constant(shape);
+  return add("Reshape", {tensor, target}, std::move(shape));
+}
+
+Entry* OpWriter::slice(Entry* tensor, std::size_t axis, std::int64_t begin, std::int64_t end) {
+  Shape shape = tensor->facts.shape;
+  shape[axis] = end - begin;
+  return add(
+      "Slice",
+      {tensor, constant({begin}), constant({end}), constant({static_cast<std::int64_t>(axis)})},
+      std::move(shape));
+}
+
+namespace {
+
+Rewritten rewritten(const TranslatedOp& op, Translation& translation, const Makers& makers) {
+  const bool plain = op.outputs.size() == 1 && std::ranges::count(op.inputs, nullptr) == 0;
+  if (!plain) return std::nullopt;
+  OpWriter writer(translation, op.op.name);
+  if (op.op.type == "Tile") return stretched_tile(op, std::move(writer));
+  if (op.op.type == "ScatterND") return written_box(op, std::move(writer));
+  if (op.op.type == "Gather") return rows_of_samples(op, std::move(writer), makers);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void rewrite_for_samples(Translation& translation) {
+  const bool none = std::ranges::none_of(translation.ops, [](const TranslatedOp& op) {
+    return op.op.type == "Tile" || op.op.type == "ScatterND" || op.op.type == "Gather";
+  });
+  if (none) return;
+  Makers makers;
+  for (const TranslatedOp& op : translation.ops)
+    for (const Entry* output : op.outputs) makers[output] = &op;
+  std::vector<TranslatedOp> ops;
+  ops.reserve(translation.ops.size());
+  for (const TranslatedOp& op : translation.ops) {
+    if (Rewritten instead = rewritten(op, translation, makers))
+      std::ranges::move(*instead, std::back_inserter(ops));
+    else
+      ops.push_back(op);
+  }
+  translation.ops = std::move(ops);
+}
+
+}  // namespace strato::onnx_import
