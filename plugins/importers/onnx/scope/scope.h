@@ -27,6 +27,7 @@ struct Entry {  // one tensor
   Facts facts;          // a value is known of constants only
   int batch_axis = -1;  // of inputs
   bool stored = false;  // an initializer of the file
+  bool given = false;   // its elements are the file's, and not computed from others
   // Says where the elements are that the file holds and `facts` has not, as far as they were asked
   // for; if it has one element, all are like it.
   std::shared_ptr<const onnx::TensorProto> origin = nullptr;

@@ -38,6 +38,7 @@ Entry& Tensors::add_stored(const onnx::TensorProto& tensor, const std::string& n
   const bool weight = is_floating(*type) && may_be_weight;
   if (!weight) facts.value = read_value(tensor, model_.folder);
   Entry& entry = add(name, weight ? TensorRole::Parameter : TensorRole::Constant, std::move(facts));
+  entry.given = true;
   note_origin(entry, tensor);
   return entry;
 }

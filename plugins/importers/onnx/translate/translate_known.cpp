@@ -74,9 +74,10 @@ bool add_copied_weight(Scope& scope, const onnx::NodeProto& node, const Entry* i
   return true;
 }
 
+// Weights without elements, which make files small. What has the shape of data is none.
 bool add_filled_weight(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
   const Value* shape = input->facts.value.get();
-  if (shape == nullptr || shape->floating() || shape->ints.empty() ||
+  if (!input->given || shape == nullptr || shape->floating() || shape->ints.empty() ||
       !scope.uses.as_weight(node.output(0)))
     return false;
   onnx::TensorProto fill;  // one element
