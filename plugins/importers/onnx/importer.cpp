@@ -235,6 +235,7 @@ class OnnxImporter : public Importer {
     Translation translation = translate_model(model, options);
     rewrite_for_samples(translation);
     Spreader(translation).run();
+    read_weights_as_stored(translation);
     return Builder(translation, file.stem().string(), model.file).build();
   }
 };

@@ -59,16 +59,51 @@ Rewritten rewritten(const TranslatedOp& op, Translation& translation, const Make
   return std::nullopt;
 }
 
+// The parameter that `tensor` is the transpose of; null: it is none.
+Entry* turned_parameter(const Entry* tensor, const Makers& makers) {
+  const auto found = makers.find(tensor);
+  if (found == makers.end() || found->second->op.type != "Transpose") return nullptr;
+  Entry* weight = found->second->inputs[0];
+  const std::vector<std::int64_t> order = found->second->op.integers("perm");
+  const bool turned = order.empty() || order == std::vector<std::int64_t>{1, 0};
+  const bool matrix = weight != nullptr && weight->facts.shape.size() == 2;
+  return matrix && turned && weight->role == TensorRole::Parameter ? weight : nullptr;
+}
+
+void flip(Op& op, const std::string& attribute) {
+  const std::int64_t flipped = op.integer(attribute, 0) == 0 ? 1 : 0;
+  std::erase_if(op.attributes, [&](const auto& each) { return each.first == attribute; });
+  op.attributes.emplace_back(attribute, flipped);
+}
+
+Makers makers_of(const Translation& translation) {
+  Makers makers;
+  for (const TranslatedOp& op : translation.ops)
+    for (const Entry* output : op.outputs) makers[output] = &op;
+  return makers;
+}
+
 }  // namespace
+
+void read_weights_as_stored(Translation& translation) {
+  const Makers makers = makers_of(translation);
+  for (TranslatedOp& op : translation.ops) {
+    const bool product = op.op.type == "MatMul" || op.op.type == "Gemm";
+    if (!product || op.inputs.size() < 2) continue;
+    Entry* weight = turned_parameter(op.inputs[1], makers);
+    if (weight == nullptr) continue;
+    op.inputs[1] = weight;
+    flip(op.op, "transB");
+    if (op.op.type == "MatMul") op.op.type = "FusedMatMul";
+  }
+}
 
 void rewrite_for_samples(Translation& translation) {
   const bool none = std::ranges::none_of(translation.ops, [](const TranslatedOp& op) {
     return op.op.type == "Tile" || op.op.type == "ScatterND" || op.op.type == "Gather";
   });
   if (none) return;
-  Makers makers;
-  for (const TranslatedOp& op : translation.ops)
-    for (const Entry* output : op.outputs) makers[output] = &op;
+  const Makers makers = makers_of(translation);
   std::vector<TranslatedOp> ops;
   ops.reserve(translation.ops.size());
   for (const TranslatedOp& op : translation.ops) {

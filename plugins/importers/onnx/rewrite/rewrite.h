@@ -12,4 +12,8 @@ namespace strato::onnx_import {
 // Never fails: an op that is none of these stays as it is. Results keep their tensors.
 void rewrite_for_samples(Translation& translation);
 
+// Products with the transpose of a parameter become products that read it as it is stored
+// (FusedMatMul, Gemm), so that no transpose is kept beside it.
+void read_weights_as_stored(Translation& translation);
+
 }  // namespace strato::onnx_import

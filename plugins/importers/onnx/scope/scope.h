@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "plugins/importers/onnx/bind/bind.h"
+#include "plugins/importers/onnx/content/content.h"
 #include "plugins/importers/onnx/read/node_view.h"
 #include "plugins/importers/onnx/read/read_model.h"
 #include "plugins/importers/onnx/read/value.h"
@@ -66,7 +67,8 @@ class Tensors {
   // Adds a tensor that the file holds; one that is no weight has its value. `place`: for messages.
   Entry& add_stored(const onnx::TensorProto& tensor, const std::string& name,
                     const std::string& place, bool may_be_weight);
-  void add_initializer(const onnx::TensorProto& tensor, const std::string& name);
+  void add_initializer(const onnx::TensorProto& tensor, const std::string& name,
+                       bool may_be_weight = true);
   void add_sparse(const onnx::SparseTensorProto& sparse);
   // Adds an entry for one op alone, in the place of the tensor of its name.
   Entry& add_substitute(Entry entry);
@@ -130,7 +132,7 @@ class Expansion {
 
 class Scope {
  public:
-  Scope(const Model& model, const Uses& uses, const Binding& binding);
+  Scope(const Model& model, const Uses& uses, const Contents& contents, const Binding& binding);
   virtual ~Scope() = default;
 
   virtual void run(const onnx::NodeProto& node) = 0;  // when its inputs exist
@@ -147,6 +149,7 @@ class Scope {
 
   const Model& model;
   const Uses& uses;
+  const Contents& contents;
   const Binding& binding;
   Tensors tensors;
   Expansion expansion;

@@ -43,9 +43,10 @@ Entry& Tensors::add_stored(const onnx::TensorProto& tensor, const std::string& n
   return entry;
 }
 
-void Tensors::add_initializer(const onnx::TensorProto& tensor, const std::string& name) {
+void Tensors::add_initializer(const onnx::TensorProto& tensor, const std::string& name,
+                              bool may_be_weight) {
   const bool setting = uses_.only_as_setting(name, tensor.dims().empty());
-  add_stored(tensor, name, "initializer \"" + name + "\"", !setting).stored = true;
+  add_stored(tensor, name, "initializer \"" + name + "\"", may_be_weight && !setting).stored = true;
 }
 
 void Tensors::add_sparse(const onnx::SparseTensorProto& sparse) {

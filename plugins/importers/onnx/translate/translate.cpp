@@ -163,16 +163,18 @@ std::vector<Facts> output_types(const Scope& scope, const onnx::NodeProto& node,
 class Translator final : public Scope {
  public:
   // `original`: the translation at the file's own batch, if that is another one.
-  Translator(const Model& model, const Uses& uses, const Binding& binding,
+  Translator(const Model& model, const Uses& uses, const Contents& contents, const Binding& binding,
              const Translation* original)
-      : Scope(model, uses, binding) {
+      : Scope(model, uses, contents, binding) {
     if (original != nullptr) batch_.emplace(*this, *original);
   }
 
   Translation translate() && {
     const onnx::GraphProto& graph = model.proto.graph();
     for (const BoundInput& input : binding.inputs) tensors.add_input(input);
-    for (const auto& tensor : graph.initializer()) tensors.add_initializer(tensor, tensor.name());
+    for (const auto& tensor : graph.initializer())
+      if (!add_copy(tensor.name()))
+        tensors.add_initializer(tensor, tensor.name(), !contents.is_table(tensor.name()));
     for (const auto& sparse : graph.sparse_initializer()) tensors.add_sparse(sparse);
     run_all(graph.node());
     Translation result = std::move(tensors).finish(graph, std::move(ops_));
@@ -195,6 +197,28 @@ class Translator final : public Scope {
   }
 
  private:
+  // An initializer that holds another one's elements, as they are or transposed; false: it is none.
+  bool add_copy(const std::string& name) {
+    const Contents::Copy* copy = contents.copy(name);
+    Entry* original = copy != nullptr ? tensors.find(copy->of) : nullptr;
+    if (original == nullptr || original->role != TensorRole::Parameter || tensors.exists(name))
+      return false;
+    onnx::NodeProto node;
+    node.set_name(name);
+    if (!copy->turned) {
+      tensors.give_name(node, copy->of, name);
+      return true;
+    }
+    const Shape& shape = original->facts.shape;
+    Entry& turned =
+        tensors.add(name, TensorRole::Activation, {original->facts.type, {shape[1], shape[0]}});
+    ops_.push_back({{}, {original}, {&turned}});
+    ops_.back().op.name = name;
+    ops_.back().op.type = "Transpose";
+    ops_.back().op.attributes = {{"perm", std::vector<std::int64_t>{1, 0}}};
+    return true;
+  }
+
   void emit(const onnx::NodeProto& node, const std::string& domain, const Entries& inputs) {
     if (node.op_type().empty() || node.output_size() == 0)
       refuse(node, "has no type or no outputs", kExportAgain);
@@ -231,14 +255,15 @@ class Translator final : public Scope {
 
 Translation translate_model(const Model& model, const ImportOptions& options) {
   const Uses uses(model.proto.graph());
+  const Contents contents(model);
   const Binding binding = bind_inputs(model, uses, options);
   if (binding.file_batch == 0 || binding.file_batch == binding.batch)
-    return Translator(model, uses, binding, nullptr).translate();
+    return Translator(model, uses, contents, binding, nullptr).translate();
   ImportOptions as_stored = options;
   as_stored.batch.reset();
   const Binding stored = bind_inputs(model, uses, as_stored);
-  const Translation original = Translator(model, uses, stored, nullptr).translate();
-  return Translator(model, uses, binding, &original).translate();
+  const Translation original = Translator(model, uses, contents, stored, nullptr).translate();
+  return Translator(model, uses, contents, binding, &original).translate();
 }
 
 }  // namespace strato::onnx_import
