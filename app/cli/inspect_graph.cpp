@@ -122,6 +122,7 @@ Json inspection_json(const GraphInspection& all) {
                {"split_none", all.whole},
                {"estimated_types", all.estimated_types},
                {"types", types}};
+  if (all.untrainable) json["untrainable"] = true;
   if (!all.batch_stop.empty()) json["batch_stop"] = all.batch_stop;
   return json;
 }
@@ -130,6 +131,7 @@ std::string inspection_text(const GraphInspection& all) {
   std::string text = fmt::format("{}, batch {}{}, {} graph\n", all.name, all.batch,
                                  all.batch_assumed ? " (assumed: give --batch)" : "",
                                  all.training ? "training" : "forward");
+  if (all.untrainable) text += "  training       nothing in it can be trained\n";
   text += fmt::format("  ops            {} ({} in the file)\n", all.ops, all.file_ops);
   text += fmt::format("  tensors        {}\n", all.tensors);
   text += fmt::format("  work           {} ({} forward)\n", flops_text(all.flops),

@@ -25,6 +25,7 @@ struct GraphInspection {
   std::int64_t batch = 1;
   bool batch_assumed = false;
   bool training = true;
+  bool untrainable = false;  // although a training graph was asked for
   std::size_t file_ops = 0;  // as imported
   std::size_t ops = 0, tensors = 0;
   double forward_flops = 0, flops = 0;

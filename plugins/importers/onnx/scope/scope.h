@@ -29,6 +29,8 @@ struct Entry {  // one tensor
   int batch_axis = -1;  // of inputs
   bool stored = false;  // an initializer of the file
   bool given = false;   // its elements are the file's, and not computed from others
+  // The op whose result was guessed, as no rule knows its type, if this follows from it; or null.
+  std::shared_ptr<const std::string> guess = nullptr;
   // Says where the elements are that the file holds and `facts` has not, as far as they were asked
   // for; if it has one element, all are like it.
   std::shared_ptr<const onnx::TensorProto> origin = nullptr;

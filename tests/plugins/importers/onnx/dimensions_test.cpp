@@ -169,5 +169,48 @@ TEST(OnnxDimensions, BatchBuiltInTooDeeply) {
       << error;
 }
 
+TEST(OnnxDimensions, AllUnboundOnesAreToldAtOnce) {
+  ModelKit kit = relu({"batch", "height", "width"});
+  kit.input("z", {"batch", "width", "depth"}).output("u");
+  kit.node("Relu", {"z"}, {"u"});
+  EXPECT_EQ(error_of([&] { kit.import(batch(2)); }),
+            "3 symbolic dimensions are not bound: \"height\" (of input \"x\"), \"width\" (of input "
+            "\"x\"), \"depth\" (of input \"z\"); give --set-dim height=N --set-dim width=N "
+            "--set-dim depth=N");
+  ImportOptions options;
+  options.dimensions = {{"height", 4}, {"depth", 5}};
+  EXPECT_EQ(error_of([&] { kit.import(options); }),
+            "the batch and the symbolic dimension \"width\" (of input \"x\") are not bound; give "
+            "--batch N --set-dim width=N");
+}
+
+TEST(OnnxDimensions, TwoThatClashAreNamed) {
+  ModelKit kit;
+  kit.input("x", {"batch", "height", "width"}).input("z", {"batch", "depth", 3}).output("y");
+  kit.node("MatMul", {"x", "z"}, {"y"});
+  ImportOptions options = batch(2);
+  options.dimensions = {{"height", 6}, {"width", 4}, {"depth", 5}};
+  const std::string error = error_of([&] { kit.import(options); });
+  EXPECT_NE(error.find("of \"depth\" = 5, \"height\" = 6, \"width\" = 4, give some other extents "
+                       "that fit together"),
+            std::string::npos)
+      << error;
+}
+
+TEST(OnnxDimensions, AnOptionTellsDataFromParameters) {
+  ModelKit kit;
+  kit.input("x", {"batch", 4}).input("shift", {1, 4}).output("y");
+  kit.node("Add", {"x", "shift"}, {"y"});
+  ImportOptions options = batch(2);
+  EXPECT_EQ(tensor_named(kit.import(options), "shift").role, TensorRole::Parameter);
+  options.dimensions["shift"] = 0;
+  EXPECT_EQ(tensor_named(kit.import(options), "shift").role, TensorRole::Input);
+  options.dimensions["shift"] = 1;
+  EXPECT_EQ(tensor_named(kit.import(options), "shift").role, TensorRole::Parameter);
+  options.dimensions["shift"] = 2;
+  EXPECT_EQ(error_of([&] { kit.import(options); }),
+            "--set-dim shift: is 2; give 0 where the input is data, 1 where it is a parameter");
+}
+
 }  // namespace
 }  // namespace strato::test
