@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 
 #include "app/cli/inspection.h"
@@ -46,10 +47,23 @@ void count_ops(const Graph& graph, GraphInspection& all, std::map<std::string, T
   }
 }
 
+// Running means and variances: nobody trains them.
+bool is_statistic(const Graph& graph, TensorId id) {
+  const auto reads_it_as_such = [&](OpId reader) {
+    const Op& op = graph.op(reader);
+    const auto slot = std::ranges::find(op.inputs, id) - op.inputs.begin();
+    return op.type == "BatchNormalization" && slot >= 3;
+  };
+  const std::span<const OpId> readers = graph.consumers(id);
+  return !readers.empty() && std::ranges::all_of(readers, reads_it_as_such);
+}
+
 void count_tensors(const Graph& graph, GraphInspection& all) {
-  for (const Tensor& tensor : graph.tensors()) {
+  for (const TensorId id : graph.tensors().ids()) {
+    const Tensor& tensor = graph.tensor(id);
     switch (tensor.role) {
       case TensorRole::Parameter:
+        if (is_statistic(graph, id)) break;
         all.parameter_count += tensor.elements();
         all.parameter_bytes += tensor.bytes();
         break;

@@ -86,6 +86,9 @@ Makers makers_of(const Translation& translation) {
 }  // namespace
 
 void read_weights_as_stored(Translation& translation) {
+  const bool none = std::ranges::none_of(
+      translation.ops, [](const TranslatedOp& op) { return op.op.type == "Transpose"; });
+  if (none) return;
   const Makers makers = makers_of(translation);
   for (TranslatedOp& op : translation.ops) {
     const bool product = op.op.type == "MatMul" || op.op.type == "Gemm";
