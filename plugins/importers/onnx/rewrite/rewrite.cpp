@@ -59,15 +59,29 @@ Rewritten rewritten(const TranslatedOp& op, Translation& translation, const Make
   return std::nullopt;
 }
 
-// The parameter that `tensor` is the transpose of; null: it is none.
-Entry* turned_parameter(const Entry* tensor, const Makers& makers) {
+// Parameters, and what is converted from them.
+bool is_weight(const Entry* tensor, const Makers& makers) {
+  constexpr int kMostConversions = 4;
+  for (int i = 0; i < kMostConversions && tensor != nullptr; ++i) {
+    if (tensor->role == TensorRole::Parameter) return true;
+    const auto maker = makers.find(tensor);
+    if (maker == makers.end()) return false;
+    const std::string& type = maker->second->op.type;
+    if (type != "Cast" && type != "Identity" && type != "DequantizeLinear") return false;
+    tensor = maker->second->inputs[0];
+  }
+  return false;
+}
+
+// The weight that `tensor` is the transpose of; null: it is none.
+Entry* turned_weight(const Entry* tensor, const Makers& makers) {
   const auto found = makers.find(tensor);
   if (found == makers.end() || found->second->op.type != "Transpose") return nullptr;
   Entry* weight = found->second->inputs[0];
   const std::vector<std::int64_t> order = found->second->op.integers("perm");
   const bool turned = order.empty() || order == std::vector<std::int64_t>{1, 0};
   const bool matrix = weight != nullptr && weight->facts.shape.size() == 2;
-  return matrix && turned && weight->role == TensorRole::Parameter ? weight : nullptr;
+  return matrix && turned && is_weight(weight, makers) ? weight : nullptr;
 }
 
 void flip(Op& op, const std::string& attribute) {
@@ -93,7 +107,7 @@ void read_weights_as_stored(Translation& translation) {
   for (TranslatedOp& op : translation.ops) {
     const bool product = op.op.type == "MatMul" || op.op.type == "Gemm";
     if (!product || op.inputs.size() < 2) continue;
-    Entry* weight = turned_parameter(op.inputs[1], makers);
+    Entry* weight = turned_weight(op.inputs[1], makers);
     if (weight == nullptr) continue;
     op.inputs[1] = weight;
     flip(op.op, "transB");
