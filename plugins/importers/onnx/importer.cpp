@@ -4,7 +4,6 @@
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -29,7 +28,8 @@ bool any_in(const Entries& entries, const std::unordered_set<const Entry*>& set)
 // finds them all.
 std::unordered_set<const Entry*> needed_entries(const Translation& translation) {
   std::unordered_set<const Entry*> needed(translation.results.begin(), translation.results.end());
-  for (const TranslatedOp& op : std::views::reverse(translation.ops)) {
+  for (auto at = translation.ops.rbegin(); at != translation.ops.rend(); ++at) {
+    const TranslatedOp& op = *at;
     if (!translation.results.empty() && !any_in(op.outputs, needed)) continue;
     needed.insert(op.outputs.front());
     needed.insert(op.inputs.begin(), op.inputs.end());

@@ -1,12 +1,10 @@
 #include "plugins/importers/onnx/bind/bind.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <optional>
-#include <ranges>
 #include <unordered_set>
 
 #include "core/base/error.h"
@@ -255,8 +253,9 @@ class Binder {
   }
 
   [[noreturn]] void refuse_option(const std::string& name) const {
-    const std::string known =
-        fmt::format("{}", fmt::join(std::views::keys(result_.dimensions), ", "));
+    std::string known;
+    for (const auto& [symbol, extent] : result_.dimensions)
+      known += (known.empty() ? "" : ", ") + symbol;
     fail("--set-dim " + name, "the model has no symbolic dimension of this name",
          known.empty() ? "it has none at all; leave the option out" : "it has " + known);
   }
