@@ -150,7 +150,8 @@ void ModelOptions::declare_binding(CLI::App& command) {
       ->check(CLI::Range(std::int64_t{1}, (std::int64_t{1} << 31) - 1));
   command.add_option(
       "--set-dim", dimensions,
-      "Bind another symbolic dimension, or an input of one whole number or boolean: name=N");
+      "Bind another symbolic dimension, or an input of one whole number or boolean; or say what an "
+      "input of fixed size is (0: data, 1: parameter): name=N");
   command
       .add_option("--batch-axis", batch_axis,
                   "Axis of the samples, where the model does not name it")

@@ -53,7 +53,8 @@ int inspect_model(const InspectOptions& options, const Command& command) {
   const LoadedModel model = load_any_batch(options.model, assumed);
   Graph graph = simplify(*model.graph, options.model.inference);
   if (!options.model.inference) graph = make_training_graph(graph, model.options.optimizer);
-  const GraphInspection inspection = inspect_graph(*model.graph, graph, assumed);
+  GraphInspection inspection = inspect_graph(*model.graph, graph, assumed);
+  inspection.untrainable = !options.model.inference && !graph.is_training();
   print(command.json ? json_text(inspection_json(inspection)) + "\n" : inspection_text(inspection));
   return Done;
 }

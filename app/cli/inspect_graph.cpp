@@ -2,11 +2,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 
 #include "app/cli/inspection.h"
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
+#include "core/graph/axes/batch_stop.h"
 
 namespace strato::cli {
 namespace {
@@ -45,10 +47,23 @@ void count_ops(const Graph& graph, GraphInspection& all, std::map<std::string, T
   }
 }
 
+// Running means and variances: nobody trains them.
+bool is_statistic(const Graph& graph, TensorId id) {
+  const auto reads_it_as_such = [&](OpId reader) {
+    const Op& op = graph.op(reader);
+    const auto slot = std::ranges::find(op.inputs, id) - op.inputs.begin();
+    return op.type == "BatchNormalization" && slot >= 3;
+  };
+  const std::span<const OpId> readers = graph.consumers(id);
+  return !readers.empty() && std::ranges::all_of(readers, reads_it_as_such);
+}
+
 void count_tensors(const Graph& graph, GraphInspection& all) {
-  for (const Tensor& tensor : graph.tensors()) {
+  for (const TensorId id : graph.tensors().ids()) {
+    const Tensor& tensor = graph.tensor(id);
     switch (tensor.role) {
       case TensorRole::Parameter:
+        if (is_statistic(graph, id)) break;
         all.parameter_count += tensor.elements();
         all.parameter_bytes += tensor.bytes();
         break;
@@ -79,6 +94,7 @@ GraphInspection inspect_graph(const Graph& imported, const Graph& graph, bool ba
   std::map<std::string, TypeCount> types;
   count_ops(graph, all, types);
   count_tensors(graph, all);
+  all.batch_stop = describe_batch_stop(graph);
   for (auto& [name, type] : types) {
     if (type.estimated) all.estimated_types.push_back(name);
     all.types.push_back(std::move(type));
@@ -101,31 +117,35 @@ Json inspection_json(const GraphInspection& all) {
                      {"split_none", type.whole},
                      {"estimated", type.estimated}});
   }
-  return {{"kind", "graph"},
-          {"name", all.name},
-          {"batch", all.batch},
-          {"batch_assumed", all.batch_assumed},
-          {"training", all.training},
-          {"imported_ops", all.file_ops},
-          {"ops", all.ops},
-          {"tensors", all.tensors},
-          {"forward_flops", all.forward_flops},
-          {"flops", all.flops},
-          {"parameters", all.parameter_count},
-          {"parameter_bytes", all.parameter_bytes.value},
-          {"optimizer_state_bytes", all.optimizer_bytes.value},
-          {"activation_bytes", all.activation_bytes.value},
-          {"split_concat", all.concat},
-          {"split_sum", all.sum},
-          {"split_none", all.whole},
-          {"estimated_types", all.estimated_types},
-          {"types", types}};
+  Json json = {{"kind", "graph"},
+               {"name", all.name},
+               {"batch", all.batch},
+               {"batch_assumed", all.batch_assumed},
+               {"training", all.training},
+               {"imported_ops", all.file_ops},
+               {"ops", all.ops},
+               {"tensors", all.tensors},
+               {"forward_flops", all.forward_flops},
+               {"flops", all.flops},
+               {"parameters", all.parameter_count},
+               {"parameter_bytes", all.parameter_bytes.value},
+               {"optimizer_state_bytes", all.optimizer_bytes.value},
+               {"activation_bytes", all.activation_bytes.value},
+               {"split_concat", all.concat},
+               {"split_sum", all.sum},
+               {"split_none", all.whole},
+               {"estimated_types", all.estimated_types},
+               {"types", types}};
+  if (all.untrainable) json["untrainable"] = true;
+  if (!all.batch_stop.empty()) json["batch_stop"] = all.batch_stop;
+  return json;
 }
 
 std::string inspection_text(const GraphInspection& all) {
   std::string text = fmt::format("{}, batch {}{}, {} graph\n", all.name, all.batch,
                                  all.batch_assumed ? " (assumed: give --batch)" : "",
                                  all.training ? "training" : "forward");
+  if (all.untrainable) text += "  training       nothing in it can be trained\n";
   text += fmt::format("  ops            {} ({} in the file)\n", all.ops, all.file_ops);
   text += fmt::format("  tensors        {}\n", all.tensors);
   text += fmt::format("  work           {} ({} forward)\n", flops_text(all.flops),
@@ -137,6 +157,7 @@ std::string inspection_text(const GraphInspection& all) {
   text += fmt::format("  activations    {}\n", bytes_text(all.activation_bytes));
   text += fmt::format("  splittable     {} with concatenation, {} with sum, {} not\n", all.concat,
                       all.sum, all.whole);
+  if (!all.batch_stop.empty()) text += fmt::format("  not split      {}\n", all.batch_stop);
   if (!all.estimated_types.empty()) {
     text += fmt::format("  estimated      {} (unknown op types)\n",
                         fmt::join(all.estimated_types, ", "));

@@ -25,12 +25,14 @@ struct GraphInspection {
   std::int64_t batch = 1;
   bool batch_assumed = false;
   bool training = true;
+  bool untrainable = false;  // although a training graph was asked for
   std::size_t file_ops = 0;  // as imported
   std::size_t ops = 0, tensors = 0;
   double forward_flops = 0, flops = 0;
   std::int64_t parameter_count = 0;
   Bytes parameter_bytes, optimizer_bytes, activation_bytes;
   std::int64_t concat = 0, sum = 0, whole = 0;
+  std::string batch_stop;        // describe_batch_stop()
   std::vector<TypeCount> types;  // most FLOPs first, then most ops, then by name
   std::vector<std::string> estimated_types;
 };

@@ -8,6 +8,7 @@
 
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
+#include "core/graph/axes/batch_stop.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/lower_bound.h"
 #include "core/search/evaluate/outcome.h"
@@ -204,6 +205,7 @@ Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome b
   verdict.recomputed = strategy.recomputed.size();
   verdict.offloaded = strategy.offloaded.size();
   verdict.undivided = describe_undivided(problem, complete(strategy, *problem.cluster));
+  verdict.batch_stop = describe_batch_stop(*problem.graph);
   verdict.outcome = simulate_outline(problem, strategy, true, options);
   verdict.baseline = std::move(baseline);
   verdict.lower_bound = lower_bound(problem);
@@ -268,6 +270,7 @@ Json result_json(const Verdict& verdict) {
   if (verdict.recomputed > 0) json["recomputed_ops"] = verdict.recomputed;
   if (verdict.offloaded > 0) json["offloaded_ops"] = verdict.offloaded;
   if (!verdict.undivided.empty()) json["undivided"] = verdict.undivided;
+  if (!verdict.batch_stop.empty()) json["batch_stop"] = verdict.batch_stop;
   for (const auto& [name, value] : verdict.facts) json["facts"][name] = value;
   return json;
 }
@@ -310,6 +313,7 @@ std::string verdict_text(const Verdict& verdict, double wall_seconds) {
   if (verdict.offloaded > 0)
     text += fmt::format("  offloaded      {} ops: {}\n", verdict.offloaded, hosts_text(timeline));
   if (!verdict.undivided.empty()) text += fmt::format("  not divided    {}\n", verdict.undivided);
+  if (!verdict.batch_stop.empty()) text += fmt::format("  not split      {}\n", verdict.batch_stop);
   text += fmt::format("  tasks          {}\n", verdict.outcome.program->tasks.size());
   text += fmt::format("  evaluations    {}{}\n", verdict.evaluations, beaten_text(verdict));
   text += fmt::format("  took           {}\n", time_text(nanos_from_seconds(wall_seconds)));

@@ -29,6 +29,7 @@ struct Verdict {
   std::size_t recomputed = 0;  // ops
   std::size_t offloaded = 0;   // ops
   std::string undivided;       // describe_undivided()
+  std::string batch_stop;      // describe_batch_stop()
   std::string planner;
   std::uint64_t seed = 0;
   std::int64_t evaluations = 0;

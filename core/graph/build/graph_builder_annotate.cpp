@@ -9,7 +9,9 @@
 // result does, it is a sum over the batch; gradient ops are linear in the output's gradient, so
 // sums pass through.
 #include <algorithm>
+#include <set>
 
+#include "core/graph/build/batch_demands.h"
 #include "core/graph/build/graph_builder.h"
 #include "core/graph/ops/catalogue.h"
 
@@ -21,25 +23,26 @@ using Tensors = IdVector<TensorId, Tensor>;
 
 constexpr BatchLayout whole;
 
-bool is_source(const Tensor& tensor) {
-  return tensor.role == TensorRole::Input || tensor.role == TensorRole::Constant;
-}
-
 // The batch-axis analysis.
 class Analysis {
  public:
   Analysis(Ops& ops, Tensors& tensors, std::int64_t batch)
-      : ops_(ops), tensors_(tensors), batch_(batch), demanded_(tensors.size()) {}
+      : ops_(ops),
+        tensors_(tensors),
+        batch_(batch),
+        demanded_(tensors.size()),
+        sources_(ops, tensors, batch) {}
 
+  // Demands are met on the way; tensors that they change may have earlier readers, which the next
+  // round sees.
   void run() {
     mark_inputs();
-    constexpr int max_rounds = 16;  // each meets at least one more demand; chains of them are short
-    for (int round = 0; round < max_rounds; ++round) {
-      demands_.clear();
-      for (Op& op : ops_) follow(op);
-      bool met = false;
-      for (const BatchFlow::Demand& demand : demands_) met = meet(demand) || met;
-      if (!met) break;
+    constexpr int max_rounds = 16;
+    changed_ = true;
+    for (int round = 0; round < max_rounds && changed_; ++round) {
+      changed_ = false;
+      sources_.forget();
+      for (Op& op : ops_) settle(op);
     }
   }
 
@@ -49,6 +52,20 @@ class Analysis {
       if (tensor.role != TensorRole::Input || tensor.batch.kind == BatchKind::Batched) continue;
       const bool first = !tensor.shape.empty() && tensor.shape[0] == batch_;
       tensor.batch = first ? BatchLayout{BatchKind::Batched, 0} : whole;
+    }
+  }
+
+  // Follows an op until what it demands is met, or cannot be.
+  void settle(Op& op) {
+    constexpr int max_demands = 8;  // one for each operand, at most
+    for (int i = 0; i < max_demands; ++i) {
+      demands_.clear();
+      follow(op);
+      const std::vector<BatchFlow::Demand> demands = demands_;
+      bool met = false;
+      for (const BatchFlow::Demand& demand : demands) met = meet(demand) || met;
+      if (!met) return;
+      changed_ = true;
     }
   }
 
@@ -164,42 +181,30 @@ class Analysis {
     return free && gradient == BatchKind::Partial ? partial() : whole;
   }
 
-  // A Whole tensor is to carry the batch: inputs and constants can be sliced; what is computed from
-  // them alone can be computed slice by slice.
-  bool meet(BatchFlow::Demand demand) {
-    Tensor& tensor = tensors_[demand.tensor];
+  // A Whole tensor is to carry the batch, and with it what it is made of.
+  bool meet(const BatchFlow::Demand& demand) {
     if (demanded_[demand.tensor.index()] != whole) return false;
-    if (is_source(tensor))
-      tensor.batch = demand.layout;
-    else if (!tensor.producer.valid() || !can_slice(ops_[tensor.producer], demand.layout.axis))
-      return false;
-    demanded_[demand.tensor.index()] = demand.layout;
+    const auto layouts = sources_.met(demand);
+    if (!layouts) return false;
+    std::set<OpId> makers;  // in the order in which they are computed
+    for (const auto& [tensor, layout] : *layouts) {
+      demanded_[tensor.index()] = layout;
+      if (can_be_cut(tensors_[tensor]))
+        tensors_[tensor].batch = layout;
+      else
+        makers.insert(tensors_[tensor].producer);
+    }
+    for (const OpId maker : makers) follow(ops_[maker]);
     return true;
-  }
-
-  // Tells whether an op with Whole inputs can compute slices of its output: its inputs are
-  // stretched along the axis, or it makes its output from nothing but a shape.
-  bool can_slice(const Op& op, int axis) const {
-    if (op.type == "ConstantOfShape" || op.type == "RandomNormalLike" ||
-        op.type == "RandomUniformLike")
-      return true;
-    const OpFamily family = rule_of(op.type).family;
-    if (op.type != "Expand" && family != OpFamily::Elementwise) return false;
-    const std::size_t operands = op.type == "Expand" ? 1 : op.inputs.size();
-    const auto rank = static_cast<int>(tensors_[op.outputs[0]].shape.size());
-    return std::ranges::all_of(std::span(op.inputs).first(operands), [&](TensorId id) {
-      if (!id.valid()) return true;
-      const Shape& shape = tensors_[id].shape;
-      const int at = axis - (rank - static_cast<int>(shape.size()));
-      return tensors_[id].batch.kind == BatchKind::Whole && (at < 0 || extent(shape, at) == 1);
-    });
   }
 
   Ops& ops_;
   Tensors& tensors_;
   std::int64_t batch_;
   std::vector<BatchLayout> demanded_;  // by tensor: as consumers ask for it, or Whole
-  std::vector<BatchFlow::Demand> demands_;
+  BatchDemands sources_;
+  std::vector<BatchFlow::Demand> demands_;  // of the op that is followed
+  bool changed_ = false;
 };
 
 }  // namespace

@@ -74,7 +74,7 @@ void count_bytes(Work& work, const OpReader& op, const OpRule& rule) {
 
 void check_inputs(const OpReader& op, const OpRule& rule, const std::string& file) {
   for (std::size_t i = 0; i < rule.min_inputs; ++i) {
-    if (op.has_input(i)) continue;
+    if (op.has_input(i) || contains(rule.left_out, i)) continue;
     throw InputError(file, fmt::format("op \"{}\"", op->name),
                      fmt::format("{} without input {}", op->type, i + 1),
                      fmt::format("{} needs {} inputs", op->type, rule.min_inputs));

@@ -205,6 +205,23 @@ OpRule partial_read(AxesRule axes) {
   return rule;
 }
 
+// Of ONNX's first op set: what is left of images without so many columns and rows at the left, top,
+// right and bottom; or so many rows and columns from a place on.
+TensorTypes cropped_shape(const OpReader& op) {
+  Shape shape = op.in(0);
+  const auto border = op->integers("border"), scale = op->integers("scale");
+  if (shape.size() != 4 || border.size() < (scale.empty() ? 4U : 2U)) return {};
+  shape[2] = scale.size() == 2 ? scale[0] : shape[2] - border[1] - border[3];
+  shape[3] = scale.size() == 2 ? scale[1] : shape[3] - border[0] - border[2];
+  return typed_like_first(op, shape);
+}
+
+OpRule cropping() {
+  OpRule rule = partial_read(same_extents());
+  rule.shape = cropped_shape;
+  return rule;
+}
+
 OpRule interpolation() {
   OpRule rule =
       movement(batch_kept(), same_extents([](const OpReader&, int axis) { return axis >= 2; }));
@@ -324,6 +341,7 @@ OpRules layout_rules() {
       {{"Transpose"}, lettered(movement(nullptr), transposed_axes)},
       {{"Trilu"}, keeping_axes(movement(nullptr), mixes_last_two)},
       {{"CenterCropPad"}, partial_read(nullptr)},
+      {{"Crop"}, cropping()},
       {{"Slice"}, partial_read(sliced_axes)},
       {{"Resize", "Upsample"}, interpolation()},
       // Made from a shape or from nothing.

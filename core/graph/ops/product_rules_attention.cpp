@@ -244,6 +244,7 @@ TensorTypes embedded_shape(const OpReader& op) {
 
 OpRule embedding() {
   return {.min_inputs = 4,
+          .left_out = inputs({1}),
           .shape = embedded_shape,
           .flops = per_element(kNormalization + 2),
           .batch = samples_first(0, all_inputs),

@@ -54,10 +54,11 @@ constexpr bool contains(InputSet set, std::size_t i) { return (set >> (i < 31 ? 
 struct OpRule {
   OpFamily family = OpFamily::Other;
   std::size_t min_inputs = 1;
-  ShapeRule shape = {};  // null: one output like the first input
-  AxesRule axes = {};    // null: not known, or never worth a split
-  FlopsRule flops = {};  // null: none
-  BatchRule batch = {};  // null: never splittable
+  InputSet left_out = 0;  // of these, inputs that may be missing in front of others
+  ShapeRule shape = {};   // null: one output like the first input
+  AxesRule axes = {};     // null: not known, or never worth a split
+  FlopsRule flops = {};   // null: none
+  BatchRule batch = {};   // null: never splittable
   Linearity linear = Linearity::None;
   GradientRule gradient = {};             // null: not differentiable
   InputSet differentiable = inputs({0});  // inputs that `gradient` can serve

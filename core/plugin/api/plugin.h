@@ -34,15 +34,19 @@ struct ImportOptions {
   std::size_t batch_axis = 0;
 };
 
-// Importers throw this where a model has a dimension without an extent and nobody said one: it can
-// be asked for. As an InputError it is one line like all others.
+// Importers throw this where a model has dimensions without an extent and nobody said one: the
+// first can be asked for. As an InputError it is one line like all others.
 class UnboundDimension : public InputError {
  public:
   UnboundDimension(std::string file, std::string place, std::string input, int axis,
                    const std::string& symbol)
-      : InputError(std::move(file), std::move(place),
-                   "the symbolic dimension \"" + symbol + "\" is not bound",
-                   "give it with --set-dim " + symbol + "=N"),
+      : UnboundDimension(std::move(file), std::move(place), std::move(input), axis, symbol,
+                         "the symbolic dimension \"" + symbol + "\" is not bound",
+                         "give it with --set-dim " + symbol + "=N") {}
+  // In words that tell others, too.
+  UnboundDimension(std::string file, std::string place, std::string input, int axis,
+                   const std::string& symbol, std::string problem, std::string remedy)
+      : InputError(std::move(file), std::move(place), std::move(problem), std::move(remedy)),
         input_(std::move(input)),
         symbol_(symbol),
         axis_(axis) {}

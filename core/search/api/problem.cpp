@@ -22,6 +22,8 @@ Problem make_problem(const Graph& model, std::shared_ptr<const Cluster> cluster,
       options.training
           ? std::make_shared<const Graph>(make_training_graph(forward, options.optimizer))
           : std::make_shared<const Graph>(std::move(forward));
+  if (options.training && !problem.graph->is_training() && warnings != nullptr)
+    warnings->push_back("nothing in the model can be trained: its forward pass is planned");
   problem.cluster = std::move(cluster);
   problem.cost = make_cost_model(problem.graph, problem.cluster, options.costs, warnings);
   const auto times = mean_op_times(*problem.graph, *problem.cluster, *problem.cost);

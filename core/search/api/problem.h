@@ -31,7 +31,7 @@ struct ProblemOptions {
 };
 
 // Simplifies `model` (as imported), makes the training graph, costs and groups it. `warnings`: see
-// make_cost_model.
+// make_cost_model; also where nothing in the model can be trained (quantised ones).
 Problem make_problem(const Graph& model, std::shared_ptr<const Cluster> cluster,
                      const ProblemOptions& options, std::vector<std::string>* warnings = nullptr);
 // The same with a grouping that is already known (a plan's, a person's).

@@ -22,7 +22,7 @@ void read_graph(const JsonView& view, PlanFile& plan) {
 
 PlanRanks read_ranks(const JsonView& view) {
   view.allow_only({"version", "count", "digest"});
-  return {view.at("version").integer(1), view.at("count").integer(1), view.at("digest").digest()};
+  return {view.at("version").integer(1), view.at("count").integer(0), view.at("digest").digest()};
 }
 
 std::string object_text(const JsonView& view) {

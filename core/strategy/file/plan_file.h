@@ -16,7 +16,7 @@ namespace strato {
 // who makes them again from the plan can tell that they are the same.
 struct PlanRanks {
   std::int64_t version = 1;  // of rank programs
-  std::int64_t count = 1;
+  std::int64_t count = 1;    // 0: the model is of views alone, which nobody computes
   Digest digest;
   friend bool operator==(const PlanRanks&, const PlanRanks&) = default;
 };

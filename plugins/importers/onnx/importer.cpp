@@ -1,10 +1,9 @@
-// The plugin's entry: an ONNX file becomes a forward graph, in three steps (read, translate,
-// build).
+// The plugin's entry: an ONNX file becomes a forward graph, in four steps (read, translate,
+// rewrite, build).
 #include <algorithm>
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,6 +14,7 @@
 #include "core/graph/build/graph_builder.h"
 #include "core/plugin/api/plugin.h"
 #include "plugins/importers/onnx/read/read_model.h"
+#include "plugins/importers/onnx/rewrite/rewrite.h"
 #include "plugins/importers/onnx/translate/translate.h"
 
 namespace strato::onnx_import {
@@ -28,7 +28,8 @@ bool any_in(const Entries& entries, const std::unordered_set<const Entry*>& set)
 // finds them all.
 std::unordered_set<const Entry*> needed_entries(const Translation& translation) {
   std::unordered_set<const Entry*> needed(translation.results.begin(), translation.results.end());
-  for (const TranslatedOp& op : std::views::reverse(translation.ops)) {
+  for (auto at = translation.ops.rbegin(); at != translation.ops.rend(); ++at) {
+    const TranslatedOp& op = *at;
     if (!translation.results.empty() && !any_in(op.outputs, needed)) continue;
     needed.insert(op.outputs.front());
     needed.insert(op.inputs.begin(), op.inputs.end());
@@ -232,7 +233,9 @@ class OnnxImporter : public Importer {
   Graph import(const std::filesystem::path& file, const ImportOptions& options) override {
     const Model model = read_model(file);
     Translation translation = translate_model(model, options);
+    rewrite_for_samples(translation);
     Spreader(translation).run();
+    read_weights_as_stored(translation);
     return Builder(translation, file.stem().string(), model.file).build();
   }
 };

@@ -2,7 +2,6 @@
 // and from files beside it.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <map>
 #include <unordered_set>
 
@@ -12,6 +11,7 @@
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/load/tensor_files.h"
 #include "plugins/importers/onnx/read/read_model.h"
+#include "plugins/importers/onnx/read/stored_bytes.h"
 #include "plugins/importers/onnx/read/value.h"
 #include "plugins/importers/onnx/translate/translate.h"
 
@@ -23,22 +23,6 @@ using onnx::TensorProto;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr const char* kCopyAgain = "copy or export the model again";
-
-// Data that were left out of the message: a field of the model file.
-struct Payload {
-  unsigned field = 0;
-  unsigned long long offset = 0, size = 0;
-};
-std::optional<Payload> payload_of(const TensorProto& tensor) {
-  std::optional<Payload> payload;
-  for (const auto& entry : tensor.external_data()) {
-    Payload read;
-    if (entry.key() == kPayloadKey && std::sscanf(entry.value().c_str(), "%u %llu %llu",
-                                                  &read.field, &read.offset, &read.size) == 3)
-      payload = read;
-  }
-  return payload;
-}
 
 // Has the weights by the names that the imported graph has. Tensors of which the file holds
 // nothing, or only the name of a file that is not there, are left out.
@@ -123,12 +107,8 @@ class OnnxWeights final : public TensorSource {
     if (payload.offset > model.size() || payload.size > model.size() - payload.offset)
       fail(index, "is not whole", kCopyAgain);
     const std::string_view content = model.substr(payload.offset, payload.size);
-    // These fields hold elements as they are in memory, the others packed numbers of varying
-    // length.
-    const bool as_it_is = payload.field == TensorProto::kRawDataFieldNumber ||
-                          payload.field == TensorProto::kFloatDataFieldNumber ||
-                          payload.field == TensorProto::kDoubleDataFieldNumber;
-    if (as_it_is) return put_all(index, content, put);
+    // Other fields hold packed numbers of varying length.
+    if (is_plain(payload.field)) return put_all(index, content, put);
     read_numbers(index, content, put);
   }
 

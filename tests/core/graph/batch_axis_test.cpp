@@ -165,6 +165,60 @@ TEST(BatchAxis, ConstantsOfTheBatchSizeAreSliced) {
   EXPECT_EQ(graph.tensor(mask).batch, batched_on(0));
 }
 
+// A mask for each sample and head, made of nothing but a shape and constants.
+TensorId mask_of_shapes(ModelKit& kit) {
+  const TensorId ones = kit.shaped("ConstantOfShape", {kit.constant("shape", {4, 6})}, {{4, 6}});
+  const TensorId hidden = kit.op("Mul", {ones, kit.tensor("least", TensorRole::Constant, {})});
+  const TensorId rows = kit.op(
+      "Expand", {kit.tensor("row", TensorRole::Constant, {1, 6}), kit.constant("shape", {4, 6})});
+  const TensorId mask = kit.reshape(kit.op("Add", {hidden, rows}), {4, 1, 1, 6});
+  const TensorId heads = kit.op("Expand", {mask, kit.constant("shape", {4, 2, 6, 6})});
+  return kit.reshape(heads, {8, 6, 6});
+}
+
+TEST(BatchAxis, WhatIsMadeOfShapesIsMadeSliceBySlice) {
+  ModelKit kit(4);
+  const TensorId scores = kit.reshape(kit.input("x", {4, 2, 6, 6}), {8, 6, 6});
+  const TensorId mask = mask_of_shapes(kit);
+  const TensorId masked = kit.op("Add", {scores, mask});
+  const TensorId back = kit.reshape(masked, {4, 2, 6, 6});
+  const Graph graph = kit.build();
+  EXPECT_EQ(graph.tensor(mask).batch, batched_on(0));
+  EXPECT_EQ(graph.tensor(back).batch, batched_on(0));
+  for (const Op& op : graph.ops()) EXPECT_EQ(op.split, Splittability::Concat) << op.name;
+}
+
+TEST(BatchAxis, PositionsOfEachSampleAreLookedUpSliceBySlice) {
+  ModelKit kit(4);
+  const TensorId positions = kit.tensor("positions", TensorRole::Constant, {4, 6}, DataType::I64);
+  const TensorId found = kit.op("Gather", {kit.weight("table", {9, 8}), positions});
+  const TensorId sum = kit.op("Add", {kit.input("x", {4, 6, 8}), found});
+  const Graph graph = kit.build();
+  EXPECT_EQ(graph.tensor(positions).batch, batched_on(0));
+  EXPECT_EQ(graph.tensor(found).batch, batched_on(0));
+  EXPECT_EQ(graph.tensor(sum).batch, batched_on(0));
+}
+
+TEST(BatchAxis, EachOfManyLayersMayHaveItsOwnMask) {
+  ModelKit kit(4);
+  TensorId x = kit.input("x", {4, 6});
+  for (int layer = 0; layer < 100; ++layer)
+    x = kit.op("Add", {x, kit.op("Neg", {kit.shaped("ConstantOfShape",
+                                                    {kit.constant("shape", {4, 6})}, {{4, 6}})})});
+  EXPECT_EQ(outcome(kit, x), on_axis(0));
+}
+
+TEST(BatchAxis, WhatIsMadeOfAParameterWithARowForEachSampleIsWhole) {
+  ModelKit kit(4);
+  const TensorId mask = kit.op("Neg", {kit.weight("per_sample", {4, 6})});
+  const TensorId constant = kit.tensor("constant", TensorRole::Constant, {4, 6});
+  const TensorId both = kit.op("Mul", {constant, mask});
+  const TensorId sum = kit.op("Add", {kit.input("x", {4, 6}), both});
+  const Graph graph = kit.build();
+  for (const TensorId id : {mask, constant, both, sum})
+    EXPECT_EQ(graph.tensor(id).batch, whole_tensor()) << graph.tensor(id).name;
+}
+
 TEST(BatchAxis, SequenceModelsCarryItOnAxisOne) {
   ModelKit kit(4);
   const TensorId x = kit.transpose(kit.input("x", {4, 9, 8}), {1, 0, 2});

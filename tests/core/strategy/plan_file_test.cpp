@@ -66,9 +66,11 @@ TEST(Plan, NamesTheProgramsOfItsRanks) {
   plan.ranks = PlanRanks{2, 8, Digest{7, 9}};
   const std::string text = plan_json(plan);
   EXPECT_EQ(parse_plan(text, "p.json").ranks, plan.ranks);
+  plan.ranks = PlanRanks{2, 0, Digest{7, 9}};  // of a model of views alone
+  EXPECT_EQ(parse_plan(plan_json(plan), "p.json").ranks, plan.ranks);
   EXPECT_EQ(plan_json(parse_plan(text, "p.json")), text);
   for (const auto& [key, value] : std::initializer_list<std::pair<const char*, Json>>{
-           {"count", 0}, {"version", 0}, {"digest", "short"}, {"digest", 5}, {"more", 1}}) {
+           {"count", -1}, {"version", 0}, {"digest", "short"}, {"digest", 5}, {"more", 1}}) {
     Json json = Json::parse(text);
     json["ranks"][key] = value;
     EXPECT_THROW(parse_plan(json.dump(), "p.json"), InputError) << key;

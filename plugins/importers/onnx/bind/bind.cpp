@@ -1,12 +1,10 @@
 #include "plugins/importers/onnx/bind/bind.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <optional>
-#include <ranges>
 #include <unordered_set>
 
 #include "core/base/error.h"
@@ -55,6 +53,7 @@ class Binder {
     tell_weights();
     find_batch_symbol();
     if (batch_symbol_.empty()) find_fixed_batch();
+    check_all_bound();
     for (RawInput& input : inputs_) result_.inputs.push_back(bound(std::move(input)));
     const auto note = [this](const onnx::NodeProto& node) {
       if (node.op_type() == "If" || node.op_type() == "Loop")
@@ -123,7 +122,7 @@ class Binder {
   }
 
   // Beside inputs with a symbolic batch, a floating-point input with none is a weight; where all
-  // extents are fixed, only one that is read as a weight is.
+  // extents are fixed, only one that is read as a weight is. An option may say otherwise.
   void tell_weights() {
     const bool any_symbolic = std::ranges::any_of(inputs_, &RawInput::symbolic);
     for (RawInput& input : inputs_) {
@@ -131,6 +130,12 @@ class Binder {
       const auto given = options_.dimensions.find(input.name);
       if (given != options_.dimensions.end() && input.lone_number()) input.value = given->second;
       input.weight = candidate && (any_symbolic || uses_.as_weight(input.name));
+      if (given == options_.dimensions.end() || !candidate) continue;
+      if (given->second > 1)
+        fail("--set-dim " + input.name, fmt::format("is {}", given->second),
+             "give 0 where the input is data, 1 where it is a parameter");
+      input.weight = given->second == 1;
+      result_.dimensions[input.name] = given->second;
     }
     const auto data = [](const RawInput& input) { return !input.weight && !input.value; };
     if (std::ranges::none_of(inputs_, data))
@@ -164,6 +169,46 @@ class Binder {
       break;
     }
     result_.batch = options_.batch.value_or(std::max<std::int64_t>(result_.file_batch, 1));
+  }
+
+  struct Place {
+    std::string input;
+    std::size_t axis;
+    std::string symbol;
+  };
+
+  // Tells all dimensions that lack an extent at once, so that one more try is enough.
+  void check_all_bound() const {
+    std::vector<Place> unbound;
+    bool batch = false;
+    std::unordered_set<std::string> seen;
+    for (const RawInput& input : inputs_) {
+      for (std::size_t axis = 0; axis < input.symbols.size() && !input.value; ++axis) {
+        const std::string& symbol = input.symbols[axis];
+        if (symbol.empty() || options_.dimensions.contains(symbol)) continue;
+        const bool is_batch = batch_aliases_.contains(symbol);
+        batch = batch || (is_batch && !options_.batch);
+        if (!is_batch && seen.insert(symbol).second) unbound.push_back({input.name, axis, symbol});
+      }
+    }
+    if (unbound.size() + (batch ? 1 : 0) > 1) report_unbound(unbound, batch);
+  }
+
+  [[noreturn]] void report_unbound(const std::vector<Place>& unbound, bool batch) const {
+    std::string names, remedy = batch ? "give --batch N" : "give";
+    for (const Place& place : unbound) {
+      names += fmt::format("{}\"{}\" (of input \"{}\")", names.empty() ? "" : ", ", place.symbol,
+                           place.input);
+      remedy += fmt::format(" --set-dim {}=N", place.symbol);
+    }
+    const std::string problem =
+        unbound.size() == 1
+            ? fmt::format("the batch and the symbolic dimension {} are not bound", names)
+            : fmt::format("{} symbolic dimensions{} are not bound: {}", unbound.size(),
+                          batch ? " and the batch" : "", names);
+    const Place& first = unbound.front();
+    throw UnboundDimension(model_.file, "", first.input, static_cast<int>(first.axis), first.symbol,
+                           problem, remedy);
   }
 
   std::int64_t extent_of(const std::string& symbol, const std::string& input, std::size_t axis) {
@@ -208,8 +253,9 @@ class Binder {
   }
 
   [[noreturn]] void refuse_option(const std::string& name) const {
-    const std::string known =
-        fmt::format("{}", fmt::join(std::views::keys(result_.dimensions), ", "));
+    std::string known;
+    for (const auto& [symbol, extent] : result_.dimensions)
+      known += (known.empty() ? "" : ", ") + symbol;
     fail("--set-dim " + name, "the model has no symbolic dimension of this name",
          known.empty() ? "it has none at all; leave the option out" : "it has " + known);
   }

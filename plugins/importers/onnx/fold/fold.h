@@ -26,7 +26,7 @@ std::vector<Value> fold(const onnx::NodeProto& node, const std::vector<const Val
 
 using Int = std::int64_t;
 
-constexpr Int kMaxFoldedElements = 1 << 18;  // of one value
+constexpr Int kMaxFoldedElements = 1 << 20;  // of one value
 
 // A rule throws this when it cannot fold its node; fold() catches it.
 struct NotFolded {};

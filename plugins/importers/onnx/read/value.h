@@ -46,7 +46,7 @@ struct Facts {  // what is known about a tensor
 Facts known(Value value);
 
 // Of a constant that keeps its elements in the graph.
-constexpr std::size_t kMaxDataBytes = 64 * 1024;
+constexpr std::size_t kMaxDataBytes = std::size_t{64} * 1024;
 
 // Number of elements, or nothing for a negative extent or more than 2^62 bytes at 8 bytes an
 // element.

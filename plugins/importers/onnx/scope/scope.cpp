@@ -158,8 +158,13 @@ std::string Expansion::prefix_for(const onnx::NodeProto& node) {
   return prefix;
 }
 
-Scope::Scope(const Model& model, const Uses& uses, const Binding& binding)
-    : model(model), uses(uses), binding(binding), tensors(model, uses), expansion(model.file) {
+Scope::Scope(const Model& model, const Uses& uses, const Contents& contents, const Binding& binding)
+    : model(model),
+      uses(uses),
+      contents(contents),
+      binding(binding),
+      tensors(model, uses),
+      expansion(model.file) {
   for (const auto& function : model.proto.functions())
     functions_[function_key(function.domain(), function.name(), function)] = &function;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "plugins/importers/onnx/bind/bind.h"
+#include "plugins/importers/onnx/content/content.h"
 #include "plugins/importers/onnx/read/node_view.h"
 #include "plugins/importers/onnx/read/read_model.h"
 #include "plugins/importers/onnx/read/value.h"
@@ -27,6 +28,9 @@ struct Entry {  // one tensor
   Facts facts;          // a value is known of constants only
   int batch_axis = -1;  // of inputs
   bool stored = false;  // an initializer of the file
+  bool given = false;   // its elements are the file's, and not computed from others
+  // The op whose result was guessed, as no rule knows its type, if this follows from it; or null.
+  std::shared_ptr<const std::string> guess = nullptr;
   // Says where the elements are that the file holds and `facts` has not, as far as they were asked
   // for; if it has one element, all are like it.
   std::shared_ptr<const onnx::TensorProto> origin = nullptr;
@@ -65,7 +69,8 @@ class Tensors {
   // Adds a tensor that the file holds; one that is no weight has its value. `place`: for messages.
   Entry& add_stored(const onnx::TensorProto& tensor, const std::string& name,
                     const std::string& place, bool may_be_weight);
-  void add_initializer(const onnx::TensorProto& tensor, const std::string& name);
+  void add_initializer(const onnx::TensorProto& tensor, const std::string& name,
+                       bool may_be_weight = true);
   void add_sparse(const onnx::SparseTensorProto& sparse);
   // Adds an entry for one op alone, in the place of the tensor of its name.
   Entry& add_substitute(Entry entry);
@@ -129,7 +134,7 @@ class Expansion {
 
 class Scope {
  public:
-  Scope(const Model& model, const Uses& uses, const Binding& binding);
+  Scope(const Model& model, const Uses& uses, const Contents& contents, const Binding& binding);
   virtual ~Scope() = default;
 
   virtual void run(const onnx::NodeProto& node) = 0;  // when its inputs exist
@@ -146,6 +151,7 @@ class Scope {
 
   const Model& model;
   const Uses& uses;
+  const Contents& contents;
   const Binding& binding;
   Tensors tensors;
   Expansion expansion;

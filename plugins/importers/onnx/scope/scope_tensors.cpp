@@ -31,20 +31,24 @@ void Tensors::add_input(const BoundInput& input) {
 
 Entry& Tensors::add_stored(const onnx::TensorProto& tensor, const std::string& name,
                            const std::string& place, bool may_be_weight) {
-  const std::optional<DataType> type = data_type_of(tensor.data_type());
+  // Names of classes, say: nobody computes with them, and they are picked as numbers are.
+  const bool text = tensor.data_type() == onnx::TensorProto::STRING;
+  const std::optional<DataType> type = text ? DataType::I64 : data_type_of(tensor.data_type());
   if (!type)
     throw InputError(model_.file, place, "is not a tensor of numbers", "remove it from the model");
   Facts facts{*type, Shape(tensor.dims().begin(), tensor.dims().end())};
   const bool weight = is_floating(*type) && may_be_weight;
-  if (!weight) facts.value = read_value(tensor, model_.folder);
+  if (!weight && !text) facts.value = read_value(tensor, model_.folder);
   Entry& entry = add(name, weight ? TensorRole::Parameter : TensorRole::Constant, std::move(facts));
-  note_origin(entry, tensor);
+  entry.given = true;
+  if (!text) note_origin(entry, tensor);
   return entry;
 }
 
-void Tensors::add_initializer(const onnx::TensorProto& tensor, const std::string& name) {
+void Tensors::add_initializer(const onnx::TensorProto& tensor, const std::string& name,
+                              bool may_be_weight) {
   const bool setting = uses_.only_as_setting(name, tensor.dims().empty());
-  add_stored(tensor, name, "initializer \"" + name + "\"", !setting).stored = true;
+  add_stored(tensor, name, "initializer \"" + name + "\"", may_be_weight && !setting).stored = true;
 }
 
 void Tensors::add_sparse(const onnx::SparseTensorProto& sparse) {

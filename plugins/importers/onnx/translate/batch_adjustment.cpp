@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 namespace strato::onnx_import {
@@ -35,6 +38,42 @@ std::optional<Shape> rebatched_target(const Shape& target, const Shape& old_resu
   return std::nullopt;
 }
 
+// Ops whose operands have the samples on the same axis, aligned from the right.
+bool joins_samples(const onnx::NodeProto& node) {
+  static const std::unordered_set<std::string_view> types = {
+      "Add",  "And",         "Div", "Equal", "Greater", "GreaterOrEqual",
+      "Less", "LessOrEqual", "Max", "Mean",  "Min",     "Mul",
+      "Or",   "Pow",         "Sub", "Sum",   "Where"};
+  const std::string& type = node.op_type();
+  return types.contains(type) || (type == "Concat" && integer(node, "axis", 0) != 0);
+}
+
+// The value for so many rows (of axis 0) that it would have if it was made for as many samples:
+// its rows are all alike, or count up evenly. Nothing: they do not.
+std::optional<Value> continued(const Value& value, std::int64_t rows) {
+  constexpr std::size_t kMostElements = std::size_t{1} << 20;
+  const auto old_rows = static_cast<std::size_t>(value.shape[0]);
+  const std::size_t row = value.size() / old_rows, size = row * static_cast<std::size_t>(rows);
+  if (size > kMostElements) return std::nullopt;
+  Value result{value.type, value.shape, {}, {}};
+  result.shape[0] = rows;
+  const auto step = [&](std::size_t i) { return value.ints[row + i] - value.ints[i]; };
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t column = i % row;
+    const bool inside = i < value.size();
+    if (value.floating()) {
+      if (inside && value.reals[i] != value.reals[column]) return std::nullopt;
+      result.reals.push_back(value.reals[column]);
+      continue;
+    }
+    const std::int64_t further = old_rows > 1 ? step(column) : 0;
+    const std::int64_t element = value.ints[column] + static_cast<std::int64_t>(i / row) * further;
+    if (inside && value.ints[i] != element) return std::nullopt;
+    result.ints.push_back(element);
+  }
+  return result;
+}
+
 // Tells whether a tensor's size followed the batch, or did not depend on it.
 bool consistent(const Shape& old_shape, const Shape& new_shape, const Binding& change) {
   const std::optional<std::int64_t> before = element_count(old_shape),
@@ -50,6 +89,7 @@ void BatchAdjustment::adjust(const onnx::NodeProto& node, Entries& inputs) {
   const std::string& type = node.op_type();
   if (type == "Reshape" || type == "Expand") adjust_target(node, inputs, 1);
   if (type == "Resize") adjust_target(node, inputs, 3);
+  if (joins_samples(node)) adjust_operands(inputs);
   if (type == "LSTM") adjust_state(inputs, 6);
   if (type == "LSTM" || type == "GRU" || type == "RNN") adjust_state(inputs, 5);
 }
@@ -87,6 +127,41 @@ void BatchAdjustment::adjust_state(Entries& inputs, std::size_t slot) {
   state.facts.value = nullptr;
   state.origin = nullptr;  // the file has another batch's
   inputs[slot] = &scope_.tensors.add_substitute(std::move(state));
+}
+
+// Masks, positions and numbers of rows that were computed for the file's batch, beside an operand
+// that followed the other one, or one that has them stretched.
+void BatchAdjustment::adjust_operands(Entries& inputs) {
+  std::size_t rank = 0;
+  for (const Entry* input : inputs)
+    if (input != nullptr) rank = std::max(rank, input->facts.shape.size());
+  std::int64_t before = 0, after = 0;
+  bool stretched = rank > 2 && change_.file_batch > 1;
+  for (const Entry* input : inputs) {
+    const bool has_rows = input != nullptr && input->facts.shape.size() == rank && rank > 0;
+    stretched =
+        stretched && (!has_rows || input->facts.value != nullptr || input->facts.shape[0] == 1);
+    const Entry* old = input != nullptr ? original_.find(input->name) : nullptr;
+    if (old == nullptr || rank == 0 || input->facts.shape.size() != rank ||
+        old->facts.shape.size() != rank || old->facts.shape[0] == input->facts.shape[0])
+      continue;
+    before = old->facts.shape[0];
+    after = input->facts.shape[0];
+  }
+  if (before == 0 && stretched) {
+    before = change_.file_batch;
+    after = change_.batch;
+  }
+  if (before == 0 || after * change_.file_batch != before * change_.batch) return;
+  for (Entry*& input : inputs) {
+    if (input == nullptr || input->facts.value == nullptr || input->facts.shape.size() != rank ||
+        input->facts.shape[0] != before)
+      continue;
+    std::optional<Value> value = continued(*input->facts.value, after);
+    if (!value || value->size() == 0) continue;
+    input = &scope_.tensors.add_substitute(
+        {input->name, TensorRole::Constant, known(std::move(*value))});
+  }
 }
 
 void BatchAdjustment::check(const onnx::NodeProto& node, const Entry& output) const {

@@ -26,6 +26,7 @@ class BatchAdjustment {
  private:
   void adjust_target(const onnx::NodeProto& node, Entries& inputs, std::size_t slot);
   void adjust_state(Entries& inputs, std::size_t slot);
+  void adjust_operands(Entries& inputs);
 
   Scope& scope_;
   const Binding& change_;  // from the file's batch to another

@@ -32,6 +32,30 @@ bool complete(const InferredOutput& output) {
          std::ranges::none_of(*output.shape, [](std::int64_t e) { return e < 0; });
 }
 
+// Dimensions that options bound and that some inputs have and others have not, as two that clash:
+// '"width" = 4, "depth" = 5'. Empty: there are no two of them.
+std::string clashing(const Scope& scope, const TranslatedOp& op) {
+  std::string text;
+  std::size_t count = 0;
+  for (const auto& [name, extent] : scope.binding.dimensions) {
+    const auto has = [extent = extent](const Entry* input) {
+      return input != nullptr &&
+             std::ranges::find(input->facts.shape, extent) != input->facts.shape.end();
+    };
+    const auto found = std::ranges::count_if(op.inputs, has);
+    if (extent < 2 || found == 0 || found == std::ssize(op.inputs)) continue;
+    text += fmt::format("{}\"{}\" = {}", text.empty() ? "" : ", ", name, extent);
+    ++count;
+  }
+  return count > 1 ? text : std::string();
+}
+
+std::shared_ptr<const std::string> guess_behind(const TranslatedOp& op) {
+  for (const Entry* input : op.inputs)
+    if (input != nullptr && input->guess != nullptr) return input->guess;
+  return nullptr;
+}
+
 [[noreturn]] void cannot_be_told(const Scope& scope, const onnx::NodeProto& node,
                                  const TranslatedOp& op, const std::string& why) {
   std::string shapes;
@@ -41,11 +65,19 @@ bool complete(const InferredOutput& output) {
       shapes +=
           fmt::format("{}[{}]", shapes.empty() ? "" : ", ", fmt::join(input->facts.shape, ", "));
   }
-  scope.refuse(node,
-               fmt::format("its result's shape cannot be told from inputs of {}{}",
-                           shapes.empty() ? "no known shape" : shapes,
-                           why.empty() ? "" : fmt::format(" ({})", why)),
-               "check the op's inputs, or export the model with inferred shapes");
+  const std::string problem = fmt::format("its result's shape cannot be told from inputs of {}{}",
+                                          shapes.empty() ? "no known shape" : shapes,
+                                          why.empty() ? "" : fmt::format(" ({})", why));
+  if (const auto guess = guess_behind(op))
+    scope.refuse(node, problem,
+                 fmt::format("one of them follows from {}, whose type is not known and whose "
+                             "result's shape is a guess; export the model with inferred shapes",
+                             *guess));
+  const std::string dimensions = clashing(scope, op);
+  if (!dimensions.empty())
+    scope.refuse(node, problem,
+                 fmt::format("of {}, give some other extents that fit together", dimensions));
+  scope.refuse(node, problem, "check the op's inputs, or export the model with inferred shapes");
 }
 
 std::vector<Facts> from_catalogue(const TranslatedOp& translated) {
@@ -163,16 +195,18 @@ std::vector<Facts> output_types(const Scope& scope, const onnx::NodeProto& node,
 class Translator final : public Scope {
  public:
   // `original`: the translation at the file's own batch, if that is another one.
-  Translator(const Model& model, const Uses& uses, const Binding& binding,
+  Translator(const Model& model, const Uses& uses, const Contents& contents, const Binding& binding,
              const Translation* original)
-      : Scope(model, uses, binding) {
+      : Scope(model, uses, contents, binding) {
     if (original != nullptr) batch_.emplace(*this, *original);
   }
 
   Translation translate() && {
     const onnx::GraphProto& graph = model.proto.graph();
     for (const BoundInput& input : binding.inputs) tensors.add_input(input);
-    for (const auto& tensor : graph.initializer()) tensors.add_initializer(tensor, tensor.name());
+    for (const auto& tensor : graph.initializer())
+      if (!add_copy(tensor.name()))
+        tensors.add_initializer(tensor, tensor.name(), !contents.is_table(tensor.name()));
     for (const auto& sparse : graph.sparse_initializer()) tensors.add_sparse(sparse);
     run_all(graph.node());
     Translation result = std::move(tensors).finish(graph, std::move(ops_));
@@ -195,6 +229,28 @@ class Translator final : public Scope {
   }
 
  private:
+  // An initializer that holds another one's elements, as they are or transposed; false: it is none.
+  bool add_copy(const std::string& name) {
+    const Contents::Copy* copy = contents.copy(name);
+    Entry* original = copy != nullptr ? tensors.find(copy->of) : nullptr;
+    if (original == nullptr || original->role != TensorRole::Parameter || tensors.exists(name))
+      return false;
+    onnx::NodeProto node;
+    node.set_name(name);
+    if (!copy->turned) {
+      tensors.give_name(node, copy->of, name);
+      return true;
+    }
+    const Shape& shape = original->facts.shape;
+    Entry& turned =
+        tensors.add(name, TensorRole::Activation, {original->facts.type, {shape[1], shape[0]}});
+    ops_.push_back({{}, {original}, {&turned}});
+    ops_.back().op.name = name;
+    ops_.back().op.type = "Transpose";
+    ops_.back().op.attributes = {{"perm", std::vector<std::int64_t>{1, 0}}};
+    return true;
+  }
+
   void emit(const onnx::NodeProto& node, const std::string& domain, const Entries& inputs) {
     if (node.op_type().empty() || node.output_size() == 0)
       refuse(node, "has no type or no outputs", kExportAgain);
@@ -203,12 +259,28 @@ class Translator final : public Scope {
     translated.op.type = graph_type(domain, node.op_type());
     translated.op.attributes = attributes_of(node);
     const std::vector<Facts> outputs = types_of(node, domain, translated);
+    std::shared_ptr<const std::string> guess = guess_behind(translated);
+    if (guess == nullptr && is_guess(node, translated, outputs))
+      guess = std::make_shared<const std::string>(label_of(node));
     for (int i = 0; i < node.output_size(); ++i) {
       translated.outputs.push_back(&tensors.add(node.output(i), TensorRole::Activation,
                                                 outputs[static_cast<std::size_t>(i)]));
+      translated.outputs.back()->guess = guess;
       if (batch_) batch_->check(node, *translated.outputs.back());
     }
     ops_.push_back(std::move(translated));
+  }
+
+  // No rule knows the type, and no shape is in the file.
+  bool is_guess(const onnx::NodeProto& node, const TranslatedOp& op,
+                const std::vector<Facts>& outputs) const {
+    if (find_rule(op.op.type) != nullptr || outputs.empty() ||
+        outputs[0].shape != like_first_input(op).shape || declared(*this, node.output(0)))
+      return false;
+    const auto version = model.opsets.find(normal_domain(node.domain()));
+    return !infer_node(node, {}, normal_domain(node.domain()),
+                       version == model.opsets.end() ? 1 : version->second)
+                .known_type;
   }
 
   std::vector<Facts> types_of(const onnx::NodeProto& node, const std::string& domain,
@@ -231,14 +303,15 @@ class Translator final : public Scope {
 
 Translation translate_model(const Model& model, const ImportOptions& options) {
   const Uses uses(model.proto.graph());
+  const Contents contents(model);
   const Binding binding = bind_inputs(model, uses, options);
   if (binding.file_batch == 0 || binding.file_batch == binding.batch)
-    return Translator(model, uses, binding, nullptr).translate();
+    return Translator(model, uses, contents, binding, nullptr).translate();
   ImportOptions as_stored = options;
   as_stored.batch.reset();
   const Binding stored = bind_inputs(model, uses, as_stored);
-  const Translation original = Translator(model, uses, stored, nullptr).translate();
-  return Translator(model, uses, binding, &original).translate();
+  const Translation original = Translator(model, uses, contents, stored, nullptr).translate();
+  return Translator(model, uses, contents, binding, &original).translate();
 }
 
 }  // namespace strato::onnx_import

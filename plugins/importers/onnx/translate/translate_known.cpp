@@ -60,11 +60,12 @@ bool add_shape(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
 }
 
 // Exporters that merge initializers of equal content (PyTorch does) leave Identity ops in the
-// place of the others: equal when exported, they are weights of their own when trained. Inside a
-// body such an op hands a weight on, from round to round.
+// place of the others: equal when exported, they are weights of their own when trained, unless the
+// content tells that they are tied. Inside a body such an op hands a weight on, from round to
+// round.
 bool add_copied_weight(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
   if (input->role != TensorRole::Parameter || !input->stored) return false;
-  if (scope.expansion.inside()) {
+  if (scope.expansion.inside() || scope.contents.is_telling(input->name)) {
     scope.tensors.give_name(node, node.input(0), node.output(0));
     return true;
   }
@@ -74,9 +75,10 @@ bool add_copied_weight(Scope& scope, const onnx::NodeProto& node, const Entry* i
   return true;
 }
 
+// Weights without elements, which make files small. What has the shape of data is none.
 bool add_filled_weight(Scope& scope, const onnx::NodeProto& node, const Entry* input) {
   const Value* shape = input->facts.value.get();
-  if (shape == nullptr || shape->floating() || shape->ints.empty() ||
+  if (!input->given || shape == nullptr || shape->floating() || shape->ints.empty() ||
       !scope.uses.as_weight(node.output(0)))
     return false;
   onnx::TensorProto fill;  // one element

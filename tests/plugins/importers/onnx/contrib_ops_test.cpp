@@ -182,5 +182,69 @@ TEST(OnnxContrib, AGridIsNotScaledWithTheBatch) {
   }
 }
 
+TEST(OnnxContrib, EmbeddingsWithoutSegments) {
+  ModelKit kit;
+  kit.input("ids", {"batch", 5}, onnx::TensorProto::INT32).output("y");
+  kit.weight("words", {30, 8}).weight("places", {10, 8}).weight("scale", {8}).weight("shift", {8});
+  kit.node("EmbedLayerNormalization", {"ids", "", "words", "places", "", "scale", "shift"},
+           {"y", "mask"})
+      .domain(kMicrosoft);
+  const Graph graph = kit.import(batch(2));
+  expect_split(graph);
+  EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{2, 5, 8}));
+  EXPECT_EQ(parameters(graph), 4);
+}
+
+TEST(OnnxContrib, CropsOfTheFirstOpSet) {
+  const auto cropped = [](const std::vector<std::int64_t>& border,
+                          const std::vector<std::int64_t>& scale) {
+    ModelKit kit(6);
+    kit.input("x", {"batch", 3, 9, 8}).output("y");
+    NodeKit crop = kit.node("Crop", {"x"}, {"y"}).set("border", border);
+    if (!scale.empty()) crop.set("scale", scale);
+    const Graph graph = kit.import(batch(2));
+    expect_split(graph);
+    return tensor_named(graph, "y").shape;
+  };
+  EXPECT_EQ(cropped({1, 2, 3, 4}, {}), (Shape{2, 3, 3, 4}));
+  EXPECT_EQ(cropped({1, 2}, {5, 6}), (Shape{2, 3, 5, 6}));
+}
+
+TEST(OnnxContrib, AGuessIsBlamedWhereItDoesNotFit) {
+  ModelKit kit;
+  kit.input("x", {"batch", 6}).output("y").weight("w", {6, 3});
+  kit.node("Shorter", {"x"}, {"s"}).name("guessed");
+  kit.node("MatMul", {"x", "w"}, {"h"});
+  kit.node("Sigmoid", {"s"}, {"t"});
+  kit.node("Add", {"h", "t"}, {"y"}).name("sum");
+  const std::string error = error_of([&] { kit.import(batch(2)); });
+  EXPECT_NE(
+      error.find("one of them follows from op \"guessed\" (Shorter), whose type is not known"),
+      std::string::npos)
+      << error;
+}
+
+// Classifiers pick the names of classes.
+TEST(OnnxContrib, ConstantsOfTextArePickedAsNumbersAre) {
+  onnx::TensorProto names;
+  names.set_data_type(onnx::TensorProto::STRING);
+  names.add_dims(3);
+  for (const char* name : {"cat", "dog", "eel"}) names.add_string_data(name);
+  for (const bool node : {false, true}) {
+    ModelKit kit;
+    kit.input("x", {"batch", 6}).output("y").output("name").weight("w", {6, 3});
+    kit.node("MatMul", {"x", "w"}, {"y"});
+    kit.node("ArgMax", {"y"}, {"place"}).set("axis", 1).set("keepdims", 0);
+    if (node)
+      kit.node("Constant", {}, {"names"}).set("value", names);
+    else
+      kit.constant("names", names);
+    kit.node("Gather", {"names", "place"}, {"name"});
+    const Graph graph = kit.import(batch(2));
+    EXPECT_EQ(tensor_named(graph, "name").shape, Shape{2});
+    EXPECT_EQ(parameters(graph), 1);
+  }
+}
+
 }  // namespace
 }  // namespace strato::test

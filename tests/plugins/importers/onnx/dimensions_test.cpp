@@ -160,13 +160,93 @@ TEST(OnnxDimensions, ReshapeWithTheFilesBatch) {
 TEST(OnnxDimensions, BatchBuiltInTooDeeply) {
   ModelKit kit;
   kit.input("x", {4, 6}).output("y");
-  kit.node("Constant", {}, {"c"}).set("value", floats({4, 6}, std::vector<float>(24)));
+  std::vector<float> others(24);  // of each sample
+  others[7] = 1;
+  kit.node("Constant", {}, {"c"}).set("value", floats({4, 6}, others));
   kit.node("Add", {"x", "c"}, {"y"}).name("sum");
   EXPECT_EQ(kit.import().batch(), 4);
   const std::string error = error_of([&] { kit.import(batch(8)); });
   EXPECT_NE(error.find("op \"sum\" (Add): the file's own batch of 4 is built in here"),
             std::string::npos)
       << error;
+}
+
+TEST(OnnxDimensions, AllUnboundOnesAreToldAtOnce) {
+  ModelKit kit = relu({"batch", "height", "width"});
+  kit.input("z", {"batch", "width", "depth"}).output("u");
+  kit.node("Relu", {"z"}, {"u"});
+  EXPECT_EQ(error_of([&] { kit.import(batch(2)); }),
+            "3 symbolic dimensions are not bound: \"height\" (of input \"x\"), \"width\" (of input "
+            "\"x\"), \"depth\" (of input \"z\"); give --set-dim height=N --set-dim width=N "
+            "--set-dim depth=N");
+  ImportOptions options;
+  options.dimensions = {{"height", 4}, {"depth", 5}};
+  EXPECT_EQ(error_of([&] { kit.import(options); }),
+            "the batch and the symbolic dimension \"width\" (of input \"x\") are not bound; give "
+            "--batch N --set-dim width=N");
+}
+
+TEST(OnnxDimensions, TwoThatClashAreNamed) {
+  ModelKit kit;
+  kit.input("x", {"batch", "height", "width"}).input("z", {"batch", "depth", 3}).output("y");
+  kit.node("MatMul", {"x", "z"}, {"y"});
+  ImportOptions options = batch(2);
+  options.dimensions = {{"height", 6}, {"width", 4}, {"depth", 5}};
+  const std::string error = error_of([&] { kit.import(options); });
+  EXPECT_NE(error.find("of \"depth\" = 5, \"height\" = 6, \"width\" = 4, give some other extents "
+                       "that fit together"),
+            std::string::npos)
+      << error;
+}
+
+TEST(OnnxDimensions, AnOptionTellsDataFromParameters) {
+  ModelKit kit;
+  kit.input("x", {"batch", 4}).input("shift", {1, 4}).output("y");
+  kit.node("Add", {"x", "shift"}, {"y"});
+  ImportOptions options = batch(2);
+  EXPECT_EQ(tensor_named(kit.import(options), "shift").role, TensorRole::Parameter);
+  options.dimensions["shift"] = 0;
+  EXPECT_EQ(tensor_named(kit.import(options), "shift").role, TensorRole::Input);
+  options.dimensions["shift"] = 1;
+  EXPECT_EQ(tensor_named(kit.import(options), "shift").role, TensorRole::Parameter);
+  options.dimensions["shift"] = 2;
+  EXPECT_EQ(error_of([&] { kit.import(options); }),
+            "--set-dim shift: is 2; give 0 where the input is data, 1 where it is a parameter");
+}
+
+// What exporters compute for the file's batch and write down, where rows follow from the sample
+// alone.
+TEST(OnnxDimensions, MasksOfTheFilesBatchFollowAnother) {
+  ModelKit kit;
+  kit.input("x", {2, 2, 3, 3}).output("y").weight("bias", {1, 2, 3, 3});
+  const std::vector<float> row = {0, -9, -9, 0, 0, -9, 0, 0, 0};
+  std::vector<float> rows = row;
+  rows.insert(rows.end(), row.begin(), row.end());
+  kit.node("Constant", {}, {"mask"}).set("value", floats({2, 1, 3, 3}, rows));
+  kit.node("Neg", {"bias"}, {"turned"});
+  kit.node("Add", {"turned", "mask"}, {"both"});  // the bias is stretched
+  kit.node("Add", {"x", "mask"}, {"masked"});     // the input followed
+  kit.node("Mul", {"masked", "both"}, {"y"});
+  const Graph graph = kit.import(batch(6));
+  EXPECT_EQ(tensor_named(graph, "both").shape, (Shape{6, 2, 3, 3}));
+  EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{6, 2, 3, 3}));
+  EXPECT_EQ(tensor_named(graph, "y").batch, (BatchLayout{BatchKind::Batched, 0}));
+}
+
+TEST(OnnxDimensions, NumbersOfRowsOfTheFilesBatchFollowAnother) {
+  const auto imported = [](const std::vector<std::int64_t>& first) {
+    ModelKit kit;
+    kit.input("x", {2, 4, 5}).input("last", {2}, onnx::TensorProto::INT64).output("y");
+    kit.node("Relu", {"x"}, {"relu"});
+    kit.node("Flatten", {"relu"}, {"rows"}).set("axis", 2);
+    kit.node("Constant", {}, {"first"}).set("value", int64s(first));
+    kit.node("Add", {"last", "first"}, {"index"});
+    kit.node("Gather", {"rows", "index"}, {"y"}).set("axis", 0);
+    return kit.import(batch(6));
+  };
+  const Graph graph = imported({0, 4});
+  EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{6, 5}));
+  EXPECT_EQ(tensor_named(graph, "y").batch, (BatchLayout{BatchKind::Batched, 0}));
 }
 
 }  // namespace

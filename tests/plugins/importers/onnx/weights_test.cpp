@@ -48,6 +48,21 @@ TEST(OnnxWeights, ConstantOfShapeNode) {
   expect_linear(kit.import(batch(8)));
 }
 
+// Buffers of a model that are as large as its data.
+TEST(OnnxWeights, WhatIsFilledInTheShapeOfDataIsNone) {
+  ModelKit kit;
+  kit.input("x", {"batch", 4, 8}).output("y");
+  kit.node("Shape", {"x"}, {"shape"});
+  kit.node("ConstantOfShape", {"shape"}, {"zeros"}).set("value", floats({1}, {0.5F}));
+  kit.constant("first", int64(0));
+  kit.node("Gather", {"zeros", "first"}, {"row"}).set("axis", 1);
+  kit.node("ReduceMax", {"x"}, {"most"})
+      .set("axes", std::vector<std::int64_t>{1})
+      .set("keepdims", 0);
+  kit.node("Add", {"row", "most"}, {"y"});
+  EXPECT_EQ(parameters(kit.import(batch(4))), 0);
+}
+
 TEST(OnnxWeights, FixedBatchAndWeightsAsInputs) {
   ModelKit kit;
   kit.input("bias", {6}).input("filter", {6, 3, 3, 3}).input("image", {2, 3, 8, 8}).output("y");
