@@ -6,6 +6,7 @@
 #include <rapidcheck.h>
 
 #include <cmath>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/cost/analytic/analytic_cost_model.h"
@@ -43,6 +44,11 @@ TEST(Calibration, IsReadAsItIsWritten) {
   calibration.winograd = 1.75;
   calibration.dispatch_us = 7.25;
   calibration.of(OpFamily::Recurrent).half_flops = 3e8;
+  calibration.fuses_pointwise = calibration.fp8_products = true;
+  calibration.attention = 0.5;
+  calibration.network_scale = 0.75;
+  calibration.host_kernel_us = 6;
+  calibration.architectures = {{"Hopper", 0.7}, {"Blackwell", 0.5}};
   const Calibration read = parse_calibration(calibration_json(calibration), "c.json");
   EXPECT_EQ(read.digest(), calibration.digest());
   EXPECT_EQ(read.name, "mine");
@@ -63,6 +69,8 @@ TEST(Calibration, BadFilesAreRefusedWithTheirPlace) {
   EXPECT_EQ(place_of(with(R"(, "launch_scale": -1)")), "launch_scale");
   EXPECT_EQ(place_of(with(R"(, "collective_scale": 0)")), "collective_scale");
   EXPECT_EQ(place_of(with(R"(, "collective_scale": 1.5)")), "collective_scale");
+  EXPECT_EQ(place_of(with(R"(, "architectures": {"Hopper": 2})")), "architectures.Hopper");
+  EXPECT_EQ(place_of(with(R"(, "fuses_pointwise": 1)")), "fuses_pointwise");
   EXPECT_EQ(place_of(with(R"(, "step_us": "1")")), "step_us");
   EXPECT_EQ(place_of(with(R"(, "families": {"convolusion": {}})")), "families.convolusion");
   EXPECT_EQ(place_of(with(R"(, "families": {"matmul": {"memory": 1.2}})")),
@@ -72,6 +80,11 @@ TEST(Calibration, BadFilesAreRefusedWithTheirPlace) {
 
 TEST(Calibration, BundledOnesAreReadAndOthersNamed) {
   EXPECT_EQ(bundled_calibration("standard").digest(), Calibration::standard().digest());
+  for (const char* name : {"tensorflow-1.14", "megatron-deepspeed", "megatron", "torchtitan",
+                           "torchtitan-compiled"}) {
+    EXPECT_EQ(bundled_calibration(name).name, name);
+    EXPECT_LT(bundled_calibration(name).relative_error, 1) << name;
+  }
   try {
     bundled_calibration("no-such");
     FAIL() << "not refused";
@@ -118,6 +131,126 @@ TEST(CalibratedCost, HalfOfThePeakIsReachedAtHalfFlops) {
   const double half =
       to_seconds(model_under(calibration, graph, cluster)->compute(matmul, GpuTypeId(0), 64));
   EXPECT_NEAR(half, 2 * full, 3e-9);
+}
+
+// Each constant that came with language models changes the digest, so that costs are not mistaken.
+TEST(Calibration, EveryConstantCounts) {
+  const auto digest_with = [](const auto& change) {
+    Calibration calibration = Calibration::standard();
+    change(calibration);
+    return calibration.digest();
+  };
+  const std::set<Digest> digests = {
+      Calibration::standard().digest(),
+      digest_with([](Calibration& c) { c.fuses_pointwise = true; }),
+      digest_with([](Calibration& c) { c.fp8_products = true; }),
+      digest_with([](Calibration& c) { c.attention = 0.5; }),
+      digest_with([](Calibration& c) { c.network_scale = 0.5; }),
+      digest_with([](Calibration& c) { c.collective_us = 0.5; }),
+      digest_with([](Calibration& c) { c.host_kernel_us = 0.5; }),
+      digest_with([](Calibration& c) { c.host_collective_us = 0.5; }),
+      digest_with([](Calibration& c) { c.architectures["Hopper"] = 0.5; })};
+  EXPECT_EQ(digests.size(), 9u);
+}
+
+// x[64, 256] -> Relu "r0" -> Relu "r1" -> ... with nothing between them read elsewhere.
+std::shared_ptr<const Graph> pointwise_chain(int ops, bool with_another_reader) {
+  GraphBuilder builder("pointwise", 64, "pointwise.onnx");
+  const auto tensor = [&](const std::string& name, TensorRole role) {
+    Tensor result;
+    result.name = name;
+    result.role = role;
+    result.shape = {64, 256};
+    return builder.add_tensor(std::move(result));
+  };
+  const auto add = [&](const std::string& name, TensorId input) {
+    const TensorId out = tensor(name + ".out", TensorRole::Activation);
+    Op op;
+    op.name = name;
+    op.type = "Relu";
+    op.inputs = {input};
+    op.outputs = {out};
+    builder.add_op(std::move(op));
+    return out;
+  };
+  TensorId last = tensor("x", TensorRole::Input);
+  for (int i = 0; i < ops; ++i) {
+    const TensorId before = last;
+    last = add("r" + std::to_string(i), last);
+    if (with_another_reader && i == 1) add("other", before);
+  }
+  return std::make_shared<Graph>(std::move(builder).build());
+}
+
+TEST(FusedPointwise, AreOneKernelThatReadsAndWritesOnce) {
+  const auto cluster = toy::sample_cluster("fastt-8xv100");
+  Calibration apart = Calibration::standard(), fused = apart;
+  fused.fuses_pointwise = true;
+  const auto time = [&](const Calibration& calibration, const std::shared_ptr<const Graph>& graph) {
+    const auto cost = model_under(calibration, graph, cluster);
+    Nanos sum;
+    for (const OpId op : graph->ops().ids()) sum += cost->compute(op, GpuTypeId(0), 64);
+    return sum.value;
+  };
+  const auto three = pointwise_chain(3, false), one = pointwise_chain(1, false);
+  EXPECT_EQ(time(apart, three), 3 * time(apart, one));
+  // The op in the middle keeps its place in time, of a nanosecond, and halves are rounded.
+  EXPECT_NEAR(static_cast<double>(time(fused, three)), static_cast<double>(time(apart, one)), 10);
+  // What another op reads, too, is written.
+  const auto with_other = pointwise_chain(3, true);
+  EXPECT_GT(time(fused, with_other), time(fused, three) + time(apart, one));
+}
+
+TEST(Processes, NeedTimeForEachKernelThatIsLeft) {
+  const auto cluster = toy::sample_cluster("fastt-8xv100");
+  Calibration calibration = Calibration::standard();
+  calibration.host_kernel_us = 5;
+  calibration.host_collective_us = 9;
+  const auto graph = pointwise_chain(2, false);
+  const auto cost = model_under(calibration, graph, cluster);
+  EXPECT_EQ(cost->issue(graph->find_op("r0")), Nanos(5000));
+  EXPECT_EQ(cost->issue_collective(), Nanos(9000));
+  EXPECT_EQ(cost->issue_local_move(), Nanos(5000));
+  calibration.fuses_pointwise = true;
+  const auto fused = model_under(calibration, graph, cluster);
+  EXPECT_EQ(fused->issue(graph->find_op("r0")), Nanos());
+  EXPECT_EQ(fused->issue(graph->find_op("r1")), Nanos(5000));
+  EXPECT_EQ(model_under(Calibration::standard(), graph, cluster)->issue(OpId(0)), Nanos());
+}
+
+TEST(CalibratedCost, CollectivesBetweenMachinesHaveAScaleOfTheirOwn) {
+  const auto graph = toy::chain(1);
+  const auto cluster = toy::sample_cluster("h100-2x8");
+  Calibration calibration = Calibration::standard();
+  const std::vector<DeviceId> inside = {DeviceId(0), DeviceId(1)},
+                              between = {DeviceId(0), DeviceId(8)};
+  const auto time = [&](const std::vector<DeviceId>& members) {
+    const CollectiveCost cost = model_under(calibration, graph, cluster)
+                                    ->collective(Collective::AllReduce, members, Bytes(1 << 28));
+    return (cost.duration - cost.latency).value;
+  };
+  const std::int64_t near = time(inside), far = time(between);
+  calibration.network_scale = 0.5;
+  EXPECT_EQ(time(inside), near);
+  EXPECT_NEAR(static_cast<double>(time(between)), 2.0 * static_cast<double>(far), 2);
+  calibration.network_scale = 0;
+  calibration.collective_us = 30;
+  const CollectiveCost started = model_under(calibration, graph, cluster)
+                                     ->collective(Collective::AllReduce, inside, Bytes(1 << 28));
+  EXPECT_EQ((started.duration - started.latency).value, near) << "a start is latency";
+}
+
+TEST(CalibratedCost, MatrixUnitsKeepToTheirArchitecturesShare) {
+  const auto cluster = toy::sample_cluster("h100-2x8");
+  const auto graph = toy::chain(1, 4096, 4096);
+  const OpId product = graph->find_op("m0");
+  Calibration calibration = Calibration::standard();
+  calibration.launch_scale = 0;
+  calibration.of(OpFamily::MatMul) = {0.01, 0.8, 1, 0, 0};
+  const Nanos all = model_under(calibration, graph, cluster)->compute(product, GpuTypeId(0), 4096);
+  calibration.architectures = {{"Hopper", 0.5}, {"Blackwell", 0.1}};
+  const Nanos half = model_under(calibration, graph, cluster)->compute(product, GpuTypeId(0), 4096);
+  EXPECT_NEAR(static_cast<double>(half.value), 2.0 * static_cast<double>(all.value), 2);
 }
 
 TEST(CalibratedCost, ExplainsWhatItReturns) {

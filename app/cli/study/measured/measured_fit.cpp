@@ -1,8 +1,11 @@
 #include "app/cli/study/measured/measured_fit.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "app/cli/study/fit.h"
+#include "core/base/error.h"
 
 namespace strato::cli {
 namespace {
@@ -42,23 +45,44 @@ constexpr std::array kFrameworkParameters = {
 
 #undef FIELD
 
+// At most 120 of them, at equal distances from `first` on.
+std::vector<MeasuredRow> some(std::span<const MeasuredRow> rows, std::size_t first) {
+  constexpr std::size_t kMost = 120;
+  std::vector<MeasuredRow> result;
+  const std::size_t every = 2 * std::max<std::size_t>(1, rows.size() / (2 * kMost));
+  for (std::size_t i = first; i < rows.size(); i += every) result.push_back(rows[i]);
+  return result;
+}
+
+double standard_error(std::span<const double> errors) {
+  double sum = 0;
+  for (const double error : errors) sum += error * error;
+  return std::sqrt(sum / static_cast<double>(errors.size()));
+}
+
 }  // namespace
 
 Calibration fit_measured(std::span<const MeasuredRow> rows,
                          const MeasuredCalibrations& calibrations,
                          const std::function<void(const std::string&)>& progress) {
-  constexpr std::size_t kMost = 120;
-  std::vector<MeasuredRow> used;
-  const std::size_t every = 2 * std::max<std::size_t>(1, rows.size() / (2 * kMost));
-  for (std::size_t i = 0; i < rows.size(); i += every) used.push_back(rows[i]);
-  Calibration start = *calibrations.of(rows.front().framework);
-  const auto error = measured_error(used, calibrations);
-  return fit_parameters(
+  if (rows.size() < 2)
+    throw InputError("", "--calibrate", "there are not two steps to fit to and to check on",
+                     "give tables of measured steps");
+  const Calibration start = *calibrations.of(rows.front().framework);
+  const MeasuredSteps steps(some(rows, 0), calibrations);
+  Calibration calibration = fit_parameters(
       kFrameworkParameters, start,
-      [&](const Calibration& calibration) {
-        return error(calibration) + fit_pull(kFrameworkParameters, calibration, start);
+      [&](const Calibration& tried) {
+        const std::vector<double> errors = steps.errors(tried);
+        double sum = 0;
+        for (const double error : errors) sum += fit_term(std::exp(error), 1);
+        return sum / static_cast<double>(errors.size()) +
+               fit_pull(kFrameworkParameters, tried, start);
       },
       progress);
+  const MeasuredSteps others(some(rows, 1), calibrations);
+  calibration.relative_error = standard_error(others.errors(calibration));
+  return calibration;
 }
 
 }  // namespace strato::cli

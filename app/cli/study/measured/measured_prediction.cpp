@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <mutex>
 #include <numeric>
 
 #include "app/cli/context.h"
-#include "app/cli/study/fit.h"
 #include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
@@ -22,6 +22,13 @@
 #include "core/search/run/run_planner.h"
 
 namespace strato::cli {
+
+// A row that is laid out as it was measured.
+struct LaidOutRow {
+  Problem problem;
+  PlanResult plan;
+};
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,13 +83,7 @@ std::shared_ptr<const Cluster> cluster_of(const MeasuredMachines& machines) {
       parse_cluster(json.dump(), machines.name(), GpuCatalogue::bundled()));
 }
 
-// A row that is laid out as it was measured.
-struct LaidOut {
-  Problem problem;
-  PlanResult plan;
-};
-
-LaidOut lay_out(const MeasuredRow& row, const fs::path& file,
+LaidOutRow lay_out(const MeasuredRow& row, const fs::path& file,
                 const std::shared_ptr<const Calibration>& calibration, Planner& planner) {
   write_file(file, row.config.dump());
   ModelOptions model;
@@ -98,7 +99,7 @@ LaidOut lay_out(const MeasuredRow& row, const fs::path& file,
   planner_options.floor = false;
   planner_options.threads = 1;
   Observer observer;
-  LaidOut result{problem_of(*loaded.graph, cluster_of(row.machines), options), {}};
+  LaidOutRow result{problem_of(*loaded.graph, cluster_of(row.machines), options), {}};
   result.plan = run_planner(planner, result.problem, planner_options, observer, {});
   return result;
 }
@@ -107,7 +108,7 @@ double with_step(Nanos devices, const Calibration& calibration) {
   return to_seconds(devices) + calibration.step_us * 1e-6;
 }
 
-MeasuredPrediction prediction_of(const MeasuredRow& row, const LaidOut& laid_out,
+MeasuredPrediction prediction_of(const MeasuredRow& row, const LaidOutRow& laid_out,
                                  const Calibration& calibration) {
   const Problem& problem = laid_out.problem;
   const Strategy& strategy = laid_out.plan.strategy;
@@ -123,7 +124,7 @@ MeasuredPrediction prediction_of(const MeasuredRow& row, const LaidOut& laid_out
 // Calls `use` with each row that can be laid out, on all cores, from any thread; `refuse` with
 // why one cannot.
 void lay_out_all(std::span<const MeasuredRow> rows, const MeasuredCalibrations& calibrations,
-                 const std::function<void(std::size_t, LaidOut)>& use,
+                 const std::function<void(std::size_t, LaidOutRow)>& use,
                  const std::function<void(std::size_t, std::string)>& refuse,
                  const std::stop_token& stop) {
   const ModelFolder folder;
@@ -178,7 +179,7 @@ std::vector<MeasuredPrediction> predict_measured(std::span<const MeasuredRow> ro
   std::atomic<std::size_t> ready = 0;
   lay_out_all(
       rows, calibrations,
-      [&](std::size_t i, const LaidOut& laid_out) {
+      [&](std::size_t i, const LaidOutRow& laid_out) {
         predictions[i] = prediction_of(rows[i], laid_out, *calibrations.of(rows[i]));
         done(++ready);
       },
@@ -186,34 +187,39 @@ std::vector<MeasuredPrediction> predict_measured(std::span<const MeasuredRow> ro
   return predictions;
 }
 
-std::function<double(const Calibration&)> measured_error(
-    std::span<const MeasuredRow> rows, const MeasuredCalibrations& calibrations) {
-  struct Case {
-    LaidOut laid_out;
-    MeasuredRow row;
-  };
-  const auto cases = std::make_shared<std::vector<std::optional<Case>>>(rows.size());
+struct MeasuredSteps::Case {
+  LaidOutRow laid_out;
+  MeasuredRow row;
+};
+
+MeasuredSteps::MeasuredSteps(std::span<const MeasuredRow> rows,
+                             const MeasuredCalibrations& calibrations) {
+  std::vector<std::optional<Case>> found(rows.size());
   lay_out_all(
       rows, calibrations,
-      [&](std::size_t i, LaidOut laid_out) {
-        if (rows[i].seconds) (*cases)[i] = {std::move(laid_out), rows[i]};
+      [&](std::size_t i, LaidOutRow laid_out) {
+        if (rows[i].seconds) found[i] = {std::move(laid_out), rows[i]};
       },
       [](std::size_t, const std::string&) {}, {});
-  std::erase(*cases, std::nullopt);
-  if (cases->empty())
+  for (std::optional<Case>& one : found)
+    if (one) cases_.push_back(std::move(*one));
+  if (cases_.empty())
     throw InputError("", "", "no step time can be predicted", "give tables of measured steps");
-  return [cases](const Calibration& calibration) {
-    std::vector<double> terms(cases->size());
-    parallel_for(cases->size(), 0, [&](std::size_t i) {
-      const auto& [laid_out, row] = *(*cases)[i];
-      Problem problem = problem_for(laid_out.problem, laid_out.plan.strategy);
-      problem.cost = make_analytic_cost_model(problem.graph, problem.cluster,
-                                              in_precision(row, calibration));
-      const Outcome outcome = simulate_outline(problem, laid_out.plan.strategy, false);
-      terms[i] = fit_term(with_step(outcome.score.step_time, calibration), *row.seconds);
-    });
-    return std::accumulate(terms.begin(), terms.end(), 0.0) / static_cast<double>(terms.size());
-  };
+}
+
+MeasuredSteps::~MeasuredSteps() = default;
+
+std::vector<double> MeasuredSteps::errors(const Calibration& calibration) const {
+  std::vector<double> errors(cases_.size());
+  parallel_for(cases_.size(), 0, [&](std::size_t i) {
+    const auto& [laid_out, row] = cases_[i];
+    Problem problem = problem_for(laid_out.problem, laid_out.plan.strategy);
+    problem.cost = make_analytic_cost_model(problem.graph, problem.cluster,
+                                            in_precision(row, calibration));
+    const Outcome outcome = simulate_outline(problem, laid_out.plan.strategy, false);
+    errors[i] = std::log(with_step(outcome.score.step_time, calibration) / *row.seconds);
+  });
+  return errors;
 }
 
 std::vector<double> predict_collectives(std::span<const MeasuredCollective> collectives,

@@ -40,10 +40,20 @@ std::vector<MeasuredPrediction> predict_measured(std::span<const MeasuredRow> ro
                                                  const std::function<void(std::size_t)>& done,
                                                  const std::stop_token& stop);
 
-// How far predictions of these rows are off with a calibration: the mean of fit_term() (fit.h). The
-// rows are laid out once, with `calibrations`.
-std::function<double(const Calibration&)> measured_error(std::span<const MeasuredRow> rows,
-                                                         const MeasuredCalibrations& calibrations);
+// Predicts step times of the same rows with one calibration after the other.
+class MeasuredSteps {
+ public:
+  // Lays the rows out, with `calibrations`; those that cannot be, or have no time, are left out.
+  // Throws InputError where none is left.
+  MeasuredSteps(std::span<const MeasuredRow> rows, const MeasuredCalibrations& calibrations);
+  ~MeasuredSteps();
+  // Of each: log(ours / theirs).
+  std::vector<double> errors(const Calibration& calibration) const;
+
+ private:
+  struct Case;
+  std::vector<Case> cases_;
+};
 
 // Seconds of each collective.
 std::vector<double> predict_collectives(std::span<const MeasuredCollective> collectives,

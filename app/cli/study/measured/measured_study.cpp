@@ -243,6 +243,7 @@ int measured_study(const MeasuredOptions& options, const Command& command) {
   Interrupt interrupt;
   std::vector<fs::path> files(options.tables.begin(), options.tables.end());
   if (files.empty()) files = bundled_tables();
+  check_writable(options.calibrate, files);
   std::vector<MeasuredTable> tables;
   for (const fs::path& file : files) tables.push_back(read_measured_table(file));
   const MeasuredCalibrations calibrations(options.calibration);
