@@ -56,6 +56,8 @@ std::string cause_of(const PathPiece& piece, const Program& program, const std::
       return fmt::format("queueing for links behind {}", collective_words(task.kind));
     case Reason::Straggler:
       return "waiting for " + device;
+    case Reason::Process:
+      return "starting kernels on " + device;
   }
   return {};
 }

@@ -40,6 +40,7 @@ QColor colour_of(Reason reason, bool dark) {
     case Reason::Collective:
       return style::kind_colour(TaskKind::AllReduce, dark);
     case Reason::Straggler:
+    case Reason::Process:
       return dark ? QColor(0x9a9a9a) : QColor(0x7a7a7a);
     default:
       return style::kind_colour(TaskKind::Compute, dark);
@@ -58,6 +59,8 @@ QString meaning_of(Reason reason) {
       return SummaryPage::tr("A link is taken, and the path's next task waits for it");
     case Reason::Straggler:
       return SummaryPage::tr("Others are ready and wait for the slowest");
+    case Reason::Process:
+      return SummaryPage::tr("A device waits for the process that starts its kernels");
     default:
       return {};
   }

@@ -154,6 +154,8 @@ const char* label_of(Reason reason) {
       return QT_TRANSLATE_NOOP("Explanation", "Link busy");
     case Reason::Straggler:
       return QT_TRANSLATE_NOOP("Explanation", "Waits for the slowest");
+    case Reason::Process:
+      return QT_TRANSLATE_NOOP("Explanation", "Starts kernels");
   }
   return "";
 }

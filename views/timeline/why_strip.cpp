@@ -104,6 +104,8 @@ Qt::BrushStyle waiting_pattern(Reason reason) {
       return Qt::DiagCrossPattern;
     case Reason::Straggler:
       return Qt::VerPattern;
+    case Reason::Process:
+      return Qt::HorPattern;
     case Reason::DeviceBusy:
       return Qt::Dense6Pattern;
     default:

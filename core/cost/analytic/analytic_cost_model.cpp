@@ -90,13 +90,11 @@ void choose_units(const Calibration& calibration, const Op& op, DataType type, c
   }
   Precision units = matrix_precision(type);
   if (calibration.fp8_products && !is_attention(op) &&
-      (type == DataType::F16 || type == DataType::BF16) &&
-      peak(gpu, Precision::Fp8) > 0)
+      (type == DataType::F16 || type == DataType::BF16) && peak(gpu, Precision::Fp8) > 0)
     units = Precision::Fp8;
   if (!uses_matrix_units(family) || (units == Precision::Tf32 && !calibration.matrix_units)) return;
   // Never slower than the ordinary cores: libraries choose the better kernel.
-  const double matrix =
-      peak(gpu, units) * part.tensor_cores * share_of_units(calibration, op, gpu);
+  const double matrix = peak(gpu, units) * part.tensor_cores * share_of_units(calibration, op, gpu);
   if (matrix <= rates.flops) return;
   rates.flops = matrix;
   rates.precision = units;
@@ -215,8 +213,7 @@ class AnalyticCostModel final : public CostModel {
     rooflines_.reserve(graph_->op_count() * types_);
     for (const OpId op : graph_->ops().ids())
       for (const GpuType& gpu : cluster_->gpu_types())
-        rooflines_.push_back(
-            roofline_of(*calibration_, *graph_, graph_->op(op), work_[op], gpu));
+        rooflines_.push_back(roofline_of(*calibration_, *graph_, graph_->op(op), work_[op], gpu));
     digest_ = Hasher()
                   .text("analytic cost 2")
                   .digest(graph_->digest())
@@ -254,7 +251,8 @@ class AnalyticCostModel final : public CostModel {
   const Digest& digest() const override { return digest_; }
 
   Nanos issue(OpId op) const override {
-    return graph_->op(op).view ? Nanos() : host_time(calibration_->host_kernel_us * work_[op].kernels);
+    return graph_->op(op).view ? Nanos()
+                               : host_time(calibration_->host_kernel_us * work_[op].kernels);
   }
   Nanos issue_collective() const override { return host_time(calibration_->host_collective_us); }
   Nanos issue_local_move() const override { return host_time(calibration_->host_kernel_us); }
@@ -305,8 +303,8 @@ class AnalyticCostModel final : public CostModel {
     return rooflines_[op.index() * types_ + gpu.index()];
   }
   double scale_between(std::span<const DeviceId> devices) const {
-    const bool in_a_machine = cluster_->device(devices.front()).machine ==
-                              cluster_->device(devices.back()).machine;
+    const bool in_a_machine =
+        cluster_->device(devices.front()).machine == cluster_->device(devices.back()).machine;
     return in_a_machine || calibration_->network_scale == 0 ? calibration_->collective_scale
                                                             : calibration_->network_scale;
   }

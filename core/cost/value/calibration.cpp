@@ -109,8 +109,8 @@ constexpr Switch kSwitches[] = {
 };
 
 void check_keys(const JsonView& root) {
-  std::vector<std::string_view> known = {"format", "version", "name", "source", "note", "families",
-                                         "architectures"};
+  std::vector<std::string_view> known = {"format", "version",  "name",         "source",
+                                         "note",   "families", "architectures"};
   for (const Switch& one : kSwitches) known.push_back(one.key);
   for (const auto& field : kFields) known.push_back(field.key);
   for (const auto& [key, value] : root.members()) {
@@ -121,8 +121,8 @@ void check_keys(const JsonView& root) {
 
 // Is it of no calibration that was written before there were language models?
 bool is_newer(const Field<Calibration>& field) {
-  constexpr std::array<std::string_view, 5> kNewer = {
-      "attention", "network_scale", "collective_us", "host_kernel_us", "host_collective_us"};
+  constexpr std::array<std::string_view, 5> kNewer = {"attention", "network_scale", "collective_us",
+                                                      "host_kernel_us", "host_collective_us"};
   return std::ranges::find(kNewer, field.key) != kNewer.end();
 }
 

@@ -191,7 +191,7 @@ class Emitter {
   TaskId commit(const Task& task) {
     const TaskId row = program_->tasks.next_id();
     program_->tasks.push_back(task);
-    program_->tasks.back().issue = issue_of(task);
+    program_->tasks.back().issue = tables_.issue_of(task);
     if (marks_.micro > 0) program_->tasks.back().micro = marks_.micro;
     if (marks_.again.is_on()) program_->tasks.back().again = true;
     program_->writes.end_row();
@@ -199,12 +199,6 @@ class Emitter {
     push_sorted_unique(reads_, program_->reads);
     if (!parameters_.empty()) list_readers(row);
     return store_ ? keep_store(row) : row;
-  }
-  std::int32_t issue_of(const Task& task) const {
-    if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update)
-      return tables_.ops[task.op].issue;
-    if (task.kind == TaskKind::Transfer) return 0;  // it is on no stream
-    return is_communication(task.kind) ? tables_.issue_collective : tables_.issue_local_move;
   }
   BufferId write_again();
   void list_readers(TaskId row);

@@ -88,8 +88,8 @@ void Tables::describe_ops() {
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
     return static_cast<std::int32_t>(std::min(time.value, kMost));
   };
-  issue_collective = nanos(cost->issue_collective());
-  issue_local_move = nanos(cost->issue_local_move());
+  issue_collective_ = nanos(cost->issue_collective());
+  issue_local_move_ = nanos(cost->issue_local_move());
   ops.resize(graph->op_count());
   input_begin_.assign(1, 0);
   for (std::size_t i = 0; i < graph->op_count(); ++i) {

@@ -57,7 +57,7 @@ inline Bytes slice_bytes(const TensorFacts& facts, std::int32_t begin, std::int3
 struct OpFacts {
   TaskKind kind = TaskKind::Compute;
   bool splittable = false;
-  bool alias = false;  // makes no task: its outputs are its first input's bytes
+  bool alias = false;      // makes no task: its outputs are its first input's bytes
   std::int32_t issue = 0;  // Task::issue
 };
 
@@ -93,8 +93,12 @@ class Tables {
   std::vector<OpId> updates;  // ascending by parameter
   IdVector<OpId, OpFacts> ops;
   IdVector<TensorId, TensorFacts> tensors;
-  std::vector<TensorId> slots;  // tensors that no op produces, ascending
-  std::int32_t issue_collective = 0, issue_local_move = 0;  // Task::issue of what is no op's
+  std::vector<TensorId> slots;                     // tensors that no op produces, ascending
+  std::int32_t issue_of(const Task& task) const {  // Task::issue
+    if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update) return ops[task.op].issue;
+    if (task.kind == TaskKind::Transfer) return 0;  // it is on no stream
+    return is_communication(task.kind) ? issue_collective_ : issue_local_move_;
+  }
 
   // Valid inputs, each once, in the op's order.
   std::span<const TensorId> inputs(OpId op) const {
@@ -153,6 +157,7 @@ class Tables {
   ExpertSplits expert_splits_;  // empty: not asked for yet
   WeightTensors weights_;       // the same
   std::vector<Nanos> mean_times_;
+  std::int32_t issue_collective_ = 0, issue_local_move_ = 0;
 };
 
 }  // namespace strato

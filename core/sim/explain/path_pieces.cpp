@@ -29,8 +29,16 @@ void append(std::vector<PathPiece>& pieces, const PathPiece& piece) {
   }
 }
 
-// One step's run: its own time, what sharing added to it, and the part in which `next` waits for
-// it.
+// What a task waited, once it had its resources, for the process that starts it. Where links are
+// shared fairly, that of communication cannot be told from its wait for these.
+Nanos late_start(const Timeline& timeline, TaskId id) {
+  const Task& task = timeline.program->tasks[id];
+  if (task.issue == 0 || (timeline.options.fair_links && is_communication(task.kind))) return {};
+  return timeline.tasks[id].end - timeline.tasks[id].start - task.duration;
+}
+
+// One step's run: the wait for its process, its own time, what sharing added to it, and the part in
+// which `next` waits for it.
 void append_run(const Timeline& timeline, const Causes& causes, TaskId task,
                 const CriticalStep* next, std::vector<PathPiece>& pieces) {
   const Program& program = *timeline.program;
@@ -38,8 +46,10 @@ void append_run(const Timeline& timeline, const Causes& causes, TaskId task,
   Nanos waits_from = times.end;
   if (next != nullptr && next->why == CriticalStep::Why::Resource)
     waits_from = std::max(times.start, timeline.tasks[next->task].ready);
-  const Nanos alone = std::min(waits_from, times.start + program.tasks[task].duration);
-  append(pieces, {times.start, alone, own_reason(program.tasks[task].kind), task, {}});
+  const Nanos started = times.start + late_start(timeline, task);
+  append(pieces, {times.start, std::min(started, waits_from), Reason::Process, task, {}});
+  const Nanos alone = std::min(waits_from, started + program.tasks[task].duration);
+  append(pieces, {started, alone, own_reason(program.tasks[task].kind), task, {}});
   if (alone < waits_from)
     append(pieces, {alone, waits_from, Reason::LinkBusy, causes.sharer(task), task});
   if (waits_from < times.end)
@@ -210,7 +220,7 @@ std::array<Nanos, kReasons> time_by_reason(const std::vector<PathPiece>& pieces)
 
 std::string_view name_of(Reason reason) {
   constexpr std::array<std::string_view, kReasons> names = {
-      "compute", "reshuffle", "transfer", "collective", "device busy", "link busy", "straggler"};
+      "compute", "reshuffle", "transfer", "collective", "device busy", "link busy", "straggler", "process"};
   return names[static_cast<std::size_t>(reason)];
 }
 

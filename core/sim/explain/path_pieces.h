@@ -19,8 +19,9 @@ enum class Reason : std::uint8_t {
   DeviceBusy,  // ready, but its device's compute stream runs something else
   LinkBusy,    // ready, but a link or a communication stream is taken
   Straggler,   // the other members of a collective or sum were ready and waited for the slowest
+  Process,     // a device waits for the process that starts its kernels (Task::issue)
 };
-inline constexpr std::size_t kReasons = 7;
+inline constexpr std::size_t kReasons = 8;
 std::string_view name_of(Reason reason);  // "compute", "device busy", ...
 
 // The critical path as pieces that cover [0, step time] without a hole, first to last. The path is

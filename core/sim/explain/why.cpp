@@ -88,6 +88,14 @@ class Writer {
     const WhatIf* devices = asked(What::Devices);
     if (network == nullptr || devices == nullptr)
       return say(fmt::format("A step takes {}.", time_text(step())));
+    if (time(Reason::Process) > std::max(computes(), communicates())) {
+      alike_ = true;
+      return say(
+          fmt::format("A step takes {}, and starting its kernels limits it: for {} of that devices "
+                      "wait for the processes that drive them. Fewer and larger kernels help: "
+                      "fused ops, larger micro-batches, less tensor parallelism.",
+                      time_text(step()), time_text(time(Reason::Process))));
+    }
     const Nanos computing = network->free, moving = devices->free;
     const Nanos less = std::min(computing, moving);
     computing_limits_ = computing >= moving;
@@ -124,6 +132,7 @@ class Writer {
         {computes(), "computing"},
         {communicates(), "communication"},
         {time(Reason::Straggler), "waiting for slower devices"},
+        {time(Reason::Process), "starting kernels"},
         {time(Reason::Reshuffle), "splitting and joining tensors"}};
     std::ranges::stable_sort(parts, std::greater(), &std::pair<Nanos, std::string>::first);
     std::vector<std::string> list;

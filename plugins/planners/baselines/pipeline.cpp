@@ -277,9 +277,10 @@ Settings allowed(const Constraints& constraints, Settings settings) {
   keep_out(Role::Sharding, "shard", settings.shard, StageSharding::Nothing,
            kShardings[static_cast<std::size_t>(settings.shard)],
            settings.shard != StageSharding::Nothing && settings.shard != StageSharding::Any);
-  keep_out(Role::Recompute, "recompute", settings.recompute, Recomputing::None,
-           std::string(kRecomputing[static_cast<std::size_t>(settings.recompute)]),
-           settings.recompute != Recomputing::None && settings.recompute != Recomputing::WhenNeeded);
+  keep_out(
+      Role::Recompute, "recompute", settings.recompute, Recomputing::None,
+      std::string(kRecomputing[static_cast<std::size_t>(settings.recompute)]),
+      settings.recompute != Recomputing::None && settings.recompute != Recomputing::WhenNeeded);
   keep_out(Role::Offload, "offload", settings.offload, Offloading::None,
            std::string(kOffloading[static_cast<std::size_t>(settings.offload)]),
            settings.offload != Offloading::None && settings.offload != Offloading::WhenNeeded);

@@ -125,9 +125,10 @@ TEST_F(MeasuredStudy, ARowThatCannotBeLaidOutSaysWhyAndOthersGoOn) {
 }
 
 TEST_F(MeasuredStudy, AFitIsCloserThanItsStart) {
-  const std::string steps = table(
-      "steps.csv", kSteps + "2,8,2,256,4,4,128,1,2,1,30\n2,8,2,256,4,4,128,2,1,1,40\n"
-                            "2,8,2,512,4,4,128,1,2,1,35\n2,8,4,256,4,4,128,2,1,1,25\n");
+  const std::string steps =
+      table("steps.csv", kSteps +
+                             "2,8,2,256,4,4,128,1,2,1,30\n2,8,2,256,4,4,128,2,1,1,40\n"
+                             "2,8,2,512,4,4,128,1,2,1,35\n2,8,4,256,4,4,128,2,1,1,25\n");
   const std::string fitted = folder_ / "fitted.json";
   const CliResult result =
       run_cli({"study", "llm-measured", "--held-out", steps, "--calibrate", fitted});

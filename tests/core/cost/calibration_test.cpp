@@ -80,8 +80,8 @@ TEST(Calibration, BadFilesAreRefusedWithTheirPlace) {
 
 TEST(Calibration, BundledOnesAreReadAndOthersNamed) {
   EXPECT_EQ(bundled_calibration("standard").digest(), Calibration::standard().digest());
-  for (const char* name : {"tensorflow-1.14", "megatron-deepspeed", "megatron", "torchtitan",
-                           "torchtitan-compiled"}) {
+  for (const char* name :
+       {"tensorflow-1.14", "megatron-deepspeed", "megatron", "torchtitan", "torchtitan-compiled"}) {
     EXPECT_EQ(bundled_calibration(name).name, name);
     EXPECT_LT(bundled_calibration(name).relative_error, 1) << name;
   }

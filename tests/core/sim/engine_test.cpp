@@ -102,8 +102,7 @@ Nanos step_of_chain(int tasks, std::int64_t duration, std::int32_t issue) {
   toy::HandMade program;
   toy::Extra extra;
   extra.issue = issue;
-  for (int i = 0; i < tasks; ++i)
-    extra.after = {program.compute(0, duration, extra)};
+  for (int i = 0; i < tasks; ++i) extra.after = {program.compute(0, duration, extra)};
   return program.exclusive().step_time;
 }
 

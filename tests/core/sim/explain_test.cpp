@@ -8,6 +8,7 @@
 #include "core/sim/explain/why.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
+#include "tests/core/sim/hand_made.h"
 
 namespace strato {
 namespace {
@@ -96,6 +97,29 @@ TEST(PathPieces, AnIncastWaitsForItsLinkAndHasNoStraggler) {
   EXPECT_EQ(time_of(timeline, Reason::Reshuffle), Nanos(8));
   EXPECT_EQ(time_of(timeline, Reason::LinkBusy), Nanos(32 + 32));  // on the way in and back
   EXPECT_EQ(time_of(timeline, Reason::Transfer), Nanos(32 + 32));
+}
+
+TEST(PathPieces, SayHowLongDevicesWaitForTheirProcesses) {
+  toy::HandMade program;
+  toy::Extra extra;
+  extra.issue = 8;
+  for (int i = 0; i < 10; ++i) extra.after = {program.compute(0, 5, extra)};
+  const Timeline timeline = program.exclusive();
+  EXPECT_EQ(time_of(timeline, Reason::Compute), Nanos(10 * 5));
+  EXPECT_EQ(time_of(timeline, Reason::Process), Nanos(10 * 8 + 5 - 10 * 5));
+}
+
+TEST(Why, StartingKernelsLimitsAStepOfSmallOnes) {
+  const auto words = [](std::int32_t issue) {
+    toy::HandMade program;
+    toy::Extra extra;
+    extra.issue = issue;
+    for (int i = 0; i < 10; ++i) extra.after = {program.compute(0, 5, extra)};
+    const Timeline timeline = program.exclusive();
+    return why(timeline, what_if(timeline, {}), {});
+  };
+  EXPECT_NE(words(80).find("starting its kernels limits it"), std::string::npos) << words(80);
+  EXPECT_EQ(words(4).find("starting its kernels"), std::string::npos) << words(4);
 }
 
 TEST(PathPieces, TheLastTermOfASumIsAStraggler) {

@@ -37,8 +37,7 @@ const std::string& CsvRow::text(std::string_view column) const {
   if (found == table_->columns_.end())
     throw InputError(table_->file_, "line 1", fmt::format("has no column \"{}\"", column),
                      "give all columns of the format");
-  return table_->lines_[index_]
-      .values[static_cast<std::size_t>(found - table_->columns_.begin())];
+  return table_->lines_[index_].values[static_cast<std::size_t>(found - table_->columns_.begin())];
 }
 
 void CsvRow::fail(std::string_view column, const std::string& problem,
@@ -79,10 +78,10 @@ CsvTable CsvTable::parse(std::string_view text, const std::string& file) {
       continue;
     }
     if (values.size() != table.columns_.size())
-      throw InputError(file, fmt::format("line {}", number),
-                       fmt::format("has {} values, and the header {}", values.size(),
-                                   table.columns_.size()),
-                       "give a table of comma-separated values with a header");
+      throw InputError(
+          file, fmt::format("line {}", number),
+          fmt::format("has {} values, and the header {}", values.size(), table.columns_.size()),
+          "give a table of comma-separated values with a header");
     table.lines_.push_back({number, std::move(values)});
   }
   return table;

@@ -65,26 +65,26 @@ std::shared_ptr<const Cluster> cluster_of(const MeasuredMachines& machines) {
   const auto link = [](const char* kind, double bandwidth, double latency) {
     return Json{{"kind", kind}, {"bandwidth_GBps", bandwidth}, {"latency_us", latency}};
   };
-  const Json json = {{"format", "stratoscope-cluster"},
-                     {"version", 1},
-                     {"name", machines.name()},
-                     {"gpu_types", Json::array({gpu_to_json(gpu)})},
-                     {"machines", Json::array({Json{
-                                      {"name", "machine"},
-                                      {"count", machines.count},
-                                      {"gpus", Json::array({Json{
-                                                   {"type", gpu.name},
-                                                   {"count", machines.gpus_per_machine}}})},
-                                      {"fabric", link("nvlink", machines.fabric_gbps, 2)},
-                                      {"host_link", link("pcie", 25, 4)},
-                                      {"nic", link("infiniband", machines.network_gbps, 3)}}})},
-                     {"network", {{"latency_us", 1}}}};
+  const Json json = {
+      {"format", "stratoscope-cluster"},
+      {"version", 1},
+      {"name", machines.name()},
+      {"gpu_types", Json::array({gpu_to_json(gpu)})},
+      {"machines",
+       Json::array({Json{
+           {"name", "machine"},
+           {"count", machines.count},
+           {"gpus", Json::array({Json{{"type", gpu.name}, {"count", machines.gpus_per_machine}}})},
+           {"fabric", link("nvlink", machines.fabric_gbps, 2)},
+           {"host_link", link("pcie", 25, 4)},
+           {"nic", link("infiniband", machines.network_gbps, 3)}}})},
+      {"network", {{"latency_us", 1}}}};
   return std::make_shared<const Cluster>(
       parse_cluster(json.dump(), machines.name(), GpuCatalogue::bundled()));
 }
 
 LaidOutRow lay_out(const MeasuredRow& row, const fs::path& file,
-                const std::shared_ptr<const Calibration>& calibration, Planner& planner) {
+                   const std::shared_ptr<const Calibration>& calibration, Planner& planner) {
   write_file(file, row.config.dump());
   ModelOptions model;
   model.graph = file.string();
@@ -214,8 +214,8 @@ std::vector<double> MeasuredSteps::errors(const Calibration& calibration) const 
   parallel_for(cases_.size(), 0, [&](std::size_t i) {
     const auto& [laid_out, row] = cases_[i];
     Problem problem = problem_for(laid_out.problem, laid_out.plan.strategy);
-    problem.cost = make_analytic_cost_model(problem.graph, problem.cluster,
-                                            in_precision(row, calibration));
+    problem.cost =
+        make_analytic_cost_model(problem.graph, problem.cluster, in_precision(row, calibration));
     const Outcome outcome = simulate_outline(problem, laid_out.plan.strategy, false);
     errors[i] = std::log(with_step(outcome.score.step_time, calibration) / *row.seconds);
   });
@@ -232,12 +232,12 @@ std::vector<double> predict_collectives(std::span<const MeasuredCollective> coll
                                      .count = 1,
                                      .gpus_per_machine = one.gpus,
                                      .fabric_gbps = newer ? 300.0 : 150.0});
-    const auto cost = make_analytic_cost_model(graph, cluster,
-                                               calibrations.of(MeasuredFramework::Megatron));
+    const auto cost =
+        make_analytic_cost_model(graph, cluster, calibrations.of(MeasuredFramework::Megatron));
     std::vector<DeviceId> devices;
     for (std::int32_t d = 0; d < one.gpus; ++d) devices.emplace_back(at(d));
-    result.push_back(to_seconds(
-        cost->collective(Collective::AllReduce, devices, Bytes(one.bytes)).duration));
+    result.push_back(
+        to_seconds(cost->collective(Collective::AllReduce, devices, Bytes(one.bytes)).duration));
   }
   return result;
 }

@@ -31,12 +31,12 @@ enum class MeasuredFramework : std::uint8_t {
 
 struct MeasuredRow {
   std::string label;
-  std::string model;           // of rows that are ranked against each other
-  Json config;                 // of Hugging Face
-  std::int64_t sequence = 0;   // of positions
-  bool flash = true;           // attention in one kernel
-  bool fp8 = false;            // products of layers in 8 bits
-  std::int64_t batch = 1;      // samples of a step
+  std::string model;                          // of rows that are ranked against each other
+  Json config;                                // of Hugging Face
+  std::int64_t sequence = 0;                  // of positions
+  bool flash = true;                          // attention in one kernel
+  bool fp8 = false;                           // products of layers in 8 bits
+  std::int64_t batch = 1;                     // samples of a step
   std::map<std::string, std::string> layout;  // options of the planner "pipeline"
   MeasuredMachines machines;
   MeasuredFramework framework = MeasuredFramework::Megatron;

@@ -89,8 +89,8 @@ std::string Summary::text() const {
                         in_front, models);
   text += "\n";
   if (others.count() > 0)
-    text += fmt::format("Another tool's predictions of {} of them: mean error {}\n",
-                        others.count(), percent_text(others.mean()));
+    text += fmt::format("Another tool's predictions of {} of them: mean error {}\n", others.count(),
+                        percent_text(others.mean()));
   if (bytes.count() > 0)
     text += fmt::format("{} memory peaks: mean error {}, ours {:.3f} of theirs\n", bytes.count(),
                         percent_text(bytes.mean()), bytes.ratio());
@@ -269,9 +269,8 @@ int measured_study(const MeasuredOptions& options, const Command& command) {
   }
   const Summary summary = summary_of(all_rows, all);
   if (command.json)
-    print(json_text(Json{{"tables", list},
-                         {"summary", summary.json()},
-                         {"wall_s", command.wall_seconds()}}) +
+    print(json_text(Json{
+              {"tables", list}, {"summary", summary.json()}, {"wall_s", command.wall_seconds()}}) +
           "\n");
   else if (files.size() > 1)
     print("\nAll tables together\n" + summary.text());

@@ -24,11 +24,16 @@ constexpr double kGiB = 1073741824;
 // A model of GPT-2's shape, as Megatron-LM trains them.
 Json gpt(std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t sequence,
          std::int64_t vocabulary) {
-  return {{"model_type", "gpt2"},        {"architectures", {"GPT2LMHeadModel"}},
-          {"n_layer", layers},           {"n_embd", hidden},
-          {"n_head", heads},             {"n_positions", sequence},
-          {"vocab_size", vocabulary},    {"activation_function", "gelu_new"},
-          {"layer_norm_epsilon", 1e-05}, {"torch_dtype", "bfloat16"}};
+  return {{"model_type", "gpt2"},
+          {"architectures", {"GPT2LMHeadModel"}},
+          {"n_layer", layers},
+          {"n_embd", hidden},
+          {"n_head", heads},
+          {"n_positions", sequence},
+          {"vocab_size", vocabulary},
+          {"activation_function", "gelu_new"},
+          {"layer_norm_epsilon", 1e-05},
+          {"torch_dtype", "bfloat16"}};
 }
 
 // Letters and digits alone: tables differ in the rest.
@@ -47,8 +52,7 @@ std::optional<Json> bundled_model(std::string_view name) {
   if (wanted.starts_with("llama31")) wanted.erase(6, 1);
   const fs::path folder = home_directory() / "resources" / "studies" / "llm" / "models";
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (plain(entry.path().stem().string()) == wanted)
-      return Json::parse(read_file(entry.path()));
+    if (plain(entry.path().stem().string()) == wanted) return Json::parse(read_file(entry.path()));
   return std::nullopt;
 }
 
@@ -59,8 +63,8 @@ void set(MeasuredRow& row, const std::string& option, std::int64_t value) {
 // Stages begin with whole layers, and nothing is kept on hosts.
 MeasuredRow framework_row() {
   MeasuredRow row;
-  row.layout = {{"offload", "none"}, {"recompute", "none"}, {"whole_layers", "true"},
-                {"chunks", "1"}};
+  row.layout = {
+      {"offload", "none"}, {"recompute", "none"}, {"whole_layers", "true"}, {"chunks", "1"}};
   return row;
 }
 
@@ -98,8 +102,7 @@ std::int32_t divided(const CsvRow& csv, std::string_view column, std::int32_t by
 void add_vtrain(const CsvRow& csv, MeasuredTable& table) {
   const std::int32_t layers = csv.count("# layers"), hidden = csv.count("hidden size"),
                      heads = csv.count("attention heads"), sequence = csv.count("sequence length"),
-                     tensor = csv.count("tensor parallelism"),
-                     data = csv.count("data parallelism"),
+                     tensor = csv.count("tensor parallelism"), data = csv.count("data parallelism"),
                      stages = csv.count("pipeline parallelism"), gpus = csv.count("# GPUs"),
                      micro_batch = csv.count("micro batch");
   MeasuredRow row = framework_row();
@@ -173,8 +176,7 @@ void add_korthikanti_memory(const CsvRow& csv, MeasuredTable& table) {
   if (large) set_chunks(row, 3);
   set_recomputation(csv, row);
   row.machines = a100(large ? 64 : 8, 200);
-  row.bytes =
-      (csv.number("parameters_and_optimizer_gib") + csv.number("activations_gib")) * kGiB;
+  row.bytes = (csv.number("parameters_and_optimizer_gib") + csv.number("activations_gib")) * kGiB;
   table.rows.push_back(std::move(row));
 }
 
@@ -212,8 +214,8 @@ void add_megatron_core(const CsvRow& csv, MeasuredTable& table) {
   row.machines = h100(gpus);
   const auto h = static_cast<double>(shape->hidden), l = static_cast<double>(shape->layers),
              s = static_cast<double>(row.sequence), v = static_cast<double>(vocabulary);
-  const double operations = 72 * static_cast<double>(row.batch) * s * l * h * h *
-                            (1 + s / (6 * h) + v / (12 * h * l));
+  const double operations =
+      72 * static_cast<double>(row.batch) * s * l * h * h * (1 + s / (6 * h) + v / (12 * h * l));
   row.seconds = operations / (csv.number("tflops_per_gpu") * 1e12 * gpus);
   table.rows.push_back(std::move(row));
 }
@@ -224,8 +226,8 @@ void add_mlperf(const CsvRow& csv, MeasuredTable& table) {
                      context = csv.count("context"), gpus = csv.count("gpus");
   MeasuredRow row = framework_row();
   row.model = "Llama 3.1 405B";
-  row.label = fmt::format("{} on {} GPUs, TP {} PP {} CP {}", row.model, gpus, tensor, stages,
-                          context);
+  row.label =
+      fmt::format("{} on {} GPUs, TP {} PP {} CP {}", row.model, gpus, tensor, stages, context);
   row.config = bundled_model("llama3_405b").value();
   row.sequence = csv.count("sequence");
   row.fp8 = true;
@@ -250,10 +252,10 @@ void add_torchtitan(const CsvRow& csv, MeasuredTable& table) {
   MeasuredRow row = framework_row();
   row.model = csv.text("model");
   row.sequence = csv.count("sequence");
-  row.label = fmt::format("{} on {} GPUs, sequence {}, FSDP {} TP {} CP {} PP {}{}{}", row.model,
-                          gpus, row.sequence, csv.text("fsdp"), csv.text("tensor"),
-                          csv.text("context"), stages, compiled ? ", compiled" : "",
-                          csv.text("float8") == "yes" ? ", float8" : "");
+  row.label =
+      fmt::format("{} on {} GPUs, sequence {}, FSDP {} TP {} CP {} PP {}{}{}", row.model, gpus,
+                  row.sequence, csv.text("fsdp"), csv.text("tensor"), csv.text("context"), stages,
+                  compiled ? ", compiled" : "", csv.text("float8") == "yes" ? ", float8" : "");
   const auto config = bundled_model(row.model);
   if (!config) {
     table.left_out.push_back(row.label + ": this model is not known here");
@@ -268,8 +270,9 @@ void add_torchtitan(const CsvRow& csv, MeasuredTable& table) {
   set(row, "micro_batches", stages > 1 ? local_batch : 1);
   row.layout["shard"] = "parameters";
   const std::string& recompute = csv.text("recompute");
-  row.layout["recompute"] =
-      recompute == "full" ? "layers" : recompute == "selective" ? "cheap" : "none";
+  row.layout["recompute"] = recompute == "full"        ? "layers"
+                            : recompute == "selective" ? "cheap"
+                                                       : "none";
   row.machines = h100(gpus);
   row.machines.memory_gbps = 2400;
   row.machines.memory_gib = 95;
@@ -293,7 +296,7 @@ struct CaseName {
 };
 
 CaseName parse_case(std::string_view text) {
-  static constexpr std::array<std::string_view, 9> kSettings = {"l",   "tp",  "pp",  "dp", "ep",
+  static constexpr std::array<std::string_view, 9> kSettings = {"l",  "tp",  "pp",  "dp", "ep",
                                                                 "cp", "mbc", "mbs", "seq"};
   CaseName name;
   while (!text.empty()) {
