@@ -46,8 +46,10 @@ void append_run(const Timeline& timeline, const Causes& causes, TaskId task,
   Nanos waits_from = times.end;
   if (next != nullptr && next->why == CriticalStep::Why::Resource)
     waits_from = std::max(times.start, timeline.tasks[next->task].ready);
+  // Also where the next one is ready already: a faster device would not help.
   const Nanos started = times.start + late_start(timeline, task);
-  append(pieces, {times.start, std::min(started, waits_from), Reason::Process, task, {}});
+  append(pieces, {times.start, started, Reason::Process, task, {}});
+  waits_from = std::max(waits_from, started);
   const Nanos alone = std::min(waits_from, started + program.tasks[task].duration);
   append(pieces, {started, alone, own_reason(program.tasks[task].kind), task, {}});
   if (alone < waits_from)
@@ -220,7 +222,8 @@ std::array<Nanos, kReasons> time_by_reason(const std::vector<PathPiece>& pieces)
 
 std::string_view name_of(Reason reason) {
   constexpr std::array<std::string_view, kReasons> names = {
-      "compute", "reshuffle", "transfer", "collective", "device busy", "link busy", "straggler", "process"};
+      "compute",     "reshuffle", "transfer",  "collective",
+      "device busy", "link busy", "straggler", "process"};
   return names[static_cast<std::size_t>(reason)];
 }
 

@@ -82,13 +82,20 @@ class Writer {
     return found == what_ifs_.end() ? nullptr : &*found;
   }
 
+  // Devices wait for their processes longest, or neither a network nor devices that take no time
+  // would make the step shorter.
+  bool processes_limit(const WhatIf* network, const WhatIf* devices) const {
+    if (time(Reason::Process) == Nanos()) return false;
+    const bool neither_helps = network != nullptr && devices != nullptr &&
+                               share(std::min(network->free, devices->free)) > 0.9;
+    return neither_helps || time(Reason::Process) > std::max(computes(), communicates());
+  }
+
   // Computing or communication, or both in turn: what is left when the other takes no time.
   void limit() {
     const WhatIf* network = asked(What::Network);
     const WhatIf* devices = asked(What::Devices);
-    if (network == nullptr || devices == nullptr)
-      return say(fmt::format("A step takes {}.", time_text(step())));
-    if (time(Reason::Process) > std::max(computes(), communicates())) {
+    if (processes_limit(network, devices)) {
       alike_ = true;
       return say(
           fmt::format("A step takes {}, and starting its kernels limits it: for {} of that devices "
@@ -96,6 +103,8 @@ class Writer {
                       "fused ops, larger micro-batches, less tensor parallelism.",
                       time_text(step()), time_text(time(Reason::Process))));
     }
+    if (network == nullptr || devices == nullptr)
+      return say(fmt::format("A step takes {}.", time_text(step())));
     const Nanos computing = network->free, moving = devices->free;
     const Nanos less = std::min(computing, moving);
     computing_limits_ = computing >= moving;
