@@ -155,12 +155,15 @@ constexpr std::array<std::string_view, 4> kBundled = {"megatron-deepspeed", "meg
 }  // namespace
 
 MeasuredCalibrations::MeasuredCalibrations(const std::string& given) {
-  for (std::size_t i = 0; i < kBundled.size(); ++i) {
+  const auto found = [&](std::string_view bundled) {
     std::error_code error;
-    const std::string name = given.empty() ? std::string(kBundled[i]) : given;
-    by_framework_[static_cast<MeasuredFramework>(i)] = std::make_shared<const Calibration>(
+    const std::string name = given.empty() ? std::string(bundled) : given;
+    return std::make_shared<const Calibration>(
         fs::is_regular_file(name, error) ? read_calibration(name) : bundled_calibration(name));
-  }
+  };
+  for (std::size_t i = 0; i < kBundled.size(); ++i)
+    by_framework_[static_cast<MeasuredFramework>(i)] = found(kBundled[i]);
+  of_collectives_ = found("standard");
 }
 
 std::shared_ptr<const Calibration> MeasuredCalibrations::of(MeasuredFramework framework) const {
@@ -232,8 +235,7 @@ std::vector<double> predict_collectives(std::span<const MeasuredCollective> coll
                                      .count = 1,
                                      .gpus_per_machine = one.gpus,
                                      .fabric_gbps = newer ? 300.0 : 150.0});
-    const auto cost =
-        make_analytic_cost_model(graph, cluster, calibrations.of(MeasuredFramework::Megatron));
+    const auto cost = make_analytic_cost_model(graph, cluster, calibrations.of_collectives());
     std::vector<DeviceId> devices;
     for (std::int32_t d = 0; d < one.gpus; ++d) devices.emplace_back(at(d));
     result.push_back(

@@ -26,11 +26,14 @@ class MeasuredCalibrations {
   // `given`: a file or a bundled name; empty: each framework's own. Throws InputError.
   explicit MeasuredCalibrations(const std::string& given);
   std::shared_ptr<const Calibration> of(MeasuredFramework framework) const;
+  // Of collectives alone, without a framework.
+  std::shared_ptr<const Calibration> of_collectives() const { return of_collectives_; }
   // In the precision of the row's products.
   std::shared_ptr<const Calibration> of(const MeasuredRow& row) const;
 
  private:
   std::map<MeasuredFramework, std::shared_ptr<const Calibration>> by_framework_;
+  std::shared_ptr<const Calibration> of_collectives_;
 };
 
 // One of each row, in their order, on all cores. `done` hears how many are ready, from any thread.

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "app/cli/context.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/output.h"
 #include "app/cli/study/measured/measured_fit.h"
