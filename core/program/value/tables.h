@@ -93,7 +93,8 @@ class Tables {
   std::vector<OpId> updates;  // ascending by parameter
   IdVector<OpId, OpFacts> ops;
   IdVector<TensorId, TensorFacts> tensors;
-  std::vector<TensorId> slots;                     // tensors that no op produces, ascending
+  std::vector<TensorId> slots;  // tensors that no op produces, ascending
+
   std::int32_t issue_of(const Task& task) const {  // Task::issue
     if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update) return ops[task.op].issue;
     if (task.kind == TaskKind::Transfer) return 0;  // it is on no stream

@@ -88,7 +88,8 @@ TEST_F(MeasuredStudy, ReadsEveryFormat) {
              "model,gpus,fsdp,tensor,context,pipeline,schedule,sequence,local_batch,global_batch,"
              "recompute,compile,float8,tokens_per_s_and_gpu,memory_gib\n"
              "llama3.1-8b,2,2,1,1,1,,256,1,2,selective,yes,yes,9000,60\n"),
-       table("nccl.csv", "gpu,gpus,bytes,time_us\na100,8,1048576,60\na100,8,1073741824,8000\n")});
+       table("nccl.csv",
+             "gpu,gpus,bytes,time_us\na100,8,1048576,60\na100,8,1073741824,8000\nx9,8,8,5\n")});
   const Json& tables = json["tables"];
   EXPECT_EQ(tables[0]["summary"]["step_times"]["count"], 2);
   EXPECT_GT(tables[0]["rows"][0]["predicted_s"], tables[0]["rows"][1]["predicted_s"])
@@ -99,6 +100,7 @@ TEST_F(MeasuredStudy, ReadsEveryFormat) {
   EXPECT_NE(tables[1]["left_out"][0].get<std::string>().find("gpt9"), std::string::npos);
   EXPECT_NE(tables[1]["left_out"][1].get<std::string>().find("vpp3"), std::string::npos);
   EXPECT_NEAR(tables[2]["rows"][0]["measured_s"].get<double>(), 2 * 256 / 18000.0, 1e-9);
+  EXPECT_EQ(tables[3]["left_out"].size(), 1u);
   EXPECT_LT(tables[3]["rows"][0]["predicted_s"], tables[3]["rows"][1]["predicted_s"]);
 }
 
@@ -111,6 +113,8 @@ TEST_F(MeasuredStudy, RefusesWhatMeansNothingWithItsPlace) {
   EXPECT_NE(refusal(kSteps + "2,8,2,256,4,4,128,1,2,0,1\n").find("pipeline parallelism"),
             std::string::npos);
   EXPECT_NE(refusal(kSteps + "\n2,8,3,256,4,4,128,1,2,1,1\n").find("line 3, global batch"),
+            std::string::npos);
+  EXPECT_NE(refusal("gpu,gpus,bytes,time_us\na100,1,8,5\n").find("line 2, gpus"),
             std::string::npos);
   EXPECT_NE(refusal("iteration time (ms)\n3\n").find("has no column"), std::string::npos);
 }

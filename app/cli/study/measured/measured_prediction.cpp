@@ -139,7 +139,7 @@ void lay_out_all(std::span<const MeasuredRow> rows, const MeasuredCalibrations& 
     try {
       use(i, lay_out(rows[i], folder.file(i), calibrations.of(rows[i]), *planner));
     } catch (const InputError& error) {
-      refuse(i, error.what());
+      refuse(i, fmt::format("{}: {}; {}", error.place(), error.problem(), error.remedy()));
     }
   });
 }
@@ -230,14 +230,10 @@ std::vector<double> predict_collectives(std::span<const MeasuredCollective> coll
   std::vector<double> result;
   const auto graph = std::make_shared<const Graph>(GraphBuilder("collectives", 1).build());
   for (const MeasuredCollective& one : collectives) {
-    const bool newer = one.gpu == "a100";
-    const auto cluster = cluster_of({.gpu = newer ? "A100-SXM4-80GB" : "V100-SXM2-32GB",
-                                     .count = 1,
-                                     .gpus_per_machine = one.gpus,
-                                     .fabric_gbps = newer ? 300.0 : 150.0});
+    const auto cluster = cluster_of(one.machine);
     const auto cost = make_analytic_cost_model(graph, cluster, calibrations.of_collectives());
     std::vector<DeviceId> devices;
-    for (std::int32_t d = 0; d < one.gpus; ++d) devices.emplace_back(at(d));
+    for (std::int32_t d = 0; d < one.machine.gpus_per_machine; ++d) devices.emplace_back(at(d));
     result.push_back(
         to_seconds(cost->collective(Collective::AllReduce, devices, Bytes(one.bytes)).duration));
   }

@@ -46,8 +46,7 @@ struct MeasuredRow {
 
 // Time of a collective alone.
 struct MeasuredCollective {
-  std::string gpu;
-  std::int32_t gpus = 2;
+  MeasuredMachines machine;  // all of one are members
   std::int64_t bytes = 0;
   double seconds = 0;
 };

@@ -151,7 +151,7 @@ std::string Compared::text() const {
   for (std::size_t i = 0; i < table.collectives.size(); ++i) {
     const MeasuredCollective& one = table.collectives[i];
     errors.add(collectives[i], one.seconds);
-    times.add({fmt::format("{} x {}, {}", one.gpus, one.gpu, bytes_text(Bytes(one.bytes))),
+    times.add({fmt::format("{}, {}", one.machine.name(), bytes_text(Bytes(one.bytes))),
                seconds_text(one.seconds), seconds_text(collectives[i]),
                error_text(collectives[i], one.seconds)});
   }
@@ -182,8 +182,7 @@ Json Compared::json() const {
   }
   for (std::size_t i = 0; i < table.collectives.size(); ++i) {
     const MeasuredCollective& one = table.collectives[i];
-    rows.push_back({{"gpu", one.gpu},
-                    {"gpus", one.gpus},
+    rows.push_back({{"machine", one.machine.name()},
                     {"bytes", one.bytes},
                     {"measured_s", one.seconds},
                     {"predicted_s", collectives[i]}});

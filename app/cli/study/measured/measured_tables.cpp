@@ -351,8 +351,23 @@ void add_simumax(const CsvRow& csv, MeasuredTable& table) {
 
 // NCCL's AllReduce inside a machine.
 void add_allreduce(const CsvRow& csv, MeasuredTable& table) {
-  table.collectives.push_back({csv.text("gpu"), csv.count("gpus"),
-                               std::llround(csv.number("bytes")), csv.number("time_us") * 1e-6});
+  const std::string& gpu = csv.text("gpu");
+  const std::int32_t gpus = csv.count("gpus");
+  if (gpus < 2 || gpus > 8)
+    csv.fail("gpus", fmt::format("{} are no members of a collective in a machine", gpus),
+             "give 2 to 8");
+  MeasuredCollective one = {{}, std::llround(csv.number("bytes")), csv.number("time_us") * 1e-6};
+  if (gpu == "a100")
+    one.machine = a100(gpus, 200);
+  else if (gpu == "v100")
+    one.machine = machines_of("V100-SXM2-32GB", gpus, 150, 50);
+  else if (gpu == "h100")
+    one.machine = h100(gpus);
+  else if (gpu == "b200")
+    one.machine = b200(gpus);
+  else
+    return table.left_out.push_back(fmt::format("{} x {}: this GPU is not known", gpus, gpu));
+  table.collectives.push_back(std::move(one));
 }
 
 struct Format {
