@@ -114,6 +114,12 @@ TEST_F(MeasuredStudy, RefusesWhatMeansNothingWithItsPlace) {
             std::string::npos);
   EXPECT_NE(refusal(kSteps + "\n2,8,3,256,4,4,128,1,2,1,1\n").find("line 3, global batch"),
             std::string::npos);
+  EXPECT_NE(refusal(kSteps + "2,8,65536,256,4,4,128,1,65536,1,1\n").find("line 2, global batch"),
+            std::string::npos);
+  EXPECT_NE(refusal("case,measured_ms,measured_gib,simumax_ms,simumax_gib\n"
+                    "llama3_8b_tp65536_pp65536_dp65536,1,1,1,1\n")
+                .find("line 2, case"),
+            std::string::npos);
   EXPECT_NE(refusal("gpu,gpus,bytes,time_us\na100,1,8,5\n").find("line 2, gpus"),
             std::string::npos);
   EXPECT_NE(refusal("iteration time (ms)\n3\n").find("has no column"), std::string::npos);

@@ -88,8 +88,8 @@ MeasuredMachines a100(std::int32_t gpus, double network) {
 MeasuredMachines h100(std::int32_t gpus) { return machines_of("H100-SXM5-80GB", gpus, 450, 400); }
 MeasuredMachines b200(std::int32_t gpus) { return machines_of("B200-SXM-180GB", gpus, 900, 400); }
 
-std::int32_t divided(const CsvRow& csv, std::string_view column, std::int32_t by) {
-  const std::int32_t whole = csv.count(column);
+std::int64_t divided(const CsvRow& csv, std::string_view column, std::int64_t by) {
+  const std::int64_t whole = csv.count(column);
   if (whole % by != 0)
     csv.fail(column, fmt::format("{} is no multiple of {}", whole, by),
              "give a whole number of micro-batches of equal rows");
@@ -116,7 +116,7 @@ void add_vtrain(const CsvRow& csv, MeasuredTable& table) {
   row.batch = csv.count("global batch");
   set(row, "tensor", tensor);
   set(row, "stages", stages);
-  set(row, "micro_batches", divided(csv, "global batch", data * micro_batch));
+  set(row, "micro_batches", divided(csv, "global batch", std::int64_t{data} * micro_batch));
   row.layout["recompute"] = "layers";
   row.machines = a100(gpus, 100);
   row.framework = MeasuredFramework::MegatronDeepSpeed;
@@ -149,7 +149,7 @@ void add_korthikanti(const CsvRow& csv, MeasuredTable& table) {
   set(row, "tensor", tensor);
   set(row, "stages", stages);
   set(row, "micro_batches",
-      divided(csv, "batch", std::max(1, gpus / tensor / stages) * micro_batch));
+      divided(csv, "batch", std::int64_t{std::max(1, gpus / tensor / stages)} * micro_batch));
   set_chunks(row, csv.count("interleave"));
   set_recomputation(csv, row);
   row.machines = a100(gpus, 200);
@@ -342,6 +342,9 @@ void add_simumax(const CsvRow& csv, MeasuredTable& table) {
   set(row, "expert", name.setting("ep", 1));
   set(row, "micro_batches", name.setting("mbc", 1));
   row.layout["shard"] = "updates";
+  constexpr double kMostGpus = 1e6;
+  const double gpus = 1.0 * tensor * stages * data * context;
+  if (gpus > kMostGpus) csv.fail("case", "has more than a million GPUs", "give fewer");
   row.machines = b200(tensor * stages * data * context);
   row.seconds = csv.number("measured_ms") * 1e-3;
   row.bytes = csv.number("measured_gib") * kGiB;
