@@ -110,12 +110,14 @@ void scale_streams(Calibration& calibration, double elementwise) {
 
 Calibration fit_parameters(std::span<const FitParameter> parameters, Calibration calibration,
                            const std::function<double(const Calibration&)>& objective,
-                           const std::function<void(const std::string&)>& progress) {
+                           const std::function<void(const std::string&)>& progress,
+                           const std::stop_token& stop) {
   double best = objective(calibration);
   for (double step = 0.4; step > 0.06;) {
     const double before = best;
     for (const FitParameter& parameter : parameters) {
       for (const double factor : {std::exp(step), std::exp(-step)}) {
+        if (stop.stop_requested()) return calibration;
         Calibration tried = calibration;
         parameter.set(tried,
                       std::clamp(parameter.get(tried) * factor, parameter.low, parameter.high));

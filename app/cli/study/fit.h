@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -19,10 +20,12 @@ struct FitParameter {
 };
 
 // Coordinate search in the logarithms of the parameters with halving steps, from `calibration` on:
-// deterministic. `objective` is made least; `progress` hears it after each sweep.
+// deterministic. `objective` is made least; `progress` hears it after each sweep. Once it is asked
+// to stop it returns the best so far.
 Calibration fit_parameters(std::span<const FitParameter> parameters, Calibration calibration,
                            const std::function<double(const Calibration&)>& objective,
-                           const std::function<void(const std::string&)>& progress);
+                           const std::function<void(const std::string&)>& progress,
+                           const std::stop_token& stop = {});
 // How far they were moved: a slight pull to where they began, for those that nothing depends on.
 double fit_pull(std::span<const FitParameter> parameters, const Calibration& calibration,
                 const Calibration& start);

@@ -64,7 +64,8 @@ double standard_error(std::span<const double> errors) {
 
 Calibration fit_measured(std::span<const MeasuredRow> rows,
                          const MeasuredCalibrations& calibrations,
-                         const std::function<void(const std::string&)>& progress) {
+                         const std::function<void(const std::string&)>& progress,
+                         const std::stop_token& stop) {
   if (rows.size() < 2)
     throw InputError("", "--calibrate", "there are not two steps to fit to and to check on",
                      "give tables of measured steps");
@@ -79,7 +80,7 @@ Calibration fit_measured(std::span<const MeasuredRow> rows,
         return sum / static_cast<double>(errors.size()) +
                fit_pull(kFrameworkParameters, tried, start);
       },
-      progress);
+      progress, stop);
   const MeasuredSteps others(some(rows, 1), calibrations);
   calibration.relative_error = standard_error(others.errors(calibration));
   return calibration;

@@ -14,6 +14,7 @@ namespace strato::cli {
 // predicted.
 Calibration fit_measured(std::span<const MeasuredRow> rows,
                          const MeasuredCalibrations& calibrations,
-                         const std::function<void(const std::string&)>& progress);
+                         const std::function<void(const std::string&)>& progress,
+                         const std::stop_token& stop);
 
 }  // namespace strato::cli

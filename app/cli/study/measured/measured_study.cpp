@@ -223,16 +223,16 @@ class Counter {
 namespace {
 
 int calibrate(const MeasuredOptions& options, std::span<const MeasuredTable> tables,
-              const MeasuredCalibrations& calibrations) {
+              const MeasuredCalibrations& calibrations, const std::stop_token& stop) {
   std::vector<MeasuredRow> rows;
   std::string source = "fitted on every other step of";
   for (const MeasuredTable& table : tables) {
     rows.insert(rows.end(), table.rows.begin(), table.rows.end());
     source += (table.name == tables.front().name ? " " : ", ") + table.name;
   }
-  Calibration calibration = fit_measured(rows, calibrations, remark);
+  Calibration calibration = fit_measured(rows, calibrations, remark, stop);
   calibration.name = fs::path(options.calibrate).stem().string();
-  calibration.source = source;
+  calibration.source = stop.stop_requested() ? source + ", interrupted" : source;
   write_file(options.calibrate, calibration_json(calibration));
   return Done;
 }
@@ -247,8 +247,9 @@ int measured_study(const MeasuredOptions& options, const Command& command) {
   std::vector<MeasuredTable> tables;
   for (const fs::path& file : files) tables.push_back(read_measured_table(file));
   const MeasuredCalibrations calibrations(options.calibration);
-  if (!options.calibrate.empty()) return calibrate(options, tables, calibrations);
   interrupt.arm();
+  if (!options.calibrate.empty())
+    return calibrate(options, tables, calibrations, interrupt.token());
   std::vector<MeasuredRow> all_rows;
   std::vector<MeasuredPrediction> all;
   Json list = Json::array();
