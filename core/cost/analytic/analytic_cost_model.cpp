@@ -68,16 +68,44 @@ double peak(const GpuType& gpu, Precision precision) {
 
 bool is_attention(const Op& op) { return op.type.find("Attention") != std::string::npos; }
 
+// Does a loss read the tensor, as it is, or cast or moved?
+bool feeds_loss(const Graph& graph, TensorId made) {
+  constexpr int kMost = 8;  // ops between them
+  for (int i = 0; i < kMost; ++i) {
+    const auto readers = graph.consumers(made);
+    const auto reads_on = [&](OpId id) { return graph.op(id).phase == Phase::Forward; };
+    if (std::ranges::any_of(readers, [&](OpId id) { return graph.op(id).family == OpFamily::Loss; }))
+      return true;
+    const auto reader = std::ranges::find_if(readers, reads_on);
+    if (reader == readers.end()) return false;
+    const Op& op = graph.op(*reader);
+    const bool same = op.view || op.type == "Cast" || op.family == OpFamily::DataMovement;
+    if (!same || op.outputs.empty()) return false;
+    made = op.outputs[0];
+  }
+  return false;
+}
+
+// A product of what the model's head makes for the loss, or its gradient.
+bool is_of_head(const Graph& graph, const Op& op) {
+  const Op& forward = op.forward.valid() ? graph.op(op.forward) : op;
+  return forward.family == OpFamily::MatMul && !forward.outputs.empty() &&
+         feeds_loss(graph, forward.outputs[0]);
+}
+
 // What the matrix units of a GPU reach of what they reach at best.
-double share_of_units(const Calibration& calibration, const Op& op, const GpuType& gpu) {
+double share_of_units(const Calibration& calibration, const Graph& graph, const Op& op,
+                      const GpuType& gpu) {
   const auto found = calibration.architectures.find(gpu.architecture);
   const double share = found == calibration.architectures.end() ? 1 : found->second;
-  return is_attention(op) ? share * calibration.attention : share;
+  if (is_attention(op)) return share * calibration.attention;
+  return calibration.head < 1 && is_of_head(graph, op) ? share * calibration.head : share;
 }
 
 // The units that do the arithmetic, and the rate that they reach.
-void choose_units(const Calibration& calibration, const Op& op, DataType type, const GpuType& gpu,
-                  Rates& rates) {
+void choose_units(const Calibration& calibration, const Graph& graph, const Op& op,
+                  const GpuType& gpu, Rates& rates) {
+  const DataType type = computing_type(graph, op);
   const OpFamily family = op.family;
   const FamilyEfficiency& part = calibration.of(family);
   rates.flops = peak(gpu, Precision::Fp32) * part.cuda_cores;
@@ -94,7 +122,8 @@ void choose_units(const Calibration& calibration, const Op& op, DataType type, c
     units = Precision::Fp8;
   if (!uses_matrix_units(family) || (units == Precision::Tf32 && !calibration.matrix_units)) return;
   // Never slower than the ordinary cores: libraries choose the better kernel.
-  const double matrix = peak(gpu, units) * part.tensor_cores * share_of_units(calibration, op, gpu);
+  const double matrix =
+      peak(gpu, units) * part.tensor_cores * share_of_units(calibration, graph, op, gpu);
   if (matrix <= rates.flops) return;
   rates.flops = matrix;
   rates.precision = units;
@@ -104,7 +133,7 @@ Rates rates_of(const Calibration& calibration, const Graph& graph, const Op& op,
                const GpuType& gpu) {
   const FamilyEfficiency& part = calibration.of(op.family);
   Rates rates;
-  choose_units(calibration, op, computing_type(graph, op), gpu, rates);
+  choose_units(calibration, graph, op, gpu, rates);
   // Winograd's algorithm runs on ordinary cores; counted are the flops of the direct one.
   if (rates.precision == Precision::Fp32 && suits_winograd(graph, op))
     rates.flops *= calibration.winograd;
@@ -137,21 +166,20 @@ struct Roofline {
   }
 };
 
-// What is left of each op's work where pointwise ops are fused: the first of two has no kernel of
-// its own, and what is between them is neither written nor read.
-class FusedWork {
+// What is left of each op's work where a framework fuses: of pointwise ops the first of two has no
+// kernel of its own, and what is between them is neither written nor read.
+class KernelWork {
  public:
-  explicit FusedWork(const Graph& graph) : graph_(graph), work_(work_of(graph)) {
-    for (const OpId op : graph.ops().ids())
+  KernelWork(const Graph& graph, const Calibration& calibration)
+      : graph_(graph), work_(graph.op_count()) {
+    for (const OpId op : graph.ops().ids()) work_[op] = graph.op(op).work;
+    for (const OpId op : graph.ops().ids()) {
+      if (calibration.fuses_updates) join_others(op);
+      if (!calibration.fuses_pointwise) continue;
       if (const std::optional<OpId> reader = fused_reader(op)) fuse(op, *reader);
+    }
   }
   IdVector<OpId, Work> work() && { return std::move(work_); }
-
-  static IdVector<OpId, Work> work_of(const Graph& graph) {
-    IdVector<OpId, Work> work(graph.op_count());
-    for (const OpId op : graph.ops().ids()) work[op] = graph.op(op).work;
-    return work;
-  }
 
  private:
   static bool is_pointwise(const Op& op) {
@@ -173,6 +201,19 @@ class FusedWork {
       moved = std::max(Bytes(), moved - between.bytes());
     }
     work_[op].kernels = 0;
+  }
+  // An update, or a cast of a parameter, is done in a kernel with others. The cast of a gradient is
+  // no work at all.
+  void join_others(OpId id) {
+    const Op& op = graph_.op(id);
+    const auto is_parameter = [&](TensorId input) {
+      return input.valid() && graph_.tensor(input).role == TensorRole::Parameter;
+    };
+    const bool casts_gradient = op.type == "CastGrad" && !op.outputs.empty() &&
+                                graph_.tensor(op.outputs[0]).batch.kind != BatchKind::Batched;
+    const bool casts_parameter = op.type == "Cast" && std::ranges::any_of(op.inputs, is_parameter);
+    if (casts_gradient) work_[id] = {};
+    if (casts_gradient || casts_parameter || op.phase == Phase::Update) work_[id].kernels = 0;
   }
 
   const Graph& graph_;
@@ -207,8 +248,7 @@ class AnalyticCostModel final : public CostModel {
         cluster_(std::move(cluster)),
         calibration_(std::move(calibration)),
         collectives_(cluster_),
-        work_(calibration_->fuses_pointwise ? FusedWork(*graph_).work()
-                                            : FusedWork::work_of(*graph_)),
+        work_(KernelWork(*graph_, *calibration_).work()),
         types_(cluster_->gpu_types().size()) {
     rooflines_.reserve(graph_->op_count() * types_);
     for (const OpId op : graph_->ops().ids())

@@ -64,6 +64,7 @@ constexpr Field<FamilyEfficiency> kFamilyFields[] = {
 };
 constexpr Field<Calibration> kFields[] = {
     {"attention", &Calibration::attention, kLeast, 1},
+    {"head", &Calibration::head, kLeast, 1},
     {"winograd", &Calibration::winograd, 1, 4},
     {"launch_scale", &Calibration::launch_scale, 0, 1e4},
     {"issue_us", &Calibration::issue_us, 0, 1e6},
@@ -106,6 +107,7 @@ constexpr Switch kSwitches[] = {
     {"matrix_units", &Calibration::matrix_units},
     {"fp8_products", &Calibration::fp8_products},
     {"fuses_pointwise", &Calibration::fuses_pointwise},
+    {"fuses_updates", &Calibration::fuses_updates},
 };
 
 void check_keys(const JsonView& root) {
@@ -121,8 +123,8 @@ void check_keys(const JsonView& root) {
 
 // Is it of no calibration that was written before there were language models?
 bool is_newer(const Field<Calibration>& field) {
-  constexpr std::array<std::string_view, 5> kNewer = {"attention", "network_scale", "collective_us",
-                                                      "host_kernel_us", "host_collective_us"};
+  constexpr std::array<std::string_view, 6> kNewer = {
+      "attention", "head", "network_scale", "collective_us", "host_kernel_us", "host_collective_us"};
   return std::ranges::find(kNewer, field.key) != kNewer.end();
 }
 

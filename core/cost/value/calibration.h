@@ -35,9 +35,11 @@ struct Calibration {
   std::string source;  // what it was fitted on, for people
   std::array<FamilyEfficiency, kOpFamilies> families;
   // Of the rate that matrix units reach in products of matrices: what attention in one kernel does,
-  // and what clocks under power limits leave of an architecture's peak (by GpuType::architecture; 1
+  // what those do that a loss reads (with a vocabulary: very wide, in 32 bits for the loss), and
+  // what clocks under power limits leave of an architecture's peak (by GpuType::architecture; 1
   // where it is not there).
   double attention = 1;
+  double head = 1;
   std::map<std::string, double, std::less<>> architectures;
   double winograd = 1.0;     // fp32 3 x 3 convolutions of stride 1 do so much less arithmetic
   double launch_scale = 1;   // kernel launch overhead relative to the GPU generation's
@@ -47,6 +49,9 @@ struct Calibration {
   // A pointwise op (or softmax) is one kernel with the pointwise op that alone reads its output:
   // what is between them is neither written nor read (kernels of Megatron-LM's own, or a compiler).
   bool fuses_pointwise = false;
+  // All parameters are cast and updated by a few kernels (multi-tensor optimizers), and gradients
+  // are written in the precision that they are added up in: none of it has kernels of its own.
+  bool fuses_updates = false;
   double transfer_scale = 1;  // share of a link's bandwidth that point-to-point transfers reach
   double collective_scale = 1;
   double network_scale = 0;  // the same of collectives between machines; 0: as collective_scale

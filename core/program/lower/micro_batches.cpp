@@ -1,5 +1,6 @@
 #include "core/program/lower/micro_batches.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace strato {
@@ -45,12 +46,17 @@ bool MicroBatchLowering::lower_or_repeat(const Pipeline& pipeline, const Schedul
 }
 
 void MicroBatchLowering::lower_cell(const Pipeline& pipeline, const ScheduleCell& cell) {
+  const Tables& tables = ops_.tables();
+  const auto is_once = [&](OpId reader) { return !tables.is_repeated(reader); };
   enter(cell.micro);
   for (const OpId op : pipeline.ops(cell)) {
     all_.lower(op);
-    for (const TensorId output : ops_.tables().outputs(op))
-      if (ops_.tables().tensors[output].kind == BatchKind::Partial)
+    for (const TensorId output : tables.outputs(op)) {
+      if (tables.tensors[output].kind != BatchKind::Partial) continue;
+      const auto readers = tables.graph->consumers(output);
+      if (readers.empty() || std::ranges::any_of(readers, is_once))
         accumulate(op, output, cell.micro);
+    }
   }
 }
 

@@ -217,18 +217,22 @@ ColumnCosts MeshLetters::costs_of(const Layout& layout, UpTo dimension,
     };
     return costs;
   }
-  // A gradient of all of a parameter takes the rows longer, and the update each column.
+  // A gradient of all of a parameter takes the rows longer than that of a part, and the update each
+  // column. To start them takes as long for a part.
   std::vector<DeviceId> column;
   for (std::size_t i = 0; i < layout.shards.size(); i += layout.columns)
     column.push_back(layout.shards[i].device);
   costs.whole_parameter = [this, &layout, column](TensorId tensor) {
-    const auto spared = static_cast<std::int64_t>(layout.columns) - 1;
-    const Bytes bytes = tables_.tensors[tensor].bytes * spared / (spared + 1);
-    const GpuTypeId gpu = tables_.cluster->device(column.front()).type;
-    const Nanos update = tables_.cost->local_move(gpu, bytes * 2);
-    return column.size() < 2
-               ? update
-               : update + tables_.cost->collective(Collective::AllReduce, column, bytes).duration;
+    const Bytes whole = tables_.tensors[tensor].bytes;
+    const auto time_of_rows = [&](Bytes bytes) {
+      const Nanos update =
+          tables_.cost->local_move(tables_.cluster->device(column.front()).type, bytes * 2);
+      return column.size() < 2
+                 ? update
+                 : update +
+                       tables_.cost->collective(Collective::AllReduce, column, bytes).duration;
+    };
+    return time_of_rows(whole) - time_of_rows(whole / static_cast<std::int64_t>(layout.columns));
   };
   costs.may_divide = [this, &layout](OpId op, const LetterSplit& split) {
     return parts_of(op, split) % static_cast<std::int64_t>(layout.columns) == 0 &&

@@ -121,10 +121,16 @@ void Tables::order_ops() {
 }
 
 // What works on the batch does; what follows from a sum over it comes when all of them are done.
+// A gradient that is cast, though, is so for each of them: 32-bit gradients are added up, as
+// frameworks do with parameters in 16 bits.
 void Tables::find_repeated() {
   const auto refuse = [&](OpId op, const char* problem) {
     throw InputError("", fmt::format("op \"{}\"", graph->op(op).name), problem,
                      "use a single micro-batch");
+  };
+  const auto casts_sum = [&](OpId op) {
+    return graph->op(op).type == "CastGrad" && outputs(op).size() == 1 &&
+           tensors[outputs(op).front()].kind == BatchKind::Partial;
   };
   IdVector<OpId, char> follows_sum(graph->op_count());
   for (const OpId op : early) {
@@ -137,7 +143,8 @@ void Tables::find_repeated() {
       const OpId producer = graph->tensor(input).producer;
       const bool sum = producer.valid() &&
                        (follows_sum[producer] ||
-                        (is_repeated_[producer] && tensors[input].kind == BatchKind::Partial));
+                        (is_repeated_[producer] && tensors[input].kind == BatchKind::Partial &&
+                         !casts_sum(op)));
       reads_sum = reads_sum || sum;
       if (is_batched(input) || (producer.valid() && is_repeated_[producer] && !sum))
         repeated = true;

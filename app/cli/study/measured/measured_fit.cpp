@@ -32,6 +32,7 @@ constexpr std::array kFrameworkParameters = {
     FitParameter{"Hopper", 0.3, 1, Architecture<0>::get, Architecture<0>::set},
     FitParameter{"Blackwell", 0.3, 1, Architecture<1>::get, Architecture<1>::set},
     FitParameter{"attention", 0.2, 1, FIELD(attention)},
+    FitParameter{"head", 0.2, 1, FIELD(head)},
     FitParameter{"streams", 0.3, 0.98,
                  [](const Calibration& c) { return c.of(OpFamily::Elementwise).memory; },
                  scale_streams},
