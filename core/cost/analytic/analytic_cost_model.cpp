@@ -68,19 +68,19 @@ double peak(const GpuType& gpu, Precision precision) {
 
 bool is_attention(const Op& op) { return op.type.find("Attention") != std::string::npos; }
 
-// Does a loss read the tensor, as it is, or cast or moved?
+// Does a loss read the tensor, as it is, or cast, moved, or reduced over its classes?
 bool feeds_loss(const Graph& graph, TensorId made) {
   constexpr int kMost = 8;  // ops between them
   for (int i = 0; i < kMost; ++i) {
     const auto readers = graph.consumers(made);
-    const auto reads_on = [&](OpId id) { return graph.op(id).phase == Phase::Forward; };
-    if (std::ranges::any_of(readers, [&](OpId id) { return graph.op(id).family == OpFamily::Loss; }))
-      return true;
-    const auto reader = std::ranges::find_if(readers, reads_on);
-    if (reader == readers.end()) return false;
-    const Op& op = graph.op(*reader);
-    const bool same = op.view || op.type == "Cast" || op.family == OpFamily::DataMovement;
-    if (!same || op.outputs.empty()) return false;
+    const auto next = std::ranges::find_if(
+        readers, [&](OpId id) { return graph.op(id).phase != Phase::Backward; });
+    if (next == readers.end()) return false;
+    const Op& op = graph.op(*next);
+    if (op.family == OpFamily::Loss) return true;
+    const bool passes_on = op.view || op.type == "Cast" || op.family == OpFamily::DataMovement ||
+                           op.family == OpFamily::Softmax;
+    if (!passes_on || op.outputs.empty()) return false;
     made = op.outputs[0];
   }
   return false;
@@ -290,12 +290,16 @@ class AnalyticCostModel final : public CostModel {
 
   const Digest& digest() const override { return digest_; }
 
-  Nanos issue(OpId op) const override {
-    return graph_->op(op).view ? Nanos()
-                               : host_time(calibration_->host_kernel_us * work_[op].kernels);
+  Nanos issue(OpId id) const override {
+    const Op& op = graph_->op(id);
+    if (op.view) return {};
+    const bool is_loss = op.family == OpFamily::Loss && op.phase != Phase::Backward;
+    return host_time(calibration_->host_kernel_us * work_[id].kernels +
+                     (is_loss ? calibration_->host_loss_us : 0));
   }
   Nanos issue_collective() const override { return host_time(calibration_->host_collective_us); }
   Nanos issue_local_move() const override { return host_time(calibration_->host_kernel_us); }
+  bool issue_after_transfers() const override { return calibration_->host_awaits_transfers; }
 
   // "roofline: 61 % of V100-SXM2-16GB's fp32 peak, 5 us launch".
   Estimate explain_compute(OpId id, GpuTypeId gpu, std::int64_t samples) const override {

@@ -74,6 +74,7 @@ constexpr Field<Calibration> kFields[] = {
     {"collective_us", &Calibration::collective_us, 0, 1e6},
     {"host_kernel_us", &Calibration::host_kernel_us, 0, 1e6},
     {"host_collective_us", &Calibration::host_collective_us, 0, 1e6},
+    {"host_loss_us", &Calibration::host_loss_us, 0, 1e6},
     {"dispatch_us", &Calibration::dispatch_us, 0, 1e6},
     {"step_us", &Calibration::step_us, 0, 1e9},
     {"input_sample_us", &Calibration::input_sample_us, 0, 1e9},
@@ -108,6 +109,7 @@ constexpr Switch kSwitches[] = {
     {"fp8_products", &Calibration::fp8_products},
     {"fuses_pointwise", &Calibration::fuses_pointwise},
     {"fuses_updates", &Calibration::fuses_updates},
+    {"host_awaits_transfers", &Calibration::host_awaits_transfers},
 };
 
 void check_keys(const JsonView& root) {
@@ -123,8 +125,9 @@ void check_keys(const JsonView& root) {
 
 // Is it of no calibration that was written before there were language models?
 bool is_newer(const Field<Calibration>& field) {
-  constexpr std::array<std::string_view, 6> kNewer = {
-      "attention", "head", "network_scale", "collective_us", "host_kernel_us", "host_collective_us"};
+  constexpr std::array<std::string_view, 7> kNewer = {
+      "attention",          "head",        "network_scale", "collective_us", "host_kernel_us",
+      "host_collective_us", "host_loss_us"};
   return std::ranges::find(kNewer, field.key) != kNewer.end();
 }
 

@@ -58,8 +58,10 @@ struct Calibration {
   double collective_us = 0;  // to start one: a kernel on every member, and their first meeting
   // The process that drives a GPU starts its kernels one after the other, ahead of the GPU where it
   // can (CostModel::issue()); 0: it is never the bottleneck.
-  double host_kernel_us = 0;      // for each kernel
-  double host_collective_us = 0;  // for each collective
+  double host_kernel_us = 0;           // for each kernel
+  double host_collective_us = 0;       // for each collective
+  double host_loss_us = 0;             // for each loss: to fetch samples, to log and to scale it
+  bool host_awaits_transfers = false;  // it is not ahead of what other devices send
   // Host side of the framework. Applied by studies, not by the cost model; 0: never the bottleneck.
   double dispatch_us = 0;      // per kernel, one after the other in a process, over its GPUs
   double step_us = 0;          // fixed, per step

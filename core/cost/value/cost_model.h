@@ -70,6 +70,9 @@ class CostModel {
   virtual Nanos issue(OpId) const { return {}; }
   virtual Nanos issue_collective() const { return {}; }
   virtual Nanos issue_local_move() const { return {}; }
+  // Does it start what reads something that another device sends once that has come, not ahead?
+  // (Megatron-LM's exchange between pipeline stages synchronises each device with its process.)
+  virtual bool issue_after_transfers() const { return false; }
 
   // The same costs with their source. `time` is exactly what the function above returns.
   virtual Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const {

@@ -152,6 +152,7 @@ Program DeltaLowering::program(std::vector<TaskId>& ids) {
   Program program;
   program.graph = all.graph;
   program.cluster = all.cluster;
+  program.issues_after_transfers = all.issues_after_transfers;
   IdVector<TaskId, TaskId> tasks(all.tasks.size());  // by handle
   IdVector<BufferId, BufferId> buffers(all.buffers.size());
   list_tasks(ids);

@@ -32,6 +32,7 @@ void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) 
   into.graph = tables_.graph;
   into.cluster = tables_.cluster;
   into.micro_batches = tables_.micro_batches;
+  into.issues_after_transfers = tables_.cost->issue_after_transfers();
   into.stage_of.clear();
   into.tasks.clear();
   into.dependencies.clear();

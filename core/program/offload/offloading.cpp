@@ -246,6 +246,7 @@ class Offloader {
     result.cluster = of.cluster;
     result.micro_batches = of.micro_batches;
     result.is_outline = of.is_outline;
+    result.issues_after_transfers = of.issues_after_transfers;
     result.stage_of = of.stage_of;
     result.buffers = of.buffers;
     result.parts = of.parts;

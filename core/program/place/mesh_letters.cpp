@@ -229,8 +229,7 @@ ColumnCosts MeshLetters::costs_of(const Layout& layout, UpTo dimension,
           tables_.cost->local_move(tables_.cluster->device(column.front()).type, bytes * 2);
       return column.size() < 2
                  ? update
-                 : update +
-                       tables_.cost->collective(Collective::AllReduce, column, bytes).duration;
+                 : update + tables_.cost->collective(Collective::AllReduce, column, bytes).duration;
     };
     return time_of_rows(whole) - time_of_rows(whole / static_cast<std::int64_t>(layout.columns));
   };

@@ -159,6 +159,8 @@ struct Program {
   // Devices that do the same as another one are left out (symmetry.h): scores are those of the
   // whole, but it is not a program to run.
   bool is_outline = false;
+  // Processes that start tasks wait for what other devices send (CostModel::issue_after_transfers).
+  bool issues_after_transfers = false;
   // Of several micro-batches, by device: which stage of the pipeline it is of, along the pipeline;
   // -1: it computes nothing of the batch. Empty: there is one micro-batch.
   IdVector<DeviceId, std::int32_t> stage_of;

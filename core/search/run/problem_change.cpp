@@ -40,6 +40,7 @@ class FasterDevices : public CostModel {
   Nanos issue(OpId op) const override { return inner_->issue(op); }
   Nanos issue_collective() const override { return inner_->issue_collective(); }
   Nanos issue_local_move() const override { return inner_->issue_local_move(); }
+  bool issue_after_transfers() const override { return inner_->issue_after_transfers(); }
   const Digest& digest() const override { return digest_; }
 
   Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const override {

@@ -23,6 +23,12 @@ inline void PendingTasks::set(std::size_t place, std::size_t row) {
       0, 0, duration, 0, resources.size() == 1 ? resources.front().value() : -1, task.issue};
 }
 
+// What waits for a transfer, where processes are not ahead of these.
+inline void PendingTasks::issue_when_ready(std::size_t place, const Task& dependency) {
+  Node& node = nodes_[place];
+  if (node.issue > 0 && dependency.kind == TaskKind::Transfer) node.issue = ~node.issue;
+}
+
 // `dependencies`: those of all nodes in their order, as many as each waits for.
 void PendingTasks::index_dependents(std::span<const TaskId> dependencies) {
   dependent_begin_.assign(nodes_.size() + 1, 0);
@@ -41,6 +47,9 @@ void PendingTasks::load(const Program& program) {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     set(i, i);
     nodes_[i].waiting = static_cast<std::int32_t>(program.dependencies[i].size());
+    if (!program.issues_after_transfers) continue;
+    for (const TaskId dependency : program.dependencies[i])
+      issue_when_ready(i, program.tasks[dependency]);
   }
   index_dependents({program.dependencies.data(), program.dependencies.value_count()});
 }
@@ -58,6 +67,9 @@ void PendingTasks::load_rest(const TaskRows& rows, std::span<const TaskId> rest,
     set(i, row);
     Node& node = nodes_[i];
     for (const TaskId dependency : program.dependencies[row]) {
+      if (program.issues_after_transfers)
+        issue_when_ready(
+            i, program.tasks[TaskId(static_cast<std::size_t>(rows.row(dependency.index())))]);
       const std::int32_t place = places[dependency.index()] - begin;
       if (place < 0) {
         node.ready = std::max(node.ready, times[dependency].end.value);

@@ -23,7 +23,12 @@ class PendingTasks {
     std::int64_t duration;
     std::int32_t waiting;  // dependencies that have not ended
     std::int32_t stream;   // the only resource that it needs; -1: it needs several
-    std::int32_t issue;    // Task::issue
+    std::int32_t issue;    // Task::issue; ~issue: once the task is ready, not ahead
+
+    // When a process has started the task that was ready, before, to start others.
+    std::int64_t issued_by(std::int64_t process) const {
+      return issue >= 0 ? process + issue : std::max(process, ready) + ~issue;
+    }
   };
 
   // All tasks: a task's place is its id.
@@ -56,6 +61,7 @@ class PendingTasks {
  private:
   void clear(const Program& program, std::size_t tasks);
   void set(std::size_t place, std::size_t row);
+  void issue_when_ready(std::size_t place, const Task& dependency);
   void index_dependents(std::span<const TaskId> dependencies);
 
   const Program* program_ = nullptr;

@@ -66,7 +66,7 @@ void QueueDiscipline::let_processes_start(std::span<TaskId> ready) {
     for (const ResourceId resource : program_->resources[id.index()]) {
       if (program_->is_link(resource)) break;  // streams come first
       std::int64_t& process = process_[Program::device_of(resource)];
-      process += program_->tasks[id].issue;
+      process = (*tasks_)[id.index()].issued_by(process);
       issued_[id] = std::max(issued_[id], process);
     }
 }

@@ -8,7 +8,8 @@
 // The process that drives a device starts the tasks on its streams one after the other, in the
 // order in which they become ready (at equal times by id), for each as long as Task::issue says,
 // and is ahead of the device where it can. A task that starts before its processes have started it
-// takes so much longer: frameworks of small kernels are bound by this.
+// takes so much longer: frameworks of small kernels are bound by this. Where the program says so
+// (Program::issues_after_transfers), what waits for a transfer is started when it has become ready.
 //
 // Memory:
 // buffers are taken when the writing task starts and released when their last reader ends (at the

@@ -89,7 +89,7 @@ class FifoDiscipline {
       start = std::max(start, resources_[id.index()].free);
       if (!tasks_.is_stream(id)) continue;
       std::int64_t& process = resources_[id.index() - id.index() % kStreams].issued;
-      issued = std::max(issued, process += node.issue);
+      issued = std::max(issued, process = node.issued_by(process));
     }
     node.duration += std::max<std::int64_t>(0, issued - start);
   }

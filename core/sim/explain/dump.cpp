@@ -96,6 +96,12 @@ Json task_line(const Timeline& timeline, TaskId id) {
             {"end_ns", times.end.value}};
   if (program.micro_batches > 1) line["micro"] = task.micro;
   if (task.issue > 0) line["issue_ns"] = task.issue;
+  if (task.issue > 0 && program.issues_after_transfers) {
+    const auto is_transfer = [&](TaskId dependency) {
+      return program.tasks[dependency].kind == TaskKind::Transfer;
+    };
+    line["issued_when_ready"] = std::ranges::any_of(program.dependencies[id.index()], is_transfer);
+  }
   return line;
 }
 

@@ -36,11 +36,13 @@ constexpr std::array kFrameworkParameters = {
     FitParameter{"streams", 0.3, 0.98,
                  [](const Calibration& c) { return c.of(OpFamily::Elementwise).memory; },
                  scale_streams},
+    FitParameter{"updates", 0.1, 0.98, FIELD(of(OpFamily::Update).memory)},
     FitParameter{"collectives", 0.2, 1, FIELD(collective_scale)},
     FitParameter{"between machines", 0.2, 1, FIELD(network_scale)},
     FitParameter{"start of a collective", 1, 500, FIELD(collective_us)},
     FitParameter{"host, a kernel", 1, 200, FIELD(host_kernel_us)},
     FitParameter{"host, a collective", 1, 1000, FIELD(host_collective_us)},
+    FitParameter{"host, a loss", 1, 1e5, FIELD(host_loss_us)},
     FitParameter{"step", 10, 1e6, FIELD(step_us)},
 };
 
