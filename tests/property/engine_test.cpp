@@ -126,6 +126,7 @@ TEST(Engines, AgreeOnAnyProgram) {
     options.recent = 1 + random.below(60);
     options.priorities = 3;  // the engine is told that they do not count
     if (seed % 2 == 1) options.issue = 1 + static_cast<std::int64_t>(random.below(9));
+    options.awaits_transfers = seed % 4 == 1;
     both.expect_same(random_program(problem.graph, problem.cluster, options, random));
   }
 }

@@ -42,6 +42,7 @@ class TiedCosts : public CostModel {
   }
   Nanos issue_collective() const override { return Nanos(seed_ % 2 * 15); }
   Nanos issue_local_move() const override { return Nanos(seed_ % 2 * 5); }
+  bool issue_after_transfers() const override { return seed_ % 4 == 1; }
   const Digest& digest() const override { return toy_.digest(); }
 
  private:

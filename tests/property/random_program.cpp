@@ -12,6 +12,7 @@ class Maker {
       : options_(options), random_(random), program_(program) {}
 
   void run() {
+    program_.issues_after_transfers = options_.awaits_transfers;
     for (std::size_t i = 0; i < options_.tasks; ++i) add_task(i);
     for (std::size_t d = 0; d < devices(); ++d)
       program_.residents.push_back({TensorId(0), DeviceId(d), Bytes(1 + below(50))});

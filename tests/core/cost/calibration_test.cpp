@@ -10,7 +10,9 @@
 
 #include "core/base/error.h"
 #include "core/cost/analytic/analytic_cost_model.h"
+#include "core/graph/train/training_graph.h"
 #include "tests/core/cost/toy.h"
+#include "tests/core/graph/model_kit.h"
 
 namespace strato {
 namespace {
@@ -45,6 +47,9 @@ TEST(Calibration, IsReadAsItIsWritten) {
   calibration.dispatch_us = 7.25;
   calibration.of(OpFamily::Recurrent).half_flops = 3e8;
   calibration.fuses_pointwise = calibration.fp8_products = true;
+  calibration.fuses_updates = calibration.host_awaits_transfers = true;
+  calibration.head = 0.25;
+  calibration.host_loss_us = 300;
   calibration.attention = 0.5;
   calibration.network_scale = 0.75;
   calibration.host_kernel_us = 6;
@@ -149,8 +154,12 @@ TEST(Calibration, EveryConstantCounts) {
       digest_with([](Calibration& c) { c.collective_us = 0.5; }),
       digest_with([](Calibration& c) { c.host_kernel_us = 0.5; }),
       digest_with([](Calibration& c) { c.host_collective_us = 0.5; }),
-      digest_with([](Calibration& c) { c.architectures["Hopper"] = 0.5; })};
-  EXPECT_EQ(digests.size(), 9u);
+      digest_with([](Calibration& c) { c.architectures["Hopper"] = 0.5; }),
+      digest_with([](Calibration& c) { c.fuses_updates = true; }),
+      digest_with([](Calibration& c) { c.host_awaits_transfers = true; }),
+      digest_with([](Calibration& c) { c.head = 0.5; }),
+      digest_with([](Calibration& c) { c.host_loss_us = 0.5; })};
+  EXPECT_EQ(digests.size(), 13u);
 }
 
 // x[64, 256] -> Relu "r0" -> Relu "r1" -> ... with nothing between them read elsewhere.
@@ -216,6 +225,84 @@ TEST(Processes, NeedTimeForEachKernelThatIsLeft) {
   EXPECT_EQ(fused->issue(graph->find_op("r0")), Nanos());
   EXPECT_EQ(fused->issue(graph->find_op("r1")), Nanos(5000));
   EXPECT_EQ(model_under(Calibration::standard(), graph, cluster)->issue(OpId(0)), Nanos());
+}
+
+// Scores of 512 classes from w [256, 512], which is cast, and a layer w0 before it, for a loss.
+std::shared_ptr<const Graph> classifier() {
+  ModelKit kit(64);
+  const TensorId w0 = kit.weight("w0", {256, 256}), w = kit.weight("w", {256, 512});
+  constexpr std::int64_t kBf16 = 16;
+  const TensorId cast = kit.op("Cast", {w}, {{"to", kBf16}});
+  const TensorId hidden = kit.op("MatMul", {kit.input("x", {64, 256}), w0});
+  const TensorId scores = kit.transpose(kit.op("MatMul", {hidden, cast}), {1, 0});
+  kit.op("SoftmaxCrossEntropyLoss",
+         {kit.transpose(scores, {1, 0}), kit.input("labels", {64}, DataType::I64)});
+  return std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Adam));
+}
+
+TEST(FusedUpdates, HaveNoKernelsOfTheirOwn) {
+  const auto cluster = toy::sample_cluster("fastt-8xv100");
+  const auto graph = classifier();
+  Calibration calibration = Calibration::standard();
+  calibration.host_kernel_us = 5;
+  const auto apart = model_under(calibration, graph, cluster);
+  calibration.fuses_updates = true;
+  const auto fused = model_under(calibration, graph, cluster);
+  int joined = 0;
+  for (const OpId id : graph->ops().ids()) {
+    const Op& op = graph->op(id);
+    const bool joins = op.phase == Phase::Update || op.type.starts_with("Cast");
+    joined += joins ? 1 : 0;
+    if (!joins) {
+      EXPECT_EQ(fused->issue(id), apart->issue(id)) << op.name;
+      EXPECT_EQ(fused->compute(id, GpuTypeId(0), 64), apart->compute(id, GpuTypeId(0), 64));
+      continue;
+    }
+    EXPECT_EQ(apart->issue(id), Nanos(5000)) << op.name;
+    EXPECT_EQ(fused->issue(id), Nanos()) << op.name;
+    EXPECT_LT(fused->compute(id, GpuTypeId(0), 64), apart->compute(id, GpuTypeId(0), 64))
+        << op.name;
+    // The cast of a gradient is written as it is made; the others still move what they move.
+    EXPECT_EQ(fused->compute(id, GpuTypeId(0), 64) <= Nanos(1), op.type == "CastGrad") << op.name;
+  }
+  EXPECT_EQ(joined, 2 + 2);
+}
+
+// The head's product and its two gradients are slower by its share, and no other.
+TEST(Head, HasAShareOfItsOwn) {
+  const auto cluster = toy::sample_cluster("h100-2x8");
+  const auto graph = classifier();
+  Calibration calibration = Calibration::standard();
+  FamilyEfficiency& products = calibration.of(OpFamily::MatMul);
+  products = {.cuda_cores = 1e-4, .tensor_cores = 1e-3, .memory = 1};  // bound by computing
+  calibration.launch_scale = 0;
+  const auto usual = model_under(calibration, graph, cluster);
+  calibration.head = 0.5;
+  const auto slow = model_under(calibration, graph, cluster);
+  int slower = 0;
+  for (const OpId id : graph->ops().ids()) {
+    const auto before = static_cast<double>(usual->compute(id, GpuTypeId(0), 64).value);
+    const auto now = static_cast<double>(slow->compute(id, GpuTypeId(0), 64).value);
+    if (now == before) continue;
+    ++slower;
+    EXPECT_NEAR(now, 2 * before, 2) << graph->op(id).name;
+    EXPECT_EQ(graph->op(id).family, OpFamily::MatMul);
+  }
+  EXPECT_EQ(slower, 3);
+}
+
+TEST(Processes, NeedTimeForALossOnce) {
+  const auto graph = classifier();
+  Calibration calibration = Calibration::standard();
+  calibration.host_loss_us = 300;
+  const auto cost = model_under(calibration, graph, toy::sample_cluster("fastt-8xv100"));
+  Nanos all;
+  for (const OpId id : graph->ops().ids()) all += cost->issue(id);
+  EXPECT_EQ(all, Nanos(300'000));
+  EXPECT_FALSE(cost->issue_after_transfers());
+  calibration.host_awaits_transfers = true;
+  EXPECT_TRUE(model_under(calibration, graph, toy::sample_cluster("fastt-8xv100"))
+                  ->issue_after_transfers());
 }
 
 TEST(CalibratedCost, CollectivesBetweenMachinesHaveAScaleOfTheirOwn) {

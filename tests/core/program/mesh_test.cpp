@@ -178,6 +178,34 @@ TEST_F(Mesh, BucketsFuseTheGradientsOfAColumn) {
   EXPECT_EQ(gradients.bytes, kPair * kBlocks);
 }
 
+// All-reducing the gradient of a small parameter takes as long for a half of it: it is not worth
+// a message to gather what columns would cast of it.
+TEST_F(Mesh, SmallParametersAreNotDivided) {
+  constexpr std::int64_t kBf16 = 16;
+  ModelKit kit(kMeshBatch);
+  const TensorId scale = kit.shaped("Cast", {kit.weight("scale", {kMeshWidth})}, {{kMeshWidth}},
+                                    {{"to", kBf16}}, DataType::BF16);
+  const TensorId x = kit.op("Mul", {kit.input("x", {kMeshBatch, kMeshWidth}), scale});
+  const TensorId inner =
+      kit.op("Relu", {kit.op("MatMul", {x, kit.weight("up", {kMeshWidth, kMeshInner})})});
+  kit.op("MatMul", {inner, kit.weight("down", {kMeshInner, kMeshWidth})});
+  graph = std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Sgd));
+  grouping =
+      std::make_shared<const Grouping>(*graph, std::vector<std::int32_t>(graph->op_count(), 0),
+                                       std::vector<Nanos>(graph->op_count(), Nanos(1)));
+  costs = std::make_shared<WorkCosts>(graph, cluster);
+  LowerOptions options;
+  options.verify = true;
+  const Program program =
+      Lowering(graph, grouping, cluster, costs).lower(on({0, 1, 2, 3}, 2), options);
+  EXPECT_EQ(toy::count(program, TaskKind::AllGather), 0u);
+  int whole = 0;
+  for (const Task& task : program.tasks)
+    if (task.kind == TaskKind::Compute && graph->op(task.op).type == "Cast")
+      whole += program.cuts_of(task).empty() ? 1 : 0;
+  EXPECT_EQ(whole, 4);
+}
+
 TEST_F(Mesh, ParametersAndTheirStateAreKeptInParts) {
   const auto program = lower(on({0, 1, 2, 3}, 4));
   std::map<std::string, std::int64_t> kept;  // by tensor: bytes on the second device
@@ -322,8 +350,9 @@ TEST_F(SharedByRows, StagesDifferInWhatEachMicroBatchMoves) {
   }
 }
 
-// Mixed precision: what is cast travels, and each row casts just its part of the weight and of what
-// micro-batches added up as its gradient. (All tensors of the kit are floats.)
+// Mixed precision: what is cast travels, and each row casts just its part of the weight. Gradients
+// are cast by each row in each micro-batch, and scattered once. (All tensors of the kit are
+// floats.)
 TEST_F(SharedByRows, CastsAreSharedAsTheUpdate) {
   ModelKit kit(kMeshBatch);
   constexpr std::int64_t kHalf = 10;
@@ -348,12 +377,14 @@ TEST_F(SharedByRows, CastsAreSharedAsTheUpdate) {
   }
   EXPECT_EQ(toy::count(program, TaskKind::AllReduce), 0u);
   EXPECT_EQ(toy::count(program, TaskKind::Split), 0u);
-  int casts = 0;
+  int of_weight = 0, of_gradient = 0;
   for (const Task& task : program.tasks) {
-    if (!task.op.valid() || !graph->op(task.op).type.starts_with("Cast")) continue;
-    casts += task.kind == TaskKind::Compute && program.cuts_of(task).size() == 1;
+    if (task.kind != TaskKind::Compute) continue;
+    of_weight += graph->op(task.op).type == "Cast" && program.cuts_of(task).size() == 1;
+    of_gradient += graph->op(task.op).type == "CastGrad" && program.cuts_of(task).empty();
   }
-  EXPECT_EQ(casts, 2 * 2);
+  EXPECT_EQ(of_weight, 2);
+  EXPECT_EQ(of_gradient, 2 * 2);
 }
 
 // Of what another mesh reads pieces are sent, which differ along two axes.

@@ -5,8 +5,10 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/graph/train/training_graph.h"
 #include "core/program/lower/pipeline.h"
 #include "core/program/lower/verify.h"
+#include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
 #include "tests/message_of.h"
 
@@ -91,6 +93,48 @@ TEST_F(Chain, GradientsAreSynchronisedOnceHoweverManyMicroBatches) {
     const auto program = bench.lower(paired({micro_batches, PipelineSchedule::OneFOneB}));
     EXPECT_EQ(count(*program, TaskKind::AllReduce), 4u);
     EXPECT_EQ(count(*program, TaskKind::Sum), 2u * kStages * (micro_batches - 1));
+  }
+}
+
+// Weights are cast to 16 bits: gradients are cast back in each micro-batch, and added up, fused and
+// reduced in 32.
+TEST(MicroBatchModels, GradientsIn16BitsAreAddedUpIn32) {
+  constexpr std::int64_t kBf16 = 16, kHere = 8, kWeights = 3;
+  ModelKit kit(kHere);
+  TensorId x = kit.input("x", {kHere, 4});
+  for (int i = 0; i < kWeights; ++i)
+    x = kit.op("MatMul",
+               {x, kit.op("Cast", {kit.weight("w" + std::to_string(i), {4, 4})}, {{"to", kBf16}})});
+  const auto graph =
+      std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Sgd));
+  const auto grouping =
+      std::make_shared<const Grouping>(*graph, std::vector<std::int32_t>(graph->op_count(), 0),
+                                       std::vector<Nanos>(graph->op_count(), Nanos(1)));
+  const auto cluster = toy::cluster(1, 2);
+  Lowering lowering(graph, grouping, cluster, std::make_shared<toy::Costs>(graph, cluster));
+  for (const std::int32_t tensor : {1, 2}) {
+    Strategy strategy;
+    strategy.groups.push_back(Bench::decision(Mode::ReplicateAllReduce, {0, 1}));
+    strategy.groups[GroupId(0)]->roles.tensor = tensor;
+    strategy.bucket = Bytes(1 << 20);
+    strategy.micro_batches = {4, PipelineSchedule::Gpipe};
+    LowerOptions options;
+    options.verify = true;
+    const Program program = lowering.lower(strategy, options);
+    std::map<std::string, int> casts, sums;
+    for (const Task& task : program.tasks) {
+      const bool is_compute = task.kind == TaskKind::Compute;
+      if (is_compute && graph->op(task.op).type == "CastGrad") ++casts[graph->op(task.op).name];
+      if (task.kind == TaskKind::Sum) ++sums[graph->op(graph->tensor(task.tensor).producer).type];
+    }
+    EXPECT_EQ(casts.size(), static_cast<std::size_t>(kWeights));
+    for (const auto& [name, times] : casts) EXPECT_EQ(times, 4 * 2) << name;
+    const std::map<std::string, int> later = {{"CastGrad", kWeights * 3 * 2},
+                                              {"SoftmaxCrossEntropy", 3 * 2}};
+    EXPECT_EQ(sums, later) << "of each later micro-batch, on each device";
+    if (tensor == 1) {
+      EXPECT_EQ(count(program, TaskKind::AllReduce), 1u) << "of all gradients together";
+    }
   }
 }
 

@@ -121,6 +121,20 @@ TEST(Processes, RunAheadOfALongTask) {
   EXPECT_EQ(program.exclusive().step_time, Nanos(4 + 100 + 20));
 }
 
+// Ahead of what is sent the receiver's tasks are started while it is on its way; else then.
+TEST(Processes, MayAwaitTransfers) {
+  for (const bool awaits : {false, true}) {
+    toy::HandMade program;
+    if (awaits) program.issue_after_transfers();
+    const TaskId sent = program.transfer(0, 2, 100, {.after = {program.compute(0, 1)}});
+    TaskId last = program.compute(2, 1, {.after = {sent}, .issue = 10});
+    for (int i = 0; i < 2; ++i) last = program.compute(2, 1, {.after = {last}, .issue = 10});
+    const Nanos all(awaits ? 101 + 3 * 10 + 1 : 101 + 3 * 1);
+    EXPECT_EQ(program.exclusive().step_time, all) << awaits;
+    EXPECT_EQ(program.fair().step_time, all) << awaits;
+  }
+}
+
 TEST(Processes, OfOtherDevicesAreOthers) {
   toy::HandMade program;
   for (const int device : {0, 1})

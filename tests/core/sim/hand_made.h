@@ -69,6 +69,8 @@ class HandMade {
     return result;
   }
 
+  void issue_after_transfers() { program_.issues_after_transfers = true; }
+
   const Program& program() const { return program_; }
   Timeline run(const SimulateOptions& options) const {
     return Simulator().simulate(std::make_shared<const Program>(program_), options);

@@ -15,12 +15,13 @@ namespace {
 
 constexpr Nanos kCollective(1000);
 
-// Every collective takes as long, all else next to nothing, and no two share a link.
+// Every collective takes as long, all else next to nothing, and no two share a link. Updates of
+// whole weights would take long: it pays to divide them.
 class IdealCosts final : public toy::Costs {
  public:
   using Costs::Costs;
   Nanos compute(OpId, GpuTypeId, std::int64_t) const override { return Nanos(1); }
-  Nanos local_move(GpuTypeId, Bytes) const override { return Nanos(1); }
+  Nanos local_move(GpuTypeId, Bytes moved) const override { return Nanos(100 * moved.value); }
   CollectiveCost collective(Collective, std::span<const DeviceId>, Bytes) const override {
     CollectiveCost cost;
     cost.duration = kCollective;
