@@ -163,7 +163,7 @@ MeasuredCalibrations::MeasuredCalibrations(const std::string& given) {
   };
   for (std::size_t i = 0; i < kBundled.size(); ++i)
     by_framework_[static_cast<MeasuredFramework>(i)] = found(kBundled[i]);
-  of_collectives_ = found("standard");
+  of_collectives_ = found("nccl");
 }
 
 std::shared_ptr<const Calibration> MeasuredCalibrations::of(MeasuredFramework framework) const {

@@ -352,6 +352,13 @@ void add_simumax(const CsvRow& csv, MeasuredTable& table) {
   table.rows.push_back(std::move(row));
 }
 
+// Of a GPU in a hybrid cube mesh (NVIDIA DGX-1), 10^9 bytes a second: its six links lead to four
+// others, and the first GPUs are joined by fewer.
+double v100_fabric(std::int32_t gpus) {
+  constexpr double kLink = 25;
+  return kLink * (gpus == 2 ? 1 : gpus <= 4 ? 4 : 6);
+}
+
 // NCCL's AllReduce inside a machine.
 void add_allreduce(const CsvRow& csv, MeasuredTable& table) {
   const std::string& gpu = csv.text("gpu");
@@ -363,7 +370,7 @@ void add_allreduce(const CsvRow& csv, MeasuredTable& table) {
   if (gpu == "a100")
     one.machine = a100(gpus, 200);
   else if (gpu == "v100")
-    one.machine = machines_of("V100-SXM2-32GB", gpus, 150, 50);
+    one.machine = machines_of("V100-SXM2-32GB", gpus, v100_fabric(gpus), 50);
   else if (gpu == "h100")
     one.machine = h100(gpus);
   else if (gpu == "b200")
