@@ -141,10 +141,10 @@ void Tables::find_repeated() {
     bool repeated = std::ranges::any_of(outputs(op), is_batched);
     for (const TensorId input : inputs(op)) {
       const OpId producer = graph->tensor(input).producer;
-      const bool sum = producer.valid() &&
-                       (follows_sum[producer] ||
-                        (is_repeated_[producer] && tensors[input].kind == BatchKind::Partial &&
-                         !casts_sum(op)));
+      const bool sum =
+          producer.valid() &&
+          (follows_sum[producer] ||
+           (is_repeated_[producer] && tensors[input].kind == BatchKind::Partial && !casts_sum(op)));
       reads_sum = reads_sum || sum;
       if (is_batched(input) || (producer.valid() && is_repeated_[producer] && !sum))
         repeated = true;
