@@ -40,6 +40,9 @@ JsonView JsonView::parse(std::string_view text, std::string file) {
   } catch (const NestedTooDeep&) {
     throw InputError(file, "", fmt::format("is nested deeper than {} levels", kDeepest),
                      "give a file that the program or a person wrote");
+  } catch (const TooManyValues&) {
+    throw InputError(file, "", fmt::format("has more than {} values", kMostValues),
+                     "give a smaller file");
   } catch (const Json::exception&) {  // a number out of range
     throw InputError(file, "", "has a number that does not fit", "use finite numbers");
   }
