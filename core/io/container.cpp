@@ -13,6 +13,7 @@ namespace {
 // bytes of it here (u64 each); the value; the digest of all of this (2 u64). Little endian.
 constexpr std::string_view kContainerMagic("\x89STRATO\n", 8);
 constexpr std::uint8_t kLayout = 1;
+constexpr std::size_t kMostValues = std::size_t{1} << 24;
 constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
 enum class Codec : std::uint8_t { Plain, Zstd };
 
@@ -88,7 +89,7 @@ bool has_pieces(std::string_view cbor) {
 
 Json decoded(std::string_view cbor, const ContainerKind& kind, const std::string& file) {
   if (has_pieces(cbor)) kind.refuse_damaged(file, "it has a text in pieces");
-  JsonBuilder builder;
+  JsonBuilder builder(kMostValues);
   try {
     Json::sax_parse(cbor, &builder, Json::input_format_t::cbor);
   } catch (const Json::exception&) {

@@ -199,7 +199,7 @@ def made_by(cli, scratch, name, arguments):
 def short_table(path):
     lines = path.read_bytes().split(b"\n")
     begin = next(i for i, line in enumerate(lines) if line and not line.startswith(b"#"))
-    return b"\n".join(lines[begin : begin + 3]) + b"\n"
+    return b"\n".join(lines[begin : begin + 2]) + b"\n"
 
 
 def all_formats(cli, scratch):
@@ -240,7 +240,7 @@ def all_formats(cli, scratch):
         Format("constraints", ".json", lambda: [CONSTRAINTS], damage.of_json,
                [[*PLAN, "--constraints", "{file}"], [*PLAN[:-1], "mcts", "--iterations", "3", "--constraints", "{file}"]]),
         Format("schedule", ".csv", lambda: [SCHEDULE], damage.of_text, [[*PLAN[:-1], "pipeline", "--schedule", "{file}"]]),
-        Format("measured", ".csv", lambda: [short_table(path) for path in sorted(llm.glob("*.csv"))], of_table, [["study", "llm-measured", "--held-out", "{file}"]], 2),
+        Format("measured", ".csv", lambda: [short_table(path) for path in sorted(llm.glob("*.csv")) if "405b" not in path.name], of_table, [["study", "llm-measured", "--held-out", "{file}"]], 2),
         Format("study", ".json", lambda: files(ROOT / "resources/studies", "*.json", 1 << 13), damage.of_json, [["study", "{file}", "--no-search"]]),
         Format("megatron", ".sh", lambda: [SCRIPT], of_script, [megatron]),
         Format("megatron-yaml", ".yaml", lambda: [YAML], damage.of_text, [megatron]),
