@@ -61,7 +61,8 @@ class Bytes(bytes):
 
 
 def head(kind, number):
-    for width, code, form in ((24, None, None), (1 << 8, 24, ">B"), (1 << 16, 25, ">H"), (1 << 32, 26, ">I"), (1 << 64, 27, ">Q")):
+    for width, code, form in ((24, None, None), (1 << 8, 24, ">B"), (1 << 16, 25, ">H"), (1 << 32, 26, ">I"),
+                              (1 << 64, 27, ">Q")):
         if number < width:
             return bytes([kind << 5 | number]) if code is None else bytes([kind << 5 | code]) + struct.pack(form, number)
     return bytes([kind << 5 | 27]) + b"\xff" * 8
@@ -122,9 +123,12 @@ def decoded(content, at=0):
 
 
 DEEP = damage.DEEP
-NO_CBOR = [b"\x81" * DEEP, b"\x9f" * DEEP, b"\xa1\x61a" * DEEP, b"\x5f" * DEEP, b"\x7f" * DEEP, b"\xc0" * DEEP, b"\xd9\xff\xff" * DEEP, b"\x5f" * 10_000_000,
-           b"\x9b" + b"\xff" * 8, b"\xbb" + b"\xff" * 8, b"\x5b" + b"\xff" * 8, b"\x7b" + b"\x7f" + b"\xff" * 7, b"\x9a\x7f\xff\xff\xff", b"\x63\xff\xfe\xfd",
-           b"\xf9\x7e\x00", b"\xf9\x7c\x00", b"\xf7", b"\x1b" + b"\xff" * 8, b"\x3b" + b"\xff" * 8, b"\xa2\x61a\x01\x61a\x02", b"\x80", b"\xa0", b"\x60", b"\x40"]
+NO_CBOR = [b"\x81" * DEEP, b"\x9f" * DEEP, b"\xa1\x61a" * DEEP, b"\x5f" * DEEP, b"\x7f" * DEEP, b"\xc0" * DEEP,
+           b"\xd9\xff\xff" * DEEP, b"\x5f" * 10_000_000,
+           b"\x9b" + b"\xff" * 8, b"\xbb" + b"\xff" * 8, b"\x5b" + b"\xff" * 8, b"\x7b" + b"\x7f" + b"\xff" * 7,
+           b"\x9a\x7f\xff\xff\xff", b"\x63\xff\xfe\xfd",
+           b"\xf9\x7e\x00", b"\xf9\x7c\x00", b"\xf7", b"\x1b" + b"\xff" * 8, b"\x3b" + b"\xff" * 8, b"\xa2\x61a\x01\x61a\x02",
+           b"\x80", b"\xa0", b"\x60", b"\x40"]
 
 
 def changed_bytes(random, value):
@@ -181,7 +185,8 @@ def parts(content):
 
 def forged(front, codec, cbor, size=None):
     stored = compressed(cbor) if codec == 1 else cbor
-    content = front[:9] + bytes([codec]) + front[10:] + struct.pack("<QQ", len(cbor) if size is None else size, len(stored)) + stored
+    content = front[:9] + bytes([codec]) + front[10:] + struct.pack("<QQ", len(cbor) if size is None else size,
+            len(stored)) + stored
     return content + digest(content)
 
 

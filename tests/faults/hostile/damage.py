@@ -73,8 +73,10 @@ def of_bytes(random, content):
 
 # ---- lines of words: tables, scripts
 
-WORDS = ["-1", "0", "00", "1e999", "-1e308", "nan", "NaN", "inf", "-inf", "", "0x10", "9" * 400, *map(str, GIANT), "-9223372036854775808",
-         "1.5", "A" * 100_000, "é", "\u202e", "../../etc/passwd", "$(date)", "${X[@]}", "'", '"', "(", ")", "\\", ",,,,", "|", "#"]
+WORDS = ["-1", "0", "00", "1e999", "-1e308", "nan", "NaN", "inf", "-inf", "", "0x10", "9" * 400, *map(str, GIANT),
+         "-9223372036854775808",
+         "1.5", "A" * 100_000, "é", "\u202e", "../../etc/passwd", "$(date)", "${X[@]}", "'", '"', "(", ")", "\\", ",,,,", "|",
+         "#"]
 
 
 def of_text(random, content):
@@ -155,12 +157,17 @@ def put(place, value):
     holder[i] = (holder[i][0], value) if isinstance(holder, Members) else value
 
 
-DEEP_TEXTS = ["[" * DEEP, "[" * DEEP + "]" * DEEP, '{"a":' * DEEP + "1" + "}" * DEEP, '[{"a":' * (DEEP // 2) + "[]" + "}]" * (DEEP // 2),
+DEEP_TEXTS = ["[" * DEEP, "[" * DEEP + "]" * DEEP, '{"a":' * DEEP + "1" + "}" * DEEP,
+              '[{"a":' * (DEEP // 2) + "[]" + "}]" * (DEEP // 2),
               "[" * 900 + "]" * 900]
-NUMBERS = ["-1", "0", "-0.0", "1e308", "-1e308", "1e999", "-1e999", "5e-324", "0.1", "1.5", "NaN", "Infinity", "-Infinity", "9" * 400,
-           "1" + "0" * 400 + ".5", *map(str, GIANT), "-9223372036854775808", "-9223372036854775809", "1000000", "1048576", "65536"]
-OTHERS = ["null", "true", "[]", "{}", '""', '"\\u0000"', '"\\ud800"', '"' + "x" * 1_000_000 + '"', "[" + "0," * 100_000 + "0]",
-          "[" + "{}," * 10_000 + "{}]", '"../../../etc/passwd"', '"/dev/zero"', '"*"', '"\\u202e\\u001b[31m"', "{" + ",".join(f'"k{i}":{i}' for i in range(20_000)) + "}"]
+NUMBERS = ["-1", "0", "-0.0", "1e308", "-1e308", "1e999", "-1e999", "5e-324", "0.1", "1.5", "NaN", "Infinity", "-Infinity",
+           "9" * 400,
+           "1" + "0" * 400 + ".5", *map(str, GIANT), "-9223372036854775808", "-9223372036854775809", "1000000", "1048576",
+           "65536"]
+OTHERS = ["null", "true", "[]", "{}", '""', '"\\u0000"', '"\\ud800"', '"' + "x" * 1_000_000 + '"',
+          "[" + "0," * 100_000 + "0]",
+          "[" + "{}," * 10_000 + "{}]", '"../../../etc/passwd"', '"/dev/zero"', '"*"', '"\\u202e\\u001b[31m"',
+          "{" + ",".join(f'"k{i}":{i}' for i in range(20_000)) + "}"]
 
 
 def foreign(random, value):
@@ -172,7 +179,8 @@ def foreign(random, value):
     if isinstance(value, (int, float)):
         return Raw(random.choice(NUMBERS))
     if isinstance(value, str):
-        return random.choice([Raw('"' + "x" * 1_000_000 + '"'), "", value + value, value[: len(value) // 2], value.upper(), "\u202e" + value, "a\nb"])
+        return random.choice([Raw('"' + "x" * 1_000_000 + '"'), "", value + value, value[: len(value) // 2], value.upper(),
+                              "\u202e" + value, "a\nb"])
     return Raw(random.choice(OTHERS + DEEP_TEXTS))
 
 
@@ -240,7 +248,8 @@ def of_npy(random, content):
     size = struct.unpack_from("<H", content, 8)[0]
     header = content[10 : 10 + size].decode("latin-1")
     begin, end = header.find("("), header.find(")")
-    shapes = ["", "1", "-1,", "0,", ",".join(["1"] * 20_000), "9223372036854775807, 2,", "4294967296, 4294967296, 1,", "0, 9223372036854775807,", "9" * 30]
+    shapes = ["", "1", "-1,", "0,", ",".join(["1"] * 20_000), "9223372036854775807, 2,", "4294967296, 4294967296, 1,",
+              "0, 9223372036854775807,", "9" * 30]
     types = ["'>f4'", "'|O'", "[('a', '<f4')]", "'<c8'", "'<f4", "'|b1'", "'<i8'", "''"]
     if random.random() < 0.6:
         header = header[: begin + 1] + random.choice(shapes) + header[end:]

@@ -86,7 +86,8 @@ def of_table(random, content):
 
 
 def safetensors():
-    header = b'{"__metadata__":{"format":"pt"},"conv1.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"F16","shape":[],"data_offsets":[24,26]}}'
+    header = (b'{"__metadata__":{"format":"pt"},"conv1.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},'
+              b'"b":{"dtype":"F16","shape":[],"data_offsets":[24,26]}}')
     return struct.pack("<Q", len(header)) + header + b"\0" * 26
 
 
@@ -120,9 +121,12 @@ def of_pytorch(random, content):
         return damage.of_bytes(random, content)
     giant = lambda: random.choice([*damage.GIANT, -1, 0, 2, 3, 6])
     if what < 0.6:
-        return pytorch(tensor_pickle(giant() if random.random() < 0.5 else 6, giant() if random.random() < 0.5 else 0, [giant(), giant()][: random.randrange(3)], [giant(), 1]))
-    deep = [b"\x80\x02" + b"]" * damage.DEEP + b"a" * (damage.DEEP - 1) + b".", b"\x80\x02" + b"(" * damage.DEEP + b".", b"\x80\x02}" + b"X\xff\xff\xff\x7fw.",
-            b"\x80\x02]q\x00h\x00a.", b"\x80\x02}q\x00X\x01\x00\x00\x00ah\x00s.", b"\x80\x02)" + b"\x85" * damage.DEEP + b".", pickle.dumps({"a": [1, 2.5, "x", (3,)]}, 2),
+        return pytorch(tensor_pickle(giant() if random.random() < 0.5 else 6, giant() if random.random() < 0.5 else 0,
+                                     [giant(), giant()][: random.randrange(3)], [giant(), 1]))
+    deep = [b"\x80\x02" + b"]" * damage.DEEP + b"a" * (damage.DEEP - 1) + b".", b"\x80\x02" + b"(" * damage.DEEP + b".",
+            b"\x80\x02}" + b"X\xff\xff\xff\x7fw.",
+            b"\x80\x02]q\x00h\x00a.", b"\x80\x02}q\x00X\x01\x00\x00\x00ah\x00s.", b"\x80\x02)" + b"\x85" * damage.DEEP + b".",
+            pickle.dumps({"a": [1, 2.5, "x", (3,)]}, 2),
             b"\x80\x02cos\nsystem\nX\x02\x00\x00\x00id\x85R."]
     if what < 0.75:
         return pytorch(random.choice(deep))
@@ -142,7 +146,8 @@ def of_workspace(random, content, scratch):
     scratch.write_bytes(content)
     database = sqlite3.connect(scratch)
     database.execute("PRAGMA foreign_keys = OFF")
-    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'") if not name.startswith("sqlite_")]
+    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+              if not name.startswith("sqlite_")]
     for _ in range(random.choice([1, 1, 2])):
         change_row(random, database, random.choice(tables + ["value", "tree", "value"]))
     database.commit()
@@ -167,9 +172,11 @@ def change_row(random, database, table):
                 whole = b"[" + b"0," * 10 + b" " * random.choice([1 << 26, (1 << 31) - 64]) + b"0]"
                 codec, packed = 1, containers.compressed(whole)
             size = len(whole) if random.random() < 0.9 else random.choice([0, -1, 2**31, 2**62])
-            database.execute(f"UPDATE {table} SET codec = ?, size = ?, bytes = ? WHERE {columns[0]} = ?", (codec, size, packed, key))
+            database.execute(f"UPDATE {table} SET codec = ?, size = ?, bytes = ? WHERE {columns[0]} = ?",
+                             (codec, size, packed, key))
             return
-    value = random.choice([-1, 0, 1, 2**31, 2**62, -(2**63), 1e308, -1.5, "", "x" * 100_000, "\u202e", b"\xff\xfe", b"", "0" * 32])
+    value = random.choice([-1, 0, 1, 2**31, 2**62, -(2**63), 1e308, -1.5, "", "x" * 100_000, "\u202e", b"\xff\xfe", b"",
+                           "0" * 32])
     if isinstance(row[i], str) and row[i].startswith("{"):
         value = damage.of_json(random, row[i].encode()).decode("utf-8", "replace")
     try:
@@ -204,7 +211,8 @@ def short_table(path):
 
 def all_formats(cli, scratch):
     def plan(*more, graph=LENET, cluster=PAIR, planner="dp-allreduce", name="seed.json"):
-        return made_by(cli, scratch, name, ["plan", "--graph", graph, "--batch", "8", "--cluster", cluster, "--planner", planner, *more, "-o", "{out}"])
+        return made_by(cli, scratch, name, ["plan", "--graph", graph, "--batch", "8", "--cluster", cluster, "--planner",
+                                            planner, *more, "-o", "{out}"])
 
     def plans():
         return [plan(), plan("--micro-batches", "4", planner="pipeline"),
@@ -221,33 +229,46 @@ def all_formats(cli, scratch):
     labels.write_bytes(npy("<i8", (4,)))
     launch = ["launch", "--plan", str(good), "--steps", "1", "--launcher", "slurm", "--job", "{out}"]
     of_strata = lambda random, content: of_workspace(random, content, scratch / "row.strata")
-    read = [["inspect", "{file}", "--batch", "2"], ["plan", "--graph", "{file}", "--batch", "8", "--cluster", PAIR, "--planner", "dp-allreduce"]]
+    read = [["inspect", "{file}", "--batch", "2"], ["plan", "--graph", "{file}", "--batch", "8", "--cluster", PAIR,
+                                                    "--planner", "dp-allreduce"]]
     small = ("lenet", "lenet_slim", "rnnlm", "ncf", "lm1b", "alexnet_slim", "transformer_xl_2l")
     llm = ROOT / "resources/studies/llm"
-    runs = [["runs", "list"], ["runs", "show", "1"], ["runs", "show", "1", "--json"], ["runs", "list", "--json"], ["tree", "show", "--run", "1"], ["tags", "list"], ["tree", "replay", "--run", "1"]]
-    megatron = ["plan", "--graph", str(MODELS / "gpt2_medium.json"), "--batch", "16", "--cluster", str(CLUSTERS / "fastt-8xv100.json"), "--planner", "megatron", "--set", "file={file}"]
+    runs = [["runs", "list"], ["runs", "show", "1"], ["runs", "show", "1", "--json"], ["runs", "list", "--json"],
+            ["tree", "show", "--run", "1"], ["tags", "list"], ["tree", "replay", "--run", "1"]]
+    megatron = ["plan", "--graph", str(MODELS / "gpt2_medium.json"), "--batch", "16", "--cluster",
+                str(CLUSTERS / "fastt-8xv100.json"), "--planner", "megatron", "--set", "file={file}"]
     return [
-        Format("cluster", ".json", lambda: files(CLUSTERS, "*.json"), damage.of_json, [["inspect", "{file}"], [*PLAN[:6], "{file}", *PLAN[7:]]]),
+        Format("cluster", ".json", lambda: files(CLUSTERS, "*.json"), damage.of_json,
+               [["inspect", "{file}"], [*PLAN[:6], "{file}", *PLAN[7:]]]),
         Format("topology", ".txt", lambda: [TOPOLOGY], damage.of_text, [["inspect", "{file}"]]),
         Format("onnx", ".onnx", lambda: [(MODELS / f"{name}.onnx").read_bytes() for name in small], models.of_onnx, read),
         Format("onnx-made", ".onnx", lambda: models.from_nothing().values(), models.of_onnx, read),
         Format("config", ".json", lambda: files(ROOT / "tests/data/transformers", "*.json", 1 << 14), damage.of_json, read),
         Format("plan", ".json", plans, damage.of_json,
-               [["simulate", "--plan", "{file}", "--graph", LENET], ["export", "--plan", "{file}", "--graph", LENET, "--format", "dot", "-o", "{out}"],
-                ["diff", "--plan", str(good), "--plan", "{file}"], ["what-if", "--plan", "{file}", "network=2"], ["simulate", "--plan", "{file}", "--explain"]]),
+               [["simulate", "--plan", "{file}", "--graph", LENET],
+                ["export", "--plan", "{file}", "--graph", LENET, "--format", "dot", "-o", "{out}"],
+                ["diff", "--plan", str(good), "--plan", "{file}"], ["what-if", "--plan", "{file}", "network=2"],
+                ["simulate", "--plan", "{file}", "--explain"]]),
         Format("profile", ".json", lambda: [PROFILE], damage.of_json, [[*PLAN, "--profile", "{file}"]]),
-        Format("calibration", ".json", lambda: files(ROOT / "resources/calibrations", "*.json"), damage.of_json, [[*PLAN, "--calibration", "{file}"]]),
+        Format("calibration", ".json", lambda: files(ROOT / "resources/calibrations", "*.json"), damage.of_json,
+               [[*PLAN, "--calibration", "{file}"]]),
         Format("constraints", ".json", lambda: [CONSTRAINTS], damage.of_json,
                [[*PLAN, "--constraints", "{file}"], [*PLAN[:-1], "mcts", "--iterations", "3", "--constraints", "{file}"]]),
         Format("schedule", ".csv", lambda: [SCHEDULE], damage.of_text, [[*PLAN[:-1], "pipeline", "--schedule", "{file}"]]),
-        Format("measured", ".csv", lambda: [short_table(path) for path in sorted(llm.glob("*.csv")) if "405b" not in path.name], of_table, [["study", "llm-measured", "--held-out", "{file}"]], 2),
-        Format("study", ".json", lambda: files(ROOT / "resources/studies", "*.json", 1 << 13), damage.of_json, [["study", "{file}", "--no-search"]]),
+        Format("measured", ".csv", lambda: [short_table(path) for path in sorted(llm.glob("*.csv"))
+                                            if "405b" not in path.name], of_table,
+                                            [["study", "llm-measured", "--held-out", "{file}"]], 2),
+        Format("study", ".json", lambda: files(ROOT / "resources/studies", "*.json", 1 << 13), damage.of_json,
+               [["study", "{file}", "--no-search"]]),
         Format("megatron", ".sh", lambda: [SCRIPT], of_script, [megatron]),
         Format("megatron-yaml", ".yaml", lambda: [YAML], damage.of_text, [megatron]),
-        Format("safetensors", ".safetensors", lambda: [safetensors()], damage.of_safetensors, [[*launch, "--weights", "{file}"]]),
-        Format("npy", ".npy", lambda: [npy("<f4", (4, 1, 28, 28))], damage.of_npy, [[*launch, "--inputs", "image={file}", "--inputs", f"logits/label={labels}"]]),
+        Format("safetensors", ".safetensors", lambda: [safetensors()], damage.of_safetensors,
+               [[*launch, "--weights", "{file}"]]),
+        Format("npy", ".npy", lambda: [npy("<f4", (4, 1, 28, 28))], damage.of_npy,
+               [[*launch, "--inputs", "image={file}", "--inputs", f"logits/label={labels}"]]),
         Format("pytorch", ".pt", lambda: [pytorch(tensor_pickle())], of_pytorch, [[*launch, "--weights", "{file}"]], 1),
-        Format("workspace", ".strata", workspaces, of_strata, [[word, *more, "--workspace", "{file}"] for word, *more in runs]),
+        Format("workspace", ".strata", workspaces, of_strata,
+               [[word, *more, "--workspace", "{file}"] for word, *more in runs]),
         Format("learned", ".weights", lambda: files(ROOT / "tests/data/learned", "*.weights", 1 << 20), damage.of_safetensors,
                [[*PLAN[:-1], name, "--iterations", "2", "--set", "weights={file}"] for name in ("tag", "gdp")], 1),
     ]

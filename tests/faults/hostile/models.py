@@ -102,7 +102,8 @@ def attribute(name, *fields):
 
 def node(kind, inputs, outputs, *attributes, domain=""):
     named = [text(1, name) for name in inputs] + [text(2, name) for name in outputs]
-    return message(1, *named, text(3, outputs[0] if outputs else "n"), text(4, kind), *([text(7, domain)] if domain else []), *attributes)
+    return message(1, *named, text(3, outputs[0] if outputs else "n"), text(4, kind), *([text(7, domain)] if domain else []),
+                   *attributes)
 
 
 def info(number, name, dims=(4, 8), element=1):
@@ -121,12 +122,14 @@ def graph(*fields):
 
 
 def model(graph_fields, functions=()):
-    return [Field(1, 0, 8), Field(7, 2, graph_fields), message(8, text(1, ""), Field(2, 0, 17)), message(8, text(1, "f"), Field(2, 0, 1)),
+    return [Field(1, 0, 8), Field(7, 2, graph_fields), message(8, text(1, ""), Field(2, 0, 17)),
+            message(8, text(1, "f"), Field(2, 0, 1)),
             *[Field(25, 2, function) for function in functions]]
 
 
 def function(name, nodes):
-    return [text(1, name), text(4, "a"), text(5, "c"), *[Field(7, 2, each.content) for each in nodes], message(9, Field(2, 0, 17)), text(10, "f")]
+    return [text(1, name), text(4, "a"), text(5, "c"), *[Field(7, 2, each.content) for each in nodes],
+            message(9, Field(2, 0, 17)), text(10, "f")]
 
 
 def body(inputs, outputs, *nodes):
@@ -141,7 +144,8 @@ def nested_ifs(depth):
     """Each branch holds the next If."""
     inner = plain = body([], ["y"], node("Relu", ["x"], ["y"]))
     for _ in range(depth):
-        inner = body([], ["y"], node("If", ["c"], ["y"], attribute("then_branch", Field(6, 2, inner)), attribute("else_branch", Field(6, 2, plain))))
+        inner = body([], ["y"], node("If", ["c"], ["y"], attribute("then_branch", Field(6, 2, inner)),
+                                     attribute("else_branch", Field(6, 2, plain))))
     return model(with_input(*inner[:1], constants=[[Field(2, 0, 9), text(8, "c"), text(9, b"\1")]]))
 
 
@@ -156,13 +160,15 @@ def deep_bytes(levels):
 
 def loop(rounds, dims=("batch", 8)):
     inner = body(["i", "go", "h"], ["go", "k", "s"], node("Add", ["h", "x"], ["k"]), node("Mul", ["k", "x"], ["s"]))
-    return model(with_input(node("Loop", ["n", "", "x"], ["y", "all"], attribute("body", Field(6, 2, inner))), constants=[integers("n", [rounds], [])], dims=dims))
+    return model(with_input(node("Loop", ["n", "", "x"], ["y", "all"], attribute("body", Field(6, 2, inner))),
+                            constants=[integers("n", [rounds], [])], dims=dims))
 
 
 def scan(extent):
     inner = body(["h", "s"], ["k", "o"], node("Add", ["h", "s"], ["k"]), node("Relu", ["k"], ["o"]))
     at = attribute("num_scan_inputs", Field(3, 0, 1))
-    return model(graph(node("Scan", ["h0", "x"], ["y", "all"], at, attribute("body", Field(6, 2, inner))), info(11, "x", (extent, 8)), info(11, "h0", (8,)), info(12, "y", (8,))))
+    return model(graph(node("Scan", ["h0", "x"], ["y", "all"], at, attribute("body", Field(6, 2, inner))),
+                       info(11, "x", (extent, 8)), info(11, "h0", (8,)), info(12, "y", (8,))))
 
 
 def functions(count, circle, twice):
@@ -170,7 +176,8 @@ def functions(count, circle, twice):
     for level in range(count):
         following = f"f{level + 1}" if level + 1 < count else ("f0" if circle else "Relu")
         domain = "f" if following != "Relu" else ""
-        nodes = [node(following, ["a"], ["b"], domain=domain), node(following if twice else "Relu", ["b"], ["c"], domain=domain if twice else "")]
+        nodes = [node(following, ["a"], ["b"], domain=domain),
+                 node(following if twice else "Relu", ["b"], ["c"], domain=domain if twice else "")]
         made.append(function(f"f{level}", nodes))
     return model(with_input(node("f0", ["x"], ["y"], domain="f")), made)
 
@@ -195,15 +202,23 @@ def from_nothing():
         "constant": model(with_input(node("ConstantOfShape", ["big"], ["a"]), node("Add", ["x", "a"], ["y"]), constants=c)),
         "reshape": model(with_input(node("Reshape", ["x", "s"], ["y"]), constants=c)),
         "tile": model(with_input(node("Tile", ["x", "big"], ["y"]), constants=c)),
-        "range": model(with_input(node("Range", ["two", "last", "two"], ["a"]), node("Add", ["x", "a"], ["y"]), constants=[*c, integers("last", [2**50], [])])),
-        "one_hot": model(with_input(node("OneHot", ["x", "last", "two"], ["y"]), constants=[*c, integers("last", [2**62], [])])),
+        "range": model(with_input(node("Range", ["two", "last", "two"], ["a"]), node("Add", ["x", "a"], ["y"]),
+                                  constants=[*c, integers("last", [2**50], [])])),
+        "one_hot": model(with_input(node("OneHot", ["x", "last", "two"], ["y"]),
+                                    constants=[*c, integers("last", [2**62], [])])),
         "wide": model(with_input(node("Concat", ["x"] * 5000, ["y"], attribute("axis", Field(3, 0, 0))))),
-        "chain": model(with_input(*[node("Relu", ["x" if i == 0 else f"t{i}"], [f"t{i + 1}"]) for i in range(3000)], output="t3000")),
-        "sequence": model(with_input(node("SplitToSequence", ["x"], ["l"]), node("ConcatFromSequence", ["l"], ["y"], attribute("axis", Field(3, 0, 0))), dims=("batch", 65_536))),
-        "lstm": model(graph(node("LSTM", ["x", "w", "r"], ["y"], attribute("hidden_size", Field(3, 0, 8))), info(11, "x", (10, "batch", 8)), info(11, "w", (1, 32, 8)),
+        "chain": model(with_input(*[node("Relu", ["x" if i == 0 else f"t{i}"], [f"t{i + 1}"]) for i in range(3000)],
+                                  output="t3000")),
+        "sequence": model(with_input(node("SplitToSequence", ["x"], ["l"]),
+                                     node("ConcatFromSequence", ["l"], ["y"], attribute("axis", Field(3, 0, 0))),
+                                     dims=("batch", 65_536))),
+        "lstm": model(graph(node("LSTM", ["x", "w", "r"], ["y"], attribute("hidden_size", Field(3, 0, 8))),
+                            info(11, "x", (10, "batch", 8)), info(11, "w", (1, 32, 8)),
                             info(11, "r", (1, 32, 8)), info(12, "y", (10, 1, "batch", 8)))),
-        "conv": model(graph(node("Conv", ["x", "w"], ["y"], attribute("kernel_shape", Field(8, 0, 3), Field(8, 0, 3)), attribute("pads", *[Field(8, 0, 1)] * 4)),
-                            info(11, "x", ("batch", 3, 8, 8)), info(11, "w", (4, 3, 3, 3)), info(12, "y", ("batch", 4, 8, 8)))),
+        "conv": model(graph(node("Conv", ["x", "w"], ["y"], attribute("kernel_shape", Field(8, 0, 3), Field(8, 0, 3)),
+                                 attribute("pads", *[Field(8, 0, 1)] * 4)),
+                            info(11, "x", ("batch", 3, 8, 8)), info(11, "w", (4, 3, 3, 3)),
+                            info(12, "y", ("batch", 4, 8, 8)))),
     }
     result = {name: written(fields) for name, fields in made.items()}
     for levels in (20, 1000, 100_000):
@@ -213,8 +228,10 @@ def from_nothing():
 
 # ---- damage
 
-OPS = ["If", "Loop", "Scan", "SequenceMap", "Reshape", "Expand", "Tile", "ConstantOfShape", "Range", "Gather", "Concat", "Split", "Slice", "Pad", "Resize", "OneHot",
-       "MatMul", "Gemm", "Conv", "LSTM", "Einsum", "Transpose", "Softmax", "TopK", "NonZero", "Identity", "SequenceAt", "SplitToSequence", "Attention", "LayerNormalization"]
+OPS = ["If", "Loop", "Scan", "SequenceMap", "Reshape", "Expand", "Tile", "ConstantOfShape", "Range", "Gather", "Concat",
+       "Split", "Slice", "Pad", "Resize", "OneHot",
+       "MatMul", "Gemm", "Conv", "LSTM", "Einsum", "Transpose", "Softmax", "TopK", "NonZero", "Identity", "SequenceAt",
+       "SplitToSequence", "Attention", "LayerNormalization"]
 
 
 def changed(random, root):
@@ -239,12 +256,15 @@ def changed(random, root):
         if isinstance(fields[i].content, list) and len(written([fields[i]])) > 1 << 20:
             fields[i].content = b""
     elif isinstance(field.content, int):
-        field.content = random.choice([*damage.GIANT, 0, 1, 2, -1, -2, -(2**63), 17, 65_536, 1_000_000, field.content * 1000, -field.content])
+        field.content = random.choice([*damage.GIANT, 0, 1, 2, -1, -2, -(2**63), 17, 65_536, 1_000_000, field.content * 1000,
+                                       -field.content])
     elif isinstance(field.content, list):
         field.kind, field.content = 2, random.choice([b"", b"\xff" * 8, damage.of_bytes(random, written(field.content))])
     else:
-        names = [f.content for each, k in all_places for f in [each[k]] if isinstance(f.content, bytes) and f.kind == 2 and len(f.content) < 64]
-        choices = [b"", b"\xff\xfe", b"x" * 100_000, damage.of_bytes(random, field.content), random.choice(names) if names else b"", random.choice(OPS).encode(),
+        names = [f.content for each, k in all_places for f in [each[k]]
+                 if isinstance(f.content, bytes) and f.kind == 2 and len(f.content) < 64]
+        choices = [b"", b"\xff\xfe", b"x" * 100_000, damage.of_bytes(random, field.content),
+                   random.choice(names) if names else b"", random.choice(OPS).encode(),
                    random.choice(OPS).encode()]
         if field.kind == 2:
             field.content = random.choice(choices)
