@@ -10,7 +10,7 @@ GIANT = [2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**40, 2**53 + 1,
 NO_UTF8 = [b"\xff\xfe", b"\xc3\x28", b"\xed\xa0\x80", b"\xf0\x28\x8c\x28", b"\x80"]
 
 
-MOST = 4 << 20  # bytes of what is there many times
+MOST, LARGEST = 4 << 20, 16 << 20  # bytes of what is there many times; of a file
 
 
 def times(random, choices, size):
@@ -122,15 +122,40 @@ def parsed(text):
     return json.loads(text, object_pairs_hook=Members)
 
 
+class TooLarge(ValueError):
+    """What is there many times may be changed in all of its places."""
+
+
 def written(value):
-    """Lists and objects are joined from the inside without a call for each level."""
-    if isinstance(value, Raw):
-        return value.text
-    if isinstance(value, Members):
-        return "{" + ",".join(written(key) + ":" + written(each) for key, each in value) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(written, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    parts, room = [], LARGEST
+
+    def add(text):
+        nonlocal room
+        room -= len(text)
+        if room < 0:
+            raise TooLarge
+        parts.append(text)
+
+    def walk(value):
+        if isinstance(value, Raw):
+            add(value.text)
+        elif isinstance(value, Members):
+            for i, (key, each) in enumerate(value):
+                add("{" if i == 0 else ",")
+                walk(key)
+                add(":")
+                walk(each)
+            add("}" if value else "{}")
+        elif isinstance(value, list):
+            for i, each in enumerate(value):
+                add("[" if i == 0 else ",")
+                walk(each)
+            add("]" if value else "[]")
+        else:
+            add(json.dumps(value, ensure_ascii=False))
+
+    walk(value)
+    return "".join(parts)
 
 
 def places(value, found=None):

@@ -73,6 +73,8 @@ def written(fields):
             out += varint(content)
         else:
             out += (varint(len(content)) if field.kind == 2 else b"") + content
+        if len(out) > damage.LARGEST:
+            raise damage.TooLarge
     return bytes(out)
 
 
@@ -281,6 +283,6 @@ def of_onnx(random, content):
         for _ in range(random.choice([1, 1, 1, 2, 3, 8])):
             root = changed(random, root)
         result = written(root)
-    except (IndexError, RecursionError):
+    except (IndexError, RecursionError, damage.TooLarge):
         return damage.of_bytes(random, content)
-    return result if len(result) < 8 << 20 else damage.of_bytes(random, content)
+    return result
