@@ -361,14 +361,13 @@ StoredCluster row_of(const Cluster& cluster) {
   return {0, cluster.name(), cluster.json(), cluster.digest()};
 }
 
-LoadedModel model_from(const StoredModel& row) {
+LoadedModel model_from(const StoredModel& row, const std::string& workspace) {
+  const std::string place = fmt::format("{}: model \"{}\"", workspace, row.name);
   LoadedModel model;
   model.path = row.path;
   model.name = row.name;
-  model.graph = std::make_shared<const Graph>(
-      parse_graph(row.content, "model \"" + row.name + "\" of the workspace"));
-  const JsonView options =
-      JsonView::parse(row.options, "model \"" + row.name + "\" of the workspace");
+  model.graph = std::make_shared<const Graph>(parse_graph(row.content, place));
+  const JsonView options = JsonView::parse(row.options, place);
   model.import = noted_import(options, model.graph->batch());
   model.options.training = options.at("training").boolean();
   model.options.optimizer = optimizer_from(options.at("optimizer").string());

@@ -119,7 +119,7 @@ LoadedPlan load_plan(const PlanSource& source);
 // Rows of the workspace; the same as the window writes, so that values are kept once.
 StoredModel row_of(const LoadedModel& model, const Problem& problem);
 StoredCluster row_of(const Cluster& cluster);
-LoadedModel model_from(const StoredModel& row);
+LoadedModel model_from(const StoredModel& row, const std::string& workspace);  // its file
 
 // "10s", "500ms", "2m", "1h", or a number of seconds.
 double parse_duration(const std::string& text, const std::string& option);

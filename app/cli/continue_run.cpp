@@ -15,8 +15,9 @@
 namespace strato::cli {
 namespace {
 
-PlannerOptions options_for(const StoredRun& run, const ContinueOptions& options) {
-  PlannerOptions planner = options_from(run);
+PlannerOptions options_for(const Continuation& continuation, const ContinueOptions& options) {
+  const StoredRun& run = continuation.run;
+  PlannerOptions planner = options_from(continuation.workspace, run);
   if (const auto where = planner.set.find(kTrialsOn); where != planner.set.end())
     throw InputError("", fmt::format("run {}", run.id),
                      "was searched by trials on " + where->second + ", not by simulation",
@@ -44,7 +45,7 @@ int continue_run(const Continuation& continuation, const ContinueOptions& option
   job.model = &continuation.stored.model;
   job.problem = &continuation.stored.problem;
   job.planner = continuation.run.planner;
-  job.options = options_for(continuation.run, options);
+  job.options = options_for(continuation, options);
   job.workspace = &continuation.workspace;
   job.resume = &continuation.run;
   job.tree = continuation.tree;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 
 namespace strato::cli {
 namespace {
@@ -26,20 +27,22 @@ bool is_quantity(std::string_view cell) {
 }
 
 // Control characters are U+FFFD, but for line ends and tabs: names come from files, and those may
-// speak to the terminal. So are the second ones of ISO 6429 (U+0080 to U+009F).
+// speak to the terminal. So are the second ones of ISO 6429 (U+0080 to U+009F), and what is no
+// UTF-8.
 std::string printable(std::string_view text) {
   constexpr std::string_view kReplacement = "\xef\xbf\xbd";
   std::string shown;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t size = character_size(text.substr(i));
     const bool second = byte == 0xc2 && i + 1 < text.size() &&
                         (static_cast<unsigned char>(text[i + 1]) & 0xe0U) == 0x80;
     const bool first = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
-    if (first || second)
+    if (size == 0 || first || second)
       shown += kReplacement;
     else
-      shown += text[i];
-    if (second) ++i;
+      shown += text.substr(i, size);
+    if (size > 1) i += size - 1;
   }
   return shown;
 }

@@ -21,12 +21,13 @@ struct RunsOptions {
   ContinueOptions resume;
 };
 
-Json run_json(const StoredRun& run, const std::string& model, const std::string& cluster) {
+Json run_json(const Workspace& workspace, const StoredRun& run, const std::string& model,
+              const std::string& cluster) {
   return {{"run", run.id},
           {"model", model},
           {"cluster", cluster},
           {"planner", run.planner},
-          {"options", Json::parse(run.options)},
+          {"options", JsonView::parse(run.options, place_of_options(workspace, run)).json()},
           {"state", std::string(name_of(run.state))},
           {"step_time_s", to_seconds(Nanos(run.best_ns))},
           {"baseline_step_time_s", to_seconds(Nanos(run.baseline_ns))},
@@ -58,7 +59,7 @@ int list_runs(const RunsOptions& options, const Command& command) {
                "evaluations", "made"});
   for (const StoredRun& run : workspace.runs().all()) {
     const std::string model = name_in(models, run.model), cluster = name_in(clusters, run.cluster);
-    list.push_back(run_json(run, model, cluster));
+    list.push_back(run_json(workspace, run, model, cluster));
     table.add({std::to_string(run.id), model, cluster, run.planner, std::string(name_of(run.state)),
                time_text(Nanos(run.best_ns)), factor_text(speedup(run)),
                std::to_string(run.evaluations), run.created});
@@ -71,6 +72,10 @@ int list_runs(const RunsOptions& options, const Command& command) {
   return Done;
 }
 
+std::string place_of_best(const Workspace& workspace) {
+  return workspace.file().string() + ": strategy";
+}
+
 std::string best_text(const Workspace& workspace, const StoredRun& run) {
   if (!run.best) return "";
   const auto best = workspace.strategies().find(*run.best);
@@ -79,7 +84,7 @@ std::string best_text(const Workspace& workspace, const StoredRun& run) {
       fmt::format("  best           strategy {}, {}{}\n\n", best->id,
                   time_text(Nanos(best->step_time_ns)), best->feasible ? "" : ", does not fit");
   Table table({"group", "ops", "mode", "devices"});
-  for (const NamedGroup& group : parse_strategy(best->json, "strategy of the workspace").groups) {
+  for (const NamedGroup& group : parse_strategy(best->json, place_of_best(workspace)).groups) {
     std::string devices;
     for (const auto& [name, weight] : group.devices) {
       devices +=
@@ -109,7 +114,7 @@ int show_run(const RunsOptions& options, const Command& command) {
   const std::string cluster = name_in(workspace.problems().clusters(), run.cluster);
   const auto history = workspace.runs().history(run.id);
   if (command.json) {
-    Json json = run_json(run, model, cluster);
+    Json json = run_json(workspace, run, model, cluster);
     json["history"] = Json::array();
     for (const HistoryPoint& point : history) {
       json["history"].push_back({{"evaluations", point.evaluations},
@@ -121,7 +126,9 @@ int show_run(const RunsOptions& options, const Command& command) {
     json["tree"] = tree;
     if (run.best)
       json["strategy"] =
-          Json::parse(workspace.strategies().find(*run.best).value_or(StoredStrategy{}).json);
+          JsonView::parse(workspace.strategies().find(*run.best).value_or(StoredStrategy{}).json,
+                          place_of_best(workspace))
+              .json();
     print(json_text(json) + "\n");
     return Done;
   }

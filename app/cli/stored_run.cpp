@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <optional>
+#include <utility>
+
 #include "app/cli/output.h"
 #include "core/base/error.h"
 #include "core/cluster/read/cluster_reader.h"
@@ -14,18 +17,26 @@ namespace strato::cli {
 namespace fs = std::filesystem;
 namespace {
 
-RunOptions run_options(const StoredRun& run) {
-  return parse_run_options(run.options, fmt::format("options of run {}", run.id));
+RunOptions run_options(const Workspace& workspace, const StoredRun& run) {
+  return parse_run_options(run.options, place_of_options(workspace, run));
+}
+
+// A row that another one refers to.
+template <class Row>
+Row existing(std::optional<Row> row, const Workspace& workspace, const std::string& what) {
+  if (row) return *std::move(row);
+  throw InputError(workspace.file().string(), what, "is not there",
+                   "restore a copy of the workspace, or plan again");
 }
 
 // Reads the costs that the run was made with again.
-void restore_costs(const StoredRun& run, const std::string& workspace, LoadedModel& model) {
-  const auto costs = run_options(run).costs;
+void restore_costs(const Workspace& workspace, const StoredRun& run, LoadedModel& model) {
+  const auto costs = run_options(workspace, run).costs;
   if (!costs) return;
   std::vector<std::string> warnings;
   static_cast<CostFiles&>(model.cost_files) = costs->files;
-  model.options.costs =
-      strato::restore_costs(*costs, workspace, fmt::format("run {}", run.id), &warnings);
+  model.options.costs = strato::restore_costs(*costs, workspace.file().string(),
+                                              fmt::format("run {}", run.id), &warnings);
   for (const std::string& warning : warnings) remark(warning);
 }
 
@@ -47,13 +58,24 @@ StoredRun find_run(const Workspace& workspace, RunRow id) {
                    "see: runs list");
 }
 
+std::string place_of_options(const Workspace& workspace, const StoredRun& run) {
+  return fmt::format("{}: options of run {}", workspace.file().string(), run.id);
+}
+
 StoredProblem stored_problem(const Workspace& workspace, const StoredRun& run) {
+  const std::string file = workspace.file().string();
+  const auto of_run = [&run](const char* what) {
+    return fmt::format("{} of run {}", what, run.id);
+  };
   StoredProblem stored;
-  stored.model = model_from(workspace.problems().model(run.model).value());
-  restore_costs(run, workspace.file().string(), stored.model);
-  const StoredCluster cluster = workspace.problems().cluster(run.cluster).value();
-  stored.problem = problem_of(stored.model, std::make_shared<const Cluster>(parse_cluster(
-                                                cluster.json, cluster.name, GpuCatalogue())));
+  stored.model = model_from(
+      existing(workspace.problems().model(run.model), workspace, of_run("the model")), file);
+  restore_costs(workspace, run, stored.model);
+  const auto cluster =
+      existing(workspace.problems().cluster(run.cluster), workspace, of_run("the cluster"));
+  stored.problem = problem_of(
+      stored.model, std::make_shared<const Cluster>(parse_cluster(
+                        cluster.json, file + ": cluster " + cluster.name, GpuCatalogue())));
   return stored;
 }
 
@@ -61,7 +83,9 @@ std::string options_text(const PlannerOptions& options, const LoadedModel& model
   return run_options_text({options, run_costs(model.cost_files, model.options.costs)});
 }
 
-PlannerOptions options_from(const StoredRun& run) { return run_options(run).planner; }
+PlannerOptions options_from(const Workspace& workspace, const StoredRun& run) {
+  return run_options(workspace, run).planner;
+}
 
 std::shared_ptr<const SearchTree> find_tree(const Workspace& workspace, const StoredRun& run) {
   const auto bytes = workspace.runs().tree(run.id);

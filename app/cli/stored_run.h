@@ -30,7 +30,8 @@ StoredProblem stored_problem(const Workspace& workspace, const StoredRun& run);
 
 // The run's options as they are kept: the planner's, and where the model's costs came from.
 std::string options_text(const PlannerOptions& options, const LoadedModel& model);
-PlannerOptions options_from(const StoredRun& run);
+PlannerOptions options_from(const Workspace& workspace, const StoredRun& run);
+std::string place_of_options(const Workspace& workspace, const StoredRun& run);  // in messages
 
 // Null when the run has none. Throws InputError when it is damaged.
 std::shared_ptr<const SearchTree> find_tree(const Workspace& workspace, const StoredRun& run);

@@ -7,15 +7,24 @@
 namespace strato {
 namespace {
 
-// In one line.
+// What comes from a file may be a million letters. No character of UTF-8 is cut.
+std::string shortened(const std::string& part, std::size_t most) {
+  if (part.size() <= most) return part;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(part[end]) & 0xC0U) == 0x80) --end;
+  return part.substr(0, end) + "…";
+}
+
+// In one line. It ends at no zero, as what() would.
 std::string joined(const std::string& file, const std::string& place, const std::string& problem,
                    const std::string& remedy) {
+  constexpr std::size_t kMostOfAPlace = 200, kMostOfASentence = 1000;
   std::string text;
-  for (const std::string* part : {&file, &place})
-    if (!part->empty()) text += *part + ": ";
-  text += problem;
-  if (!remedy.empty()) text += "; " + remedy;
-  const auto breaks_line = [](char c) { return c == '\n' || c == '\r'; };
+  if (!file.empty()) text += file + ": ";
+  if (!place.empty()) text += shortened(place, kMostOfAPlace) + ": ";
+  text += shortened(problem, kMostOfASentence);
+  if (!remedy.empty()) text += "; " + shortened(remedy, kMostOfASentence);
+  const auto breaks_line = [](char c) { return c == '\n' || c == '\r' || c == '\0'; };
   std::ranges::replace_if(text, breaks_line, ' ');
   return text;
 }

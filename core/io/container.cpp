@@ -13,7 +13,8 @@ namespace {
 // bytes of it here (u64 each); the value; the digest of all of this (2 u64). Little endian.
 constexpr std::string_view kContainerMagic("\x89STRATO\n", 8);
 constexpr std::uint8_t kLayout = 1;
-constexpr std::uint64_t kMost = std::uint64_t{4} << 30, kFreely = 16 << 20, kMostTimes = 1000;
+constexpr std::size_t kMostValues = std::size_t{1} << 24;
+constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
 enum class Codec : std::uint8_t { Plain, Zstd };
 
 struct Head {
@@ -26,10 +27,6 @@ struct Head {
 
 [[noreturn]] void refuse_newer(const std::string& file) {
   throw InputError(file, "", "was written by a newer version of the program", "update the program");
-}
-
-bool unfolds_too_far(std::uint64_t size, std::uint64_t stored) {
-  return size > kFreely && size / kMostTimes > stored;
 }
 
 std::string digest_bytes(std::string_view content) {
@@ -69,8 +66,30 @@ std::string_view checked(std::string_view bytes, const Head& head, const Contain
   return head.rest.substr(0, head.stored);
 }
 
+// CBOR lies flat: what is in a list or an object follows its head. True: a text or bytes come in
+// pieces. The writer never makes such, and the library's reader calls itself for each piece.
+bool has_pieces(std::string_view cbor) {
+  constexpr unsigned kBytes = 2, kText = 3, kInPieces = 31;
+  for (std::size_t at = 0; at < cbor.size();) {
+    const auto head = static_cast<unsigned char>(cbor[at++]);
+    const unsigned kind = head >> 5, low = head & 31;
+    const bool has_content = kind == kBytes || kind == kText;
+    if (has_content && low == kInPieces) return true;
+    const std::size_t width = low >= 24 && low < 28 ? std::size_t{1} << (low - 24) : 0;
+    if (width > cbor.size() - at) return false;  // the library says what is wrong
+    std::uint64_t size = width == 0 ? low : 0;
+    for (const char byte : cbor.substr(at, width))
+      size = size << 8 | static_cast<unsigned char>(byte);
+    at += width;
+    if (has_content && size > cbor.size() - at) return false;
+    if (has_content) at += size;
+  }
+  return false;
+}
+
 Json decoded(std::string_view cbor, const ContainerKind& kind, const std::string& file) {
-  JsonBuilder builder;
+  if (has_pieces(cbor)) kind.refuse_damaged(file, "it has a text in pieces");
+  JsonBuilder builder(kMostValues);
   try {
     Json::sax_parse(cbor, &builder, Json::input_format_t::cbor);
   } catch (const Json::exception&) {
@@ -79,6 +98,8 @@ Json decoded(std::string_view cbor, const ContainerKind& kind, const std::string
     kind.refuse_damaged(file, repeated.place + " is there more than once");
   } catch (const NestedTooDeep&) {
     kind.refuse_damaged(file, "it is nested too deep");
+  } catch (const TooManyValues&) {
+    kind.refuse_damaged(file, "it has too many values");
   }
   return builder.take();
 }

@@ -11,6 +11,9 @@
 namespace strato {
 namespace {
 
+// Of a text, which anybody may write: less than 1 GB when all of them are read.
+constexpr std::size_t kMostValuesOfAText = std::size_t{1} << 22;
+
 std::string line_and_column(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte, text.size()));
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
@@ -28,7 +31,7 @@ std::string json_text(const Json& json, int indent) {
 JsonView JsonView::parse(std::string_view text, std::string file) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     throw InputError(file, "", "is empty", "give another file");
-  JsonBuilder builder;
+  JsonBuilder builder(kMostValuesOfAText);
   try {
     Json::sax_parse(text, &builder);
     return of(builder.take(), file);
@@ -40,6 +43,9 @@ JsonView JsonView::parse(std::string_view text, std::string file) {
   } catch (const NestedTooDeep&) {
     throw InputError(file, "", fmt::format("is nested deeper than {} levels", kDeepest),
                      "give a file that the program or a person wrote");
+  } catch (const TooManyValues&) {
+    throw InputError(file, "", fmt::format("has more than {} values", kMostValuesOfAText),
+                     "give a smaller file");
   } catch (const Json::exception&) {  // a number out of range
     throw InputError(file, "", "has a number that does not fit", "use finite numbers");
   }

@@ -20,12 +20,17 @@ struct RepeatedKey {
 struct NestedTooDeep {};
 inline constexpr std::size_t kDeepest = 1000;  // the library's reader of CBOR calls itself
 
+struct TooManyValues {};
+
 // The handler of the library's parsers of text and of CBOR. It builds the document as Json::parse()
 // does, but throws RepeatedKey where that would keep the last of several values and say nothing.
 // Keys are compared when their object ends: an object of n keys costs n log n (the library's own
 // builder and its callback search an ordered object at each key, and CBOR has no callback).
 class JsonBuilder {
  public:
+  // A value takes 16 bytes or more, a view of one a hundred.
+  explicit JsonBuilder(std::size_t most_values) : most_values_(most_values) {}
+
   Json take() { return std::move(root_); }
 
   bool null() { return put(nullptr); }
@@ -63,6 +68,7 @@ class JsonBuilder {
   // Adds the next value to the innermost open one: its key stands there already. Only the innermost
   // of the open values grows, so the others stay where they are.
   Json& add(Json value) {
+    if (++values_ > most_values_) throw TooManyValues();
     if (open_.empty()) return root_ = std::move(value);
     if (open_.back()->is_object()) return object().back().second = std::move(value);
     auto& list = open_.back()->get_ref<Json::array_t&>();
@@ -99,6 +105,8 @@ class JsonBuilder {
   }
 
   Json root_;
+  const std::size_t most_values_;
+  std::size_t values_ = 0;              // so far
   std::vector<Json*> open_;             // outermost first
   std::vector<std::string_view> keys_;  // of the object that ends now
 };

@@ -9,6 +9,8 @@
 - One word is one public type: no two headers of core, plugins, views and app declare types of one name in one namespace.
 - Every source has a header of its name in its folder, or is the one second source of a header: foo_part.cpp of foo.h.
   A plugin's entry file (with STRATOSCOPE_... at its end) and main.cpp have none.
+- Files are opened by core/io, which checks and limits what comes from outside. Other sources that open one stand in
+  opens_files.txt beside this file, each with its reason; a line that is no longer needed is an error.
 
 Needs Universal Ctags. What is known to be left is in house_left.txt beside this file; it may only become shorter: a line
 that is no longer needed is an error, too.
@@ -18,11 +20,16 @@ import argparse
 import collections
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LEFT = pathlib.Path(__file__).with_name("house_left.txt")
+OPENS = pathlib.Path(__file__).with_name("opens_files.txt")
+# What opens a file to read it, or a database; what only writes has O_WRONLY in its call.
+OPENING = re.compile(r"\b(?:std::)?(?:ifstream|fstream|filebuf|fopen|freopen|fdopen|openat|mmap|QFile|PyTorchStreamReader)\b"
+                     r"|\bSQLite::Database>?\(|\bsqlite3_open|(?<!\w)::open\(")
 MOST_METHODS, MOST_SOURCES, MOST_FILES = 25, 2, 20
 SUFFIXES = {".h", ".cpp", ".cu"}
 
@@ -114,8 +121,32 @@ def broken(paths):
         if count > MOST_FILES:
             yield f"room {room}", f"{count} files, at most {MOST_FILES}"
     yield from declared_twice()
+    yield from unguarded()
     for path in without_header(paths):
         yield f"header {path}", "no header of its name, and not the one second source of one"
+
+
+def opens_files(text):
+    """Does a source open files to read them?"""
+    code = re.sub(r"//[^\n]*|^\s*#include[^\n]*", "", text, flags=re.MULTILINE)
+    return any("O_WRONLY" not in code[at.start() : code.find(";", at.end())] for at in OPENING.finditer(code))
+
+
+def opened_elsewhere():
+    for folder in ("core", "plugins", "views", "app"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in SUFFIXES and not path.is_relative_to(ROOT / "core/io") and opens_files(path.read_text()):
+                yield path.relative_to(ROOT).as_posix()
+
+
+def unguarded():
+    """Sources that open files, and lines of OPENS that nobody needs."""
+    reasons = dict(line.split(": ", 1) for line in OPENS.read_text().splitlines())
+    found = set(opened_elsewhere())
+    for path in sorted(found - set(reasons)):
+        yield f"opens files: {path}", f"read with core/io, or give the reason in {OPENS.name}"
+    for path in sorted(set(reasons) - found):
+        yield f"opens files: {path}", f"it does not: take its line out of {OPENS.name}"
 
 
 def print_lines(paths):

@@ -153,7 +153,7 @@ Strategy best_of(const OpenTree& open, const SearchTree& tree) {
                      "continue it first");
   }
   const Problem& problem = open.problem();
-  const auto named = parse_strategy(row->json, "strategy of the workspace");
+  const auto named = parse_strategy(row->json, open.workspace.file().string() + ": strategy");
   // One with groups of its own is read as the tree's groups have most of it.
   const Rebound bound =
       bind_strategy(named, *problem.graph, *problem.grouping, *problem.cluster,
@@ -223,7 +223,7 @@ int replay(const TreeOptions& options, const Command& command) {
   const OpenTree open(options);
   TreeReplay history(open.tree);
   const ReplayRange range = range_of(options, history.steps());
-  const auto search = TreeSearchOptions::from(options_from(open.run));
+  const auto search = TreeSearchOptions::from(options_from(open.workspace, open.run));
   print(command.json ? json_text(replay_json(history, open.problem(), search, range)) + "\n"
                      : replay_text(history, open.problem(), search, range));
   return Done;

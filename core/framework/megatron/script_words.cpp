@@ -187,6 +187,14 @@ class ScriptReader {
     refuse(fmt::format("a {} is not closed", open), fmt::format("close it with a {}", close), line);
   }
 
+  // What stands for a variable may hold others, each twice as long as the one before.
+  void count(std::size_t letters) {
+    constexpr std::size_t kMostLetters = std::size_t{16} << 20;
+    put_in_ += letters;
+    if (put_in_ > kMostLetters)
+      refuse("the variables hold more than 16 MB in all", "write their values out", line_);
+  }
+
   void variable(bool in_quotes) {
     std::string name = variable_name();
     if (name == "@" || name == "*") {  // what the script is called with
@@ -200,10 +208,9 @@ class ScriptReader {
       const std::string whole = plain ? "$" + name : "${" + name + "}";
       word_.text += whole;
       if (word_.unknown.empty()) word_.unknown = whole;
-    } else if (in_quotes) {
-      word_.text += known->second;
     } else {
-      put_words(known->second);
+      count(known->second.size());
+      in_quotes ? void(word_.text += known->second) : put_words(known->second);
     }
   }
 
@@ -215,6 +222,7 @@ class ScriptReader {
       return;
     }
     Words& to = in_array_ ? arrays_[array_name_] : command_;
+    for (const ScriptWord& word : array->second) count(sizeof word + word.text.size());
     const Words copy = array->second;
     to.insert(to.end(), copy.begin(), copy.end());
     open_ = false;
@@ -286,6 +294,7 @@ class ScriptReader {
   const std::string& file_;
   std::size_t at_ = 0;
   int line_ = 1;
+  std::size_t put_in_ = 0;  // letters, for variables
   ScriptWord word_;
   bool open_ = false;  // a word has begun, which may be empty yet
   bool in_array_ = false;

@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <mutex>
+#include <sstream>
 #include <system_error>
 
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/io/read_part.h"
 #include "core/launch/process/process.h"
 
 namespace strato {
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr const char* kMeeting = "meeting.json";
 constexpr const char* kFailure = "failure.json";
 constexpr std::int64_t kMaxRank = 1'000'000;
-constexpr std::streamoff kLogTail = 4096;
+constexpr std::size_t kLogTail = 4096;
 
 // A link fails when there is such a name: the first one stays.
 void write_first(const fs::path& folder, const std::string& name, const std::string& content) {
@@ -109,11 +110,11 @@ std::optional<RankFailure> find_failure(const fs::path& folder) {
 }
 
 std::string last_log_line(const fs::path& folder, int rank) {
-  std::ifstream log(folder / fmt::format("log-{}.txt", rank), std::ios::binary);
-  log.seekg(0, std::ios::end);
-  const std::streamoff size = log.tellg();
-  if (size <= 0) return "";
-  log.seekg(size > kLogTail ? size - kLogTail : 0);
+  const fs::path file = folder / fmt::format("log-{}.txt", rank);
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(file, error);
+  if (error) return "";
+  std::istringstream log(read_part(file, size > kLogTail ? size - kLogTail : 0, kLogTail));
   std::string line, last;
   while (std::getline(log, line))
     if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;

@@ -41,7 +41,8 @@ Packed pack(std::string_view value) {
   const auto size = static_cast<std::int64_t>(value.size());
   if (value.size() > kPackAbove) {
     std::string smaller = compressed(value);
-    if (smaller.size() < value.size()) return {kZstd, size, std::move(smaller)};
+    if (smaller.size() < value.size() && !unfolds_too_far(value.size(), smaller.size()))
+      return {kZstd, size, std::move(smaller)};
   }
   return {kPlain, size, std::string(value)};
 }
@@ -61,7 +62,8 @@ std::string ResultRow::unpacked(int first) const {
                                static_cast<std::size_t>(column.getBytes()));
   std::optional<std::string> value;
   if (codec == kPlain) value = bytes;
-  if (codec == kZstd && size >= 0 && size <= kLargest)
+  if (codec == kZstd && size >= 0 && size <= kLargest &&
+      !unfolds_too_far(static_cast<std::uint64_t>(size), bytes.size()))
     value = decompressed(bytes, static_cast<std::size_t>(size));
   if (!value || static_cast<std::int64_t>(value->size()) != size)
     throw InputError("", "", "has a value that is damaged",

@@ -5,11 +5,11 @@
 #include <sqlite3.h>
 
 #include <chrono>
-#include <fstream>
 #include <string_view>
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/io/read_part.h"
 
 namespace strato::store {
 namespace fs = std::filesystem;
@@ -84,13 +84,9 @@ void check_kind(const fs::path& file) {
   if (error || size == 0) return;  // to be created, or SQLite says what is wrong
   constexpr std::string_view magic("SQLite format 3\0", 16);
   constexpr std::size_t header_size = 100;
-  std::string start(magic.size(), '\0');
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return;
-  if (!stream.read(start.data(), static_cast<std::streamsize>(start.size())) || start != magic ||
-      size < header_size) {
-    throw SQLite::Exception("", SQLITE_NOTADB);
-  }
+  const std::string start = read_part(file, 0, magic.size());
+  if (start.empty()) return;  // nobody may read it
+  if (start != magic || size < header_size) throw SQLite::Exception("", SQLITE_NOTADB);
 }
 
 // The bare header of a new file that a failing disk cut short. What is longer stays: another

@@ -17,11 +17,13 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <sstream>
 #include <string_view>
 #include <thread>
 
 #include "core/base/error.h"
 #include "core/io/file.h"
+#include "core/io/read_part.h"
 #include "core/launch/job/run_files.h"
 #include "core/launch/process/process.h"
 #include "core/plugin/api/plugin.h"
@@ -299,12 +301,9 @@ class FileLines {
  private:
   // Opened anew each time: a network file system then asks its server what there is.
   void read_more() {
-    std::ifstream input(file_, std::ios::binary);
-    if (!input.seekg(static_cast<std::streamoff>(read_))) return;
-    std::string bytes(kMost, '\0');
-    input.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    read_ += static_cast<std::uint64_t>(input.gcount());
-    pending_.append(bytes, 0, static_cast<std::size_t>(input.gcount()));
+    const std::string bytes = read_part(file_, read_, kMost);
+    read_ += bytes.size();
+    pending_ += bytes;
   }
 
   static constexpr std::size_t kMost = 1 << 16;
@@ -387,8 +386,9 @@ class SlurmLauncher final : public Launcher {
         id.starts_with(kPrefix) ? id.substr(std::string(kPrefix).size()) : "";
     if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos)
       throw InputError("", "", "\"" + id + "\" is no job of Slurm", "write slurm:NUMBER");
+    std::istringstream file(read_part(folder / kId, 0, 1 << 10));
     std::string known;
-    std::getline(std::ifstream(folder / kId), known);
+    std::getline(file, known);
     if (known != number) {
       throw InputError(folder.string(), "", "is not the folder of " + id,
                        "name the folder that the job was launched with");

@@ -68,6 +68,8 @@ TEST_F(LaunchData, IsRefusedBeforeAnythingStarts) {
                    {file, "never read", "dict(model.state_dict())"});
     expect_refused(launch({"--inputs", folder / file}), {file, "never read"});
   }
+  expect_refused(launch({"--weights", folder / "long.pt"}),
+                 {"long.pt", "a text in it is longer than the file"});
   EXPECT_FALSE(std::filesystem::exists(folder / "harmed"));
   expect_refused(launch({"--weights", label}), {"label.npy"});
   expect_refused(launch({"--inputs", folder / "none"}), {"neither a folder nor a .pt file"});

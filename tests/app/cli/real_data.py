@@ -7,6 +7,7 @@ real_data.py compare A B     both are files of torch.save(); fails where they di
 
 import os
 import sys
+import zipfile
 
 import numpy
 import torch
@@ -59,6 +60,8 @@ def make_wrong(folder, network, labels):
     torch.save(network, f"{folder}/code.pt")
     torch.save({"images": Harm(f"{folder}/harmed")}, f"{folder}/harmful.pt")
     torch.save(network.state_dict(), f"{folder}/ordered.pt")
+    with zipfile.ZipFile(f"{folder}/long.pt", "w") as archive:
+        archive.writestr("archive/data.pkl", b"\x80\x02}X\xff\xff\xff\x7fa.")  # a text of 2 GB
     wrong = labels.numpy().copy()
     wrong[3] = CLASSES
     numpy.save(f"{folder}/wrong_label.npy", wrong)

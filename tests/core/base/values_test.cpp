@@ -154,6 +154,19 @@ TEST(Errors, OneLineWithoutEmptyParts) {
                "f.json: a[0]: is bad; mend it");
   EXPECT_STREQ(InputError("", "", "is bad", "").what(), "is bad");
   EXPECT_STREQ(InputError("f", "", "two\nlines", "").what(), "f: two lines");
+  EXPECT_STREQ(InputError("f", "", std::string("a\0b", 3), "c").what(), "f: a b; c");
+}
+
+TEST(Errors, WhatNobodyReadsIsCutShort) {
+  const std::string key(100'000, 'x');
+  const InputError error("f", key, "\"" + key + "\" is bad", "mend it");
+  EXPECT_EQ(error.what(),
+            "f: " + std::string(200, 'x') + "…: \"" + std::string(999, 'x') + "…; mend it");
+  EXPECT_EQ(error.place(), key);
+  std::string umlauts = "x";
+  while (umlauts.size() < 400) umlauts += "ü";
+  EXPECT_EQ(std::string(InputError("", umlauts, "is bad", "").what()),
+            umlauts.substr(0, 199) + "…: is bad");
 }
 
 TEST(Errors, CheckNamesTheInvariant) {

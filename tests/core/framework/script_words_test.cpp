@@ -33,6 +33,19 @@ TEST(ScriptWords, AreThoseBehindTheProgram) {
   EXPECT_EQ(words_of("echo hello\n"), "");
 }
 
+TEST(ScriptWords, VariablesThatDoubleAreRefused) {
+  std::string values = "A=xxxxxxxx\n", arrays = "A=(--a)\n";
+  for (int line = 0; line < 60; ++line) {
+    values += "A=\"$A$A\"\n";
+    arrays += "A+=(\"${A[@]}\" \"${A[@]}\")\n";
+  }
+  for (const std::string& script : {values, arrays}) {
+    const std::string refusal = script_refusal(script + "python x.py $A\n");
+    EXPECT_NE(refusal.find("the variables hold more than 16 MB in all"), std::string::npos)
+        << refusal;
+  }
+}
+
 TEST(ScriptWords, OfArraysArePutIn) {
   EXPECT_EQ(words_of("A=(\n  --a 1  # why\n  # --no\n  --b 2\n)\nB=(--c)\nrun x.py ${A[@]} "
                      "\"${B[@]}\" \"$@\""),

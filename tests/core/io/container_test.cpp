@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "core/base/error.h"
 #include "core/io/byte_io.h"
 #include "tests/core/io/forged_container.h"
@@ -133,6 +135,17 @@ TEST(Container, WhatIsNoCborIsRefused) {
             "f: the thing is damaged: a is there more than once; make it again");
   EXPECT_EQ(error(std::string(1'000'000, '\x81')),
             "f: the thing is damaged: it is nested too deep; make it again");
+}
+
+// The library's reader calls itself for each piece, and says nothing of it to its handler.
+TEST(Container, TextsInPiecesAreRefusedHoweverDeep) {
+  for (const char* start : {"\x5f", "\x7f", "\x82\x01\x5f", "\xa1\x61\x61\x7f", "\xbf\x7f"}) {
+    const std::string cbor = start + std::string(10'000'000, start[std::strlen(start) - 1]);
+    EXPECT_EQ(error_of(forged(0, 1, cbor, cbor.size())),
+              "f: the thing is damaged: it has a text in pieces; make it again");
+  }
+  // Bytes that look so are none.
+  EXPECT_EQ(error_of(forged(0, 1, "\x44\x5f\x7f\x5f\x7f", 5)), "no error");
 }
 
 }  // namespace

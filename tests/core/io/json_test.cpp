@@ -34,6 +34,13 @@ TEST(Json, DeepNestingIsNoCrash) {
   EXPECT_NE(message_of([&] { JsonView::parse(deep, "f"); }), "no error");
 }
 
+TEST(Json, TooManyValuesAreRefused) {
+  std::string many = "[";
+  for (int i = 0; i < (1 << 22) + 1; ++i) many += "1,";
+  EXPECT_EQ(message_of([&] { JsonView::parse(many, "f"); }),
+            "f: has more than 4194304 values; give a smaller file");
+}
+
 TEST(Json, WrongValuesNameTheirPlace) {
   const std::string text = R"({"a": [{"b": 1.5}, {"b": "x", "c": -3, "d": null}]})";
   const auto second = [](const JsonView& v) { return v.at("a").items()[1]; };

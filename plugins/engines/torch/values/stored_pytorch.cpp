@@ -1,6 +1,8 @@
 // Files of torch.save().
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -27,6 +29,43 @@ namespace fs = std::filesystem;
 constexpr const char* kSaveTensors =
     "save tensors only, as with torch.save(dict(model.state_dict()), \"weights.pt\")";
 
+// What follows an opcode of a pickle: bytes, or a length of so many bytes and what it counts, or
+// lines.
+struct Argument {
+  std::size_t bytes = 0, length = 0;
+  int lines = 0;
+};
+
+Argument argument_of(char opcode) {
+  const auto is_one_of = [opcode](std::string_view list) {
+    return list.find(opcode) != std::string_view::npos;
+  };
+  if (is_one_of("hqK\x80\x82")) return {.bytes = 1};
+  if (is_one_of("M\x83")) return {.bytes = 2};
+  if (is_one_of("jrJ\x84")) return {.bytes = 4};
+  if (is_one_of("G\x95")) return {.bytes = 8};
+  if (is_one_of("UC\x8a\x8c")) return {.length = 1};
+  if (is_one_of("XBT\x8b")) return {.length = 4};
+  if (is_one_of("\x8d\x8e\x96")) return {.length = 8};
+  return {.lines = opcode == 'c' ? 2 : 0};
+}
+
+// LibTorch takes the memory of a text before it looks whether the file has so many letters.
+bool lengths_fit(std::string_view pickle) {
+  for (std::size_t at = 0; at < pickle.size();) {
+    const Argument argument = argument_of(pickle[at++]);
+    for (int line = 0; line < argument.lines; ++line)
+      at = std::min(pickle.find('\n', at), pickle.size() - 1) + 1;
+    if (argument.length > pickle.size() - at) return false;
+    std::uint64_t length = argument.bytes;
+    std::memcpy(&length, pickle.data() + at, argument.length);
+    at += argument.length;
+    if (length > pickle.size() - at) return false;
+    at += length;
+  }
+  return true;
+}
+
 class PytorchFile final : public TensorSource {
  public:
   explicit PytorchFile(const fs::path& file) : name_(file.string()) {
@@ -39,14 +78,13 @@ class PytorchFile final : public TensorSource {
     } catch (const InputError&) {
       throw;
     } catch (const std::exception& error) {
-      const std::string_view reason = error.what();
+      // Behind the first line LibTorch says where in the program it was.
+      const std::string_view said = error.what(), reason = said.substr(0, said.find('\n'));
       const std::size_t what = reason.find("nknown ");  // with the name of a class or function
       refuse(
           "holds other things than a tensor, or a plain dictionary or list of tensors, which are "
           "never read, or is damaged" +
-              (what == std::string_view::npos
-                   ? ""
-                   : fmt::format(" (u{})", reason.substr(what, reason.find('\n') - what))),
+              (what == std::string_view::npos ? "" : fmt::format(" (u{})", reason.substr(what))),
           kSaveTensors);
     }
   }
@@ -65,6 +103,9 @@ class PytorchFile final : public TensorSource {
   // The unpickler has no resolver for types: code and classes are refused.
   void read_all() {
     caffe2::serialize::PyTorchStreamReader reader(name_);
+    const auto [pickle, size] = reader.getRecord("data.pkl");
+    if (!lengths_fit({static_cast<const char*>(pickle.get()), size}))
+      refuse("is damaged: a text in it is longer than the file", "save or copy the file again");
     const c10::IValue all = torch::jit::readArchiveAndTensors("data", "", "", c10::nullopt,
                                                               c10::nullopt, c10::nullopt, reader);
     if (all.isTensor()) return add("", all);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <string_view>
 #include <system_error>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "core/base/number_from.h"
+#include "core/io/read_part.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -109,12 +109,7 @@ void read_typed(const TensorProto& tensor, const ElementType& type, Value& value
 std::string read_external(const TensorProto& tensor, std::size_t bytes, const fs::path& folder) {
   const ExternalPlace place = external_place(tensor, folder);
   if (!place.problem.empty()) return {};
-  std::ifstream stream(place.file, std::ios::binary);
-  std::string content(bytes, '\0');
-  stream.seekg(static_cast<std::streamoff>(place.offset));
-  stream.read(content.data(), static_cast<std::streamsize>(bytes));
-  content.resize(static_cast<std::size_t>(stream.gcount()));
-  return content;
+  return read_part(place.file, place.offset, bytes);
 }
 
 bool is_below(const fs::path& file, const fs::path& folder) {

@@ -1,0 +1,281 @@
+"""Every format of files that the command line takes from outside: files to begin with, how they are damaged, and the
+commands that read them.
+"""
+
+import io
+import math
+import pathlib
+import pickle
+import shutil
+import sqlite3
+import struct
+import subprocess
+import zipfile
+
+import containers
+import damage
+import models
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+MODELS, CLUSTERS = ROOT / "sample_graphs/models", ROOT / "sample_graphs/clusters"
+LENET, PAIR = str(MODELS / "lenet.onnx"), str(CLUSTERS / "tag-2x1080ti.json")
+PLAN = ["plan", "--graph", LENET, "--batch", "8", "--cluster", PAIR, "--planner", "dp-allreduce"]
+
+
+MOST_OFTEN = 10  # times in a round that a format has its turn
+
+
+class Format:
+    def __init__(self, name, suffix, seeds, change, commands, often=MOST_OFTEN):
+        """`seeds`: makes contents. `commands`: of which one is drawn for each file; {file} is the file, {out} a new name."""
+        self.name, self.suffix, self.make_seeds, self.change, self.commands = name, suffix, seeds, change, commands
+        self.often = often
+
+    def start(self):
+        self.seeds = list(self.make_seeds())
+        return self
+
+
+def files(folder, pattern, most=1 << 20):
+    return [path.read_bytes() for path in sorted(folder.glob(pattern)) if path.stat().st_size <= most]
+
+
+CONSTRAINTS = b"""{"format": "stratoscope-constraints", "version": 1,
+ "pin": [{"group": "*", "mode": "replicate-allreduce", "devices": {"1080ti-0:0": 1, "1080ti-1:0": 2}}],
+ "forbid": [{"group": {"name": "a", "ops": ["conv1/Conv", "conv2/Conv"]}, "modes": ["duplicate"], "roles": ["pipeline"]}],
+ "together": [{"groups": ["conv*"]}], "max_devices": [{"devices": 2}, {"group": "fc*", "devices": 1}]}"""
+
+PROFILE = b"""{"format": "stratoscope-profile", "version": 1, "units": {"time": "us", "bytes": "B"}, "name": "p", "host": "h",
+ "ops": [{"gpu": "GTX-1080-Ti", "signature": "Relu f32[N,6,28,28]", "measurements": [{"samples": 1, "time": 3.5, "spread": 0.1, "repetitions": 9},
+  {"samples": 8, "time": 5}]}],
+ "transfers": [{"from": "1080ti-0:0", "to": "1080ti-1:0", "measurements": [{"bytes": 1024, "time": 10}, {"bytes": 1048576, "time": 900}]}],
+ "collectives": [{"kind": "all-reduce", "devices": ["1080ti-0:0", "1080ti-1:0"], "measurements": [{"bytes": 1024, "time": 10}, {"bytes": 1048576, "time": 900}]}],
+ "memory": [{"graph": "lenet", "gpu": "GTX-1080-Ti", "batch": 8, "peak": 123456789}]}"""
+
+TOPOLOGY = (b"\t\x1b[4mGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\x1b[0m\nGPU0\t X \tNV12\tPXB\t0-63\t0\nGPU1\tNV12\t X \tPXB\t0-63\t0\nNIC0\tPXB\tPXB\t X \n\nLegend:\n"
+            b"GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-0)\nGPU 1: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\n")
+
+SCRIPT = b"""#!/bin/bash
+# trains a model
+NAME="gpt" ; LAYERS=24
+MODEL=(
+  --num-layers $LAYERS --hidden-size 1024
+  --num-attention-heads 16 --seq-length 1024
+)
+MODEL+=(--max-position-embeddings 1024 "--bf16")
+torchrun --nproc_per_node 8 pretrain_gpt.py "${MODEL[@]}" --tensor-model-parallel-size 2 \\
+  --pipeline-model-parallel-size 2 --micro-batch-size 1 --global-batch-size ${BATCH} --use-distributed-optimizer 2> log.txt
+"""
+DOUBLING = b"A=xxxxxxxx\n" + b'A="$A$A"\n' * 60 + b"python pretrain_gpt.py --num-layers $A\n"
+DOUBLING_LIST = b"A=(x y)\n" + b'A+=("${A[@]}" "${A[@]}")\n' * 60 + b'python pretrain_gpt.py "${A[@]}"\n'
+YAML = b"language_model:\n  - --num-layers: 24\n  --tensor-model-parallel-size: 2 # so many\n  --pipeline-model-parallel-size: '2'\n  --bf16: true\n"
+
+SCHEDULE = b"0F0,0F1,,0B0,0B1\n,1F0,1B0,1F1,1B1\n"
+
+
+def of_script(random, content):
+    return random.choice([DOUBLING, DOUBLING_LIST]) if random.random() < 0.02 else damage.of_text(random, content)
+
+
+def of_table(random, content):
+    """Few rows: each takes as long as a model has to be made."""
+    return b"\n".join(damage.of_text(random, content).split(b"\n")[:6])
+
+
+# ---- tensors
+
+
+def safetensors():
+    header = (b'{"__metadata__":{"format":"pt"},"conv1.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},'
+              b'"b":{"dtype":"F16","shape":[],"data_offsets":[24,26]}}')
+    return struct.pack("<Q", len(header)) + header + b"\0" * 26
+
+
+def npy(kind, shape):
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * ((64 - (10 + len(header) + 1) % 64) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + b"\0" * (math.prod(shape) * int(kind[-1]))
+
+
+def pytorch(pickled):
+    """The archive of torch.save(), without PyTorch."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("archive/data.pkl", pickled)
+        archive.writestr("archive/data/0", b"\0" * 24)
+        archive.writestr("archive/version", b"3\n")
+    return out.getvalue()
+
+
+def tensor_pickle(storage_size=6, offset=0, sizes=(2, 3), strides=(3, 1)):
+    """{"w": a tensor}, as torch.save() pickles it."""
+    number = lambda n: b"\x8a\x09" + (n % 2**72).to_bytes(9, "little") if abs(n) >= 2**31 else b"J" + struct.pack("<i", n)
+    numbers = lambda values: b"(" + b"".join(map(number, values)) + b"t"
+    return (b"\x80\x02}(X\x01\x00\x00\x00wctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpu"
+            + number(storage_size) + b"tQ" + number(offset) + numbers(sizes) + numbers(strides) + b"\x89ccollections\nOrderedDict\n)RtRu.")
+
+
+def of_pytorch(random, content):
+    what = random.random()
+    if what < 0.3:
+        return damage.of_bytes(random, content)
+    giant = lambda: random.choice([*damage.GIANT, -1, 0, 2, 3, 6])
+    if what < 0.6:
+        return pytorch(tensor_pickle(giant() if random.random() < 0.5 else 6, giant() if random.random() < 0.5 else 0,
+                                     [giant(), giant()][: random.randrange(3)], [giant(), 1]))
+    deep = [b"\x80\x02" + b"]" * damage.DEEP + b"a" * (damage.DEEP - 1) + b".", b"\x80\x02" + b"(" * damage.DEEP + b".",
+            b"\x80\x02}" + b"X\xff\xff\xff\x7fw.",
+            b"\x80\x02]q\x00h\x00a.", b"\x80\x02}q\x00X\x01\x00\x00\x00ah\x00s.", b"\x80\x02)" + b"\x85" * damage.DEEP + b".",
+            pickle.dumps({"a": [1, 2.5, "x", (3,)]}, 2),
+            b"\x80\x02cos\nsystem\nX\x02\x00\x00\x00id\x85R."]
+    if what < 0.75:
+        return pytorch(random.choice(deep))
+    return pytorch(damage.of_bytes(random, tensor_pickle()))
+
+
+# ---- a workspace
+
+
+def of_workspace(random, content, scratch):
+    """Bytes of the file, or a value in a row of one of its tables."""
+    if random.random() < 0.35:
+        at = random.randrange(len(content) // 4096 + 1) * 4096
+        if random.random() < 0.5:
+            return content[:at] + random.choice([b"\0" * 4096, b"\xff" * 4096, random.randbytes(4096)]) + content[at + 4096 :]
+        return damage.of_bytes(random, content)
+    scratch.write_bytes(content)
+    database = sqlite3.connect(scratch)
+    database.execute("PRAGMA foreign_keys = OFF")
+    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+              if not name.startswith("sqlite_")]
+    for _ in range(random.choice([1, 1, 2])):
+        change_row(random, database, random.choice(tables + ["value", "tree", "value"]))
+    database.commit()
+    database.close()
+    return scratch.read_bytes()
+
+
+def change_row(random, database, table):
+    columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+    rows = database.execute(f"SELECT * FROM {table}").fetchall()
+    if not rows:
+        return
+    row = list(random.choice(rows))
+    key, i = row[0], random.randrange(len(columns))
+    if "bytes" in columns and random.random() < 0.8:
+        codec, size, packed = (row[columns.index(name)] for name in ("codec", "size", "bytes"))
+        if isinstance(packed, bytes) and containers.ZSTD:
+            whole = containers.decompressed(packed, size) if codec == 1 else packed
+            whole = of_value(random, whole)
+            codec, packed = random.choice([(0, whole), (1, containers.compressed(whole))])
+            if random.random() < 0.03:
+                whole = b"[" + b"0," * 10 + b" " * random.choice([1 << 26, (1 << 31) - 64]) + b"0]"
+                codec, packed = 1, containers.compressed(whole)
+            size = len(whole) if random.random() < 0.9 else random.choice([0, -1, 2**31, 2**62])
+            database.execute(f"UPDATE {table} SET codec = ?, size = ?, bytes = ? WHERE {columns[0]} = ?",
+                             (codec, size, packed, key))
+            return
+    value = random.choice([-1, 0, 1, 2**31, 2**62, -(2**63), 1e308, -1.5, "", "x" * 100_000, "\u202e", b"\xff\xfe", b"",
+                           "0" * 32])
+    if isinstance(row[i], str) and row[i].startswith("{"):
+        value = damage.of_json(random, row[i].encode()).decode("utf-8", "replace")
+    try:
+        if random.random() < 0.1:
+            database.execute(f"DELETE FROM {table} WHERE {columns[0]} = ?", (key,))
+        else:
+            database.execute(f"UPDATE {table} SET {columns[i]} = ? WHERE {columns[0]} = ?", (value, key))
+    except sqlite3.Error:  # what the table itself refuses
+        pass
+
+
+def of_value(random, content):
+    if content.startswith(containers.MAGIC):
+        return containers.of_container(random, content)
+    return damage.of_json(random, content) if content[:1] in (b"{", b"[") else damage.of_bytes(random, content)
+
+
+# ---- all of them
+
+
+def made_by(cli, scratch, name, arguments):
+    path = scratch / name
+    subprocess.run([cli, *[argument.replace("{out}", str(path)) for argument in arguments]], check=True, capture_output=True)
+    return path.read_bytes()
+
+
+def short_table(path):
+    lines = path.read_bytes().split(b"\n")
+    begin = next(i for i, line in enumerate(lines) if line and not line.startswith(b"#"))
+    return b"\n".join(lines[begin : begin + 2]) + b"\n"
+
+
+def all_formats(cli, scratch):
+    def plan(*more, graph=LENET, cluster=PAIR, planner="dp-allreduce", name="seed.json"):
+        return made_by(cli, scratch, name, ["plan", "--graph", graph, "--batch", "8", "--cluster", cluster, "--planner",
+                                            planner, *more, "-o", "{out}"])
+
+    def plans():
+        return [plan(), plan("--micro-batches", "4", planner="pipeline"),
+                plan("--iterations", "20", "--seed", "1", planner="mcts", cluster=str(CLUSTERS / "tag-testbed.json"))]
+
+    def workspaces():
+        mcts = ["--planner", "mcts", "--iterations", "30", "--workspace", "{out}"]
+        made_by(cli, scratch, "seed.strata", ["plan", "--graph", LENET, "--batch", "8", "--cluster", PAIR, *mcts])
+        sqlite3.connect(scratch / "seed.strata").execute("PRAGMA journal_mode = DELETE").close()
+        return [(scratch / "seed.strata").read_bytes(), (ROOT / "sample_graphs/workspace/demo.strata").read_bytes()]
+
+    good, labels = scratch / "good.plan.json", scratch / "labels.npy"
+    good.write_bytes(plan())
+    labels.write_bytes(npy("<i8", (4,)))
+    launch = ["launch", "--plan", str(good), "--steps", "1", "--launcher", "slurm", "--job", "{out}"]
+    of_strata = lambda random, content: of_workspace(random, content, scratch / "row.strata")
+    read = [["inspect", "{file}", "--batch", "2"], ["plan", "--graph", "{file}", "--batch", "8", "--cluster", PAIR,
+                                                    "--planner", "dp-allreduce"]]
+    small = ("lenet", "lenet_slim", "rnnlm", "ncf", "lm1b", "alexnet_slim", "transformer_xl_2l")
+    llm = ROOT / "resources/studies/llm"
+    runs = [["runs", "list"], ["runs", "show", "1"], ["runs", "show", "1", "--json"], ["runs", "list", "--json"],
+            ["tree", "show", "--run", "1"], ["tags", "list"], ["tree", "replay", "--run", "1"]]
+    megatron = ["plan", "--graph", str(MODELS / "gpt2_medium.json"), "--batch", "16", "--cluster",
+                str(CLUSTERS / "fastt-8xv100.json"), "--planner", "megatron", "--set", "file={file}"]
+    return [
+        Format("cluster", ".json", lambda: files(CLUSTERS, "*.json"), damage.of_json,
+               [["inspect", "{file}"], [*PLAN[:6], "{file}", *PLAN[7:]]]),
+        Format("topology", ".txt", lambda: [TOPOLOGY], damage.of_text, [["inspect", "{file}"]]),
+        Format("onnx", ".onnx", lambda: [(MODELS / f"{name}.onnx").read_bytes() for name in small], models.of_onnx, read),
+        Format("onnx-made", ".onnx", lambda: models.from_nothing().values(), models.of_onnx, read),
+        Format("config", ".json", lambda: files(ROOT / "tests/data/transformers", "*.json", 1 << 14), damage.of_json, read),
+        Format("plan", ".json", plans, damage.of_json,
+               [["simulate", "--plan", "{file}", "--graph", LENET],
+                ["export", "--plan", "{file}", "--graph", LENET, "--format", "dot", "-o", "{out}"],
+                ["diff", "--plan", str(good), "--plan", "{file}"], ["what-if", "--plan", "{file}", "network=2"],
+                ["simulate", "--plan", "{file}", "--explain"]]),
+        Format("profile", ".json", lambda: [PROFILE], damage.of_json, [[*PLAN, "--profile", "{file}"]]),
+        Format("calibration", ".json", lambda: files(ROOT / "resources/calibrations", "*.json"), damage.of_json,
+               [[*PLAN, "--calibration", "{file}"]]),
+        Format("constraints", ".json", lambda: [CONSTRAINTS], damage.of_json,
+               [[*PLAN, "--constraints", "{file}"], [*PLAN[:-1], "mcts", "--iterations", "3", "--constraints", "{file}"]]),
+        Format("schedule", ".csv", lambda: [SCHEDULE], damage.of_text, [[*PLAN[:-1], "pipeline", "--schedule", "{file}"]]),
+        Format("measured", ".csv", lambda: [short_table(path) for path in sorted(llm.glob("*.csv"))
+                                            if "405b" not in path.name], of_table,
+                                            [["study", "llm-measured", "--held-out", "{file}"]], 2),
+        Format("study", ".json", lambda: files(ROOT / "resources/studies", "*.json", 1 << 13), damage.of_json,
+               [["study", "{file}", "--no-search"]]),
+        Format("megatron", ".sh", lambda: [SCRIPT], of_script, [megatron]),
+        Format("megatron-yaml", ".yaml", lambda: [YAML], damage.of_text, [megatron]),
+        Format("safetensors", ".safetensors", lambda: [safetensors()], damage.of_safetensors,
+               [[*launch, "--weights", "{file}"]]),
+        Format("npy", ".npy", lambda: [npy("<f4", (4, 1, 28, 28))], damage.of_npy,
+               [[*launch, "--inputs", "image={file}", "--inputs", f"logits/label={labels}"]]),
+        Format("pytorch", ".pt", lambda: [pytorch(tensor_pickle())], of_pytorch, [[*launch, "--weights", "{file}"]], 1),
+        Format("workspace", ".strata", workspaces, of_strata,
+               [[word, *more, "--workspace", "{file}"] for word, *more in runs]),
+        Format("learned", ".weights", lambda: files(ROOT / "tests/data/learned", "*.weights", 1 << 20), damage.of_safetensors,
+               [[*PLAN[:-1], name, "--iterations", "2", "--set", "weights={file}"] for name in ("tag", "gdp")], 1),
+    ]
+
+
+def remove(path):
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
