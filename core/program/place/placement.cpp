@@ -59,6 +59,11 @@ void Placement::place_parts(GroupId group, const Decision& decision) {
 
 void Placement::place_ops() {
   for (const OpId op : layout_of_.ids()) {  // ascending: producers come first
+    // What each micro-batch casts of a gradient is cast where that is made.
+    if (tables_.micro_batches > 1 && tables_.is_repeated(op) && tables_.casts_sum(op)) {
+      layout_of_[op] = layout_of_[tables_.graph->tensor(tables_.inputs(op).front()).producer];
+      continue;
+    }
     const GroupLayouts& layouts = of_group_[tables_.grouping->group_of(op)];
     if (layouts.whole >= 0) layout_of_[op] = layout_for(op, layouts);
   }

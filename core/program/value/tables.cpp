@@ -128,10 +128,6 @@ void Tables::find_repeated() {
     throw InputError("", fmt::format("op \"{}\"", graph->op(op).name), problem,
                      "use a single micro-batch");
   };
-  const auto casts_sum = [&](OpId op) {
-    return graph->op(op).type == "CastGrad" && outputs(op).size() == 1 &&
-           tensors[outputs(op).front()].kind == BatchKind::Partial;
-  };
   IdVector<OpId, char> follows_sum(graph->op_count());
   for (const OpId op : early) {
     bool reads_sum = false;
@@ -157,6 +153,11 @@ void Tables::find_repeated() {
     is_repeated_[op] = repeated ? 1 : 0;
     follows_sum[op] = reads_sum ? 1 : 0;
   }
+}
+
+bool Tables::casts_sum(OpId op) const {
+  return graph->op(op).type == "CastGrad" && outputs(op).size() == 1 &&
+         tensors[outputs(op).front()].kind == BatchKind::Partial;
 }
 
 Tables::Column Tables::column(GpuTypeId gpu, std::int32_t samples) {

@@ -90,6 +90,8 @@ class Tables {
   bool is_late(OpId op) const { return is_late_[op]; }
   // Does the op run once for each micro-batch? Others run once a step. Of a single micro-batch: no.
   bool is_repeated(OpId op) const { return is_repeated_[op]; }
+  // Does it cast a gradient, which is summed over samples, as a whole?
+  bool casts_sum(OpId op) const;
   std::vector<OpId> updates;  // ascending by parameter
   IdVector<OpId, OpFacts> ops;
   IdVector<TensorId, TensorFacts> tensors;
