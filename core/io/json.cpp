@@ -28,7 +28,7 @@ std::string json_text(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-JsonView JsonView::parse(std::string_view text, std::string file) {
+JsonView JsonView::parse(std::string_view text, const std::string& file) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     throw InputError(file, "", "is empty", "give another file");
   JsonBuilder builder(kMostValuesOfAText);

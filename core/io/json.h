@@ -26,7 +26,7 @@ std::string json_text(const Json& json, int indent = -1);
 class JsonView {
  public:
   // Parses `text`; a syntax error names line and column. `file` is used in messages only.
-  static JsonView parse(std::string_view text, std::string file);
+  static JsonView parse(std::string_view text, const std::string& file);
   static JsonView of(Json value, std::string file);  // a value that was not parsed from a text
 
   const Json& json() const { return *value_; }
