@@ -12,11 +12,6 @@ void ByteReader::damaged(const char* how) const {
                    fmt::format("{} is damaged: {}", words_.thing, how), words_.remedy);
 }
 
-bool unfolds_too_far(std::uint64_t size, std::uint64_t stored) {
-  constexpr std::uint64_t kFreely = 16 << 20, kMostTimes = 1000;
-  return size > kFreely && size / kMostTimes > stored;
-}
-
 std::string compressed(std::string_view bytes) {
   constexpr int kLevel = 3;
   std::string result(ZSTD_compressBound(bytes.size()), '\0');

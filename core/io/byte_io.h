@@ -85,9 +85,6 @@ class ByteReader {
 };
 
 std::string compressed(std::string_view bytes);
-// More than a thousand times the bytes that are stored, and above 16 MiB: no value of ours is
-// stored so, and somebody else's would take the memory of a machine.
-bool unfolds_too_far(std::uint64_t size, std::uint64_t stored);
 // Nothing when they are damaged, or are not `size` bytes when unfolded; memory is taken for `size`
 // bytes only where they announce as many. Thread-safe.
 std::optional<std::string> decompressed(std::string_view bytes, std::uint64_t size);

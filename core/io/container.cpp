@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kContainerMagic("\x89STRATO\n", 8);
 constexpr std::uint8_t kLayout = 1;
 constexpr std::size_t kMostValues = std::size_t{1} << 24;
-constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMost = std::uint64_t{4} << 30, kFreely = 16 << 20, kMostTimes = 1000;
 enum class Codec : std::uint8_t { Plain, Zstd };
 
 struct Head {
@@ -27,6 +27,10 @@ struct Head {
 
 [[noreturn]] void refuse_newer(const std::string& file) {
   throw InputError(file, "", "was written by a newer version of the program", "update the program");
+}
+
+bool unfolds_too_far(std::uint64_t size, std::uint64_t stored) {
+  return size > kFreely && size / kMostTimes > stored;
 }
 
 std::string digest_bytes(std::string_view content) {

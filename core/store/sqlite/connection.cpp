@@ -41,8 +41,7 @@ Packed pack(std::string_view value) {
   const auto size = static_cast<std::int64_t>(value.size());
   if (value.size() > kPackAbove) {
     std::string smaller = compressed(value);
-    if (smaller.size() < value.size() && !unfolds_too_far(value.size(), smaller.size()))
-      return {kZstd, size, std::move(smaller)};
+    if (smaller.size() < value.size()) return {kZstd, size, std::move(smaller)};
   }
   return {kPlain, size, std::string(value)};
 }
@@ -62,8 +61,7 @@ std::string ResultRow::unpacked(int first) const {
                                static_cast<std::size_t>(column.getBytes()));
   std::optional<std::string> value;
   if (codec == kPlain) value = bytes;
-  if (codec == kZstd && size >= 0 && size <= kLargest &&
-      !unfolds_too_far(static_cast<std::uint64_t>(size), bytes.size()))
+  if (codec == kZstd && size >= 0 && size <= kLargest)
     value = decompressed(bytes, static_cast<std::size_t>(size));
   if (!value || static_cast<std::int64_t>(value->size()) != size)
     throw InputError("", "", "has a value that is damaged",

@@ -61,6 +61,7 @@ def make_wrong(folder, network, labels):
     torch.save({"images": Harm(f"{folder}/harmed")}, f"{folder}/harmful.pt")
     torch.save(network.state_dict(), f"{folder}/ordered.pt")
     with zipfile.ZipFile(f"{folder}/long.pt", "w") as archive:
+        archive.writestr("archive/version", b"3\n")
         archive.writestr("archive/data.pkl", b"\x80\x02}X\xff\xff\xff\x7fa.")  # a text of 2 GB
     wrong = labels.numpy().copy()
     wrong[3] = CLASSES

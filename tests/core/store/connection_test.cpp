@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "core/base/error.h"
-#include "core/io/byte_io.h"
 #include "tests/core/store/temporary_folder.h"
 
 namespace strato::store {
@@ -61,21 +60,6 @@ TEST_F(ConnectionTest, ValuesAreKeptOnce) {
   const auto values = connection_.rows("SELECT codec, size, bytes FROM value", {},
                                        [](const ResultRow& row) { return row.unpacked(0); });
   EXPECT_EQ(values, std::vector<std::string>{large});
-}
-
-// A file of some kilobytes must not take gigabytes of memory.
-TEST_F(ConnectionTest, AValueThatUnfoldsTooFarIsDamaged) {
-  constexpr std::int64_t kSize = std::int64_t{1} << 25;
-  const std::string large(kSize, ' ');
-  const std::string bomb = compressed(large);
-  const auto unpacked = [](const ResultRow& row) { return row.unpacked(0); };
-  EXPECT_NE(error_of([&] {
-              connection_.first("SELECT 1, ?, ?", {kSize, Argument::Bytes{bomb}}, unpacked);
-            }).find("has a value that is damaged"),
-            std::string::npos);
-  // What is put in so is read.
-  connection_.put_value(large);
-  EXPECT_EQ(connection_.first("SELECT codec, size, bytes FROM value", {}, unpacked), large);
 }
 
 TEST_F(ConnectionTest, AFailedWriteTakesEverythingBack) {
