@@ -8,7 +8,6 @@
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/cost/analytic/analytic_cost_model.h"
-#include "core/cost/value/calibration.h"
 #include "core/program/lower/lower.h"
 #include "core/program/place/symmetry.h"
 #include "core/search/api/evaluator.h"
@@ -174,15 +173,13 @@ TEST(MeshTwins, AreSimulatedOnce) {
   EXPECT_LT(tasks_folded * 2, tasks_full);
 }
 
-// One mesh on all devices. Products are slow, so that it pays to share even small ones.
+// One mesh on all devices.
 Problem on_all(const SmallNet& net, const std::shared_ptr<const Cluster>& cluster) {
   const std::vector<Nanos> times(net.graph->op_count(), Nanos(1000));
-  auto slow = std::make_shared<Calibration>(Calibration::standard());
-  slow->of(OpFamily::MatMul).cuda_cores = slow->of(OpFamily::MatMul).tensor_cores = 1e-4;
   return {net.graph,
           std::make_shared<const Grouping>(
               *net.graph, std::vector<std::int32_t>(net.graph->op_count(), 0), times),
-          cluster, make_analytic_cost_model(net.graph, cluster, slow)};
+          cluster, make_analytic_cost_model(net.graph, cluster)};
 }
 
 // Nothing that lowering keeps grows with the square of the devices, or with all of them for each

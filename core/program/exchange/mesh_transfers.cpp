@@ -60,7 +60,7 @@ Instance MeshTransfers::fetch(OpId reader, TensorId tensor, const Part& wanted, 
     if (found.size() != 1) throw TwinsDiffer();
     const Instance& from = found.front().from;
     const Part held = part_of(from);
-    if (!contains(held, wanted)) throw TwinsDiffer();
+    if (!is_cut_from(wanted, held)) throw TwinsDiffer();
     twins_.check_transfer(made, read, {held.along(kBatchAxis) != nullptr, !held.cuts().empty()},
                           {from.device, device});
   }
