@@ -18,7 +18,7 @@ std::string shortened(const std::string& part, std::size_t most) {
 // In one line. It ends at no zero, as what() would.
 std::string joined(const std::string& file, const std::string& place, const std::string& problem,
                    const std::string& remedy) {
-  constexpr std::size_t kMostOfAPlace = 200, kMostOfASentence = 10'000;
+  constexpr std::size_t kMostOfAPlace = 200, kMostOfASentence = 50'000;
   std::string text;
   if (!file.empty()) text += file + ": ";
   if (!place.empty()) text += shortened(place, kMostOfAPlace) + ": ";
