@@ -101,10 +101,16 @@ TEST(Search, ItsRankingIsBetterThanGuessing) {
   SearchOptions options = light_search();
   options.steps = 20;
   options.changes = 0;
-  const Search search = played(ground.task, options, 12);
+  // A single seed may have it either way, from 0.4 to 0.7, and which depends on the processor.
+  constexpr std::uint64_t kSeeds = 10;
   double late = 0;
-  for (std::size_t r = 6; r < 12; ++r) late += *search.rounds()[r].accuracy / 6;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Search each = played(ground.task, options, 12, seed);
+    for (std::size_t r = 6; r < 12; ++r)
+      late += *each.rounds()[r].accuracy / static_cast<double>(6 * kSeeds);
+  }
   EXPECT_GT(late, 0.5);  // of those that it chose, all of which it likes
+  const Search search = played(ground.task, options, 12);
   EXPECT_TRUE(std::ranges::any_of(search.rounds(), &RoundFigures::level));
   EXPECT_TRUE(
       std::ranges::any_of(search.rounds(), [](const RoundFigures& r) { return r.rejected > 0; }));
