@@ -31,24 +31,16 @@ std::string json_text(const Json& json, int indent) {
 JsonView JsonView::parse(std::string_view text, const std::string& file) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     throw InputError(file, "", "is empty", "give another file");
-  JsonBuilder builder(kMostValuesOfAText);
-  try {
-    Json::sax_parse(text, &builder);
-    return of(builder.take(), file);
-  } catch (const Json::parse_error& error) {
-    throw InputError(file, line_and_column(text, error.byte), "is not valid JSON here",
-                     "mend the syntax (NaN, comments and trailing commas are not JSON)");
-  } catch (const RepeatedKey& repeated) {
-    throw InputError(file, repeated.place, "is there more than once", "keep one of them");
-  } catch (const NestedTooDeep&) {
-    throw InputError(file, "", fmt::format("is nested deeper than {} levels", kDeepest),
-                     "give a file that the program or a person wrote");
-  } catch (const TooManyValues&) {
-    throw InputError(file, "", fmt::format("has more than {} values", kMostValuesOfAText),
-                     "give a smaller file");
-  } catch (const Json::exception&) {  // a number out of range
-    throw InputError(file, "", "has a number that does not fit", "use finite numbers");
-  }
+  return json_of_events(file, kMostValuesOfAText, [&](JsonBuilder& builder) {
+    try {
+      Json::sax_parse(text, &builder);
+    } catch (const Json::parse_error& error) {
+      throw InputError(file, line_and_column(text, error.byte), "is not valid JSON here",
+                       "mend the syntax (NaN, comments and trailing commas are not JSON)");
+    } catch (const Json::exception&) {  // a number out of range
+      throw InputError(file, "", "has a number that does not fit", "use finite numbers");
+    }
+  });
 }
 
 JsonView JsonView::of(Json value, std::string file) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/io/json.h"
 
 namespace strato {
@@ -110,5 +111,23 @@ class JsonBuilder {
   std::vector<Json*> open_;             // outermost first
   std::vector<std::string_view> keys_;  // of the object that ends now
 };
+
+// The document that `put` builds; what the builder refuses is an InputError.
+template <class Put>
+JsonView json_of_events(const std::string& file, std::size_t most_values, Put put) {
+  JsonBuilder builder(most_values);
+  try {
+    put(builder);
+  } catch (const RepeatedKey& repeated) {
+    throw InputError(file, repeated.place, "is there more than once", "keep one of them");
+  } catch (const NestedTooDeep&) {
+    throw InputError(file, "", fmt::format("is nested deeper than {} levels", kDeepest),
+                     "give a file that the program or a person wrote");
+  } catch (const TooManyValues&) {
+    throw InputError(file, "", fmt::format("has more than {} values", most_values),
+                     "give a smaller file");
+  }
+  return JsonView::of(builder.take(), file);
+}
 
 }  // namespace strato

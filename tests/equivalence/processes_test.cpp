@@ -31,7 +31,7 @@ namespace strato {
 namespace {
 
 constexpr double kLimit = 1e-5;
-constexpr int kShort = 10;  // strategies
+constexpr int kShort = 7;  // strategies
 constexpr std::int64_t kBatch = 7, kBatchOfMany = 8;
 
 int strategy_count() {

@@ -215,7 +215,7 @@ std::shared_ptr<const Program> with_random_priorities(const Program& program, Ra
 
 TEST(Schedule, RandomOnesHoldEveryRule) {
   const std::uint64_t count =
-      kSanitized ? 250 : 1000;  // the sanitizers need no more to see all of the code
+      kSanitized ? 250 : 600;  // the sanitizers need no more to see all of the code
   std::size_t tasks = 0;
   std::map<std::string, std::uint64_t> kinds;
   for (std::uint64_t seed = 0; seed < count && !testing::Test::HasFailure(); ++seed) {

@@ -16,7 +16,7 @@ namespace {
 
 [[noreturn]] void refuse(
     const std::string& what,
-    const char* remedy = "choose a plan of the planner pipeline, meshes or megatron") {
+    const char* remedy = "choose a plan of the planner pipeline, meshes or configuration") {
   throw InputError("", "strategy", what, remedy);
 }
 

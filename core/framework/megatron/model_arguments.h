@@ -6,14 +6,9 @@
 #include <vector>
 
 #include "core/framework/layout/model_layers.h"
+#include "core/framework/layout/read_layout.h"
 
 namespace strato::frameworks {
-
-struct Argument {
-  std::string name;   // "--num-layers"
-  std::string value;  // empty: a flag
-  friend bool operator==(const Argument&, const Argument&) = default;
-};
 
 struct ModelArguments {
   std::vector<Argument> arguments;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/framework/megatron/stage_string.h"
+#include "core/framework/layout/stage_string.h"
 
 namespace strato::frameworks {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/framework/given/script_words.h"
 #include "core/framework/layout/training_layout.h"
 #include "core/framework/megatron/model_arguments.h"
-#include "core/framework/megatron/script_words.h"
 
 namespace strato::frameworks {
 
@@ -17,18 +17,6 @@ struct ParallelArguments {
 };
 ParallelArguments parallel_arguments(const TrainingLayout& layout, bool has_experts);
 
-// What the arguments are for.
-struct Training {
-  std::int32_t layers = 1;
-  std::int64_t devices = 1, batch = 1;
-  std::vector<Argument> model;  // what the arguments of the model have to say, if they are there
-};
-
-struct ReadLayout {
-  TrainingLayout layout;
-  // What was read and changes nothing here: names of arguments, and sentences.
-  std::vector<std::string> passed_over, remarks;
-};
 // Throws InputError with the argument, and what to write instead: for what is missing, given twice,
 // no number, or does not go with the rest or the training; and for arguments that change what is
 // computed where, and are not known here.

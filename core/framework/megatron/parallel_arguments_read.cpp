@@ -9,9 +9,8 @@
 
 #include "core/base/at.h"
 #include "core/base/number_from.h"
-#include "core/framework/megatron/given_arguments.h"
+#include "core/framework/given/given_arguments.h"
 #include "core/framework/megatron/parallel_arguments.h"
-#include "core/framework/megatron/stage_string.h"
 
 namespace strato::frameworks {
 namespace {
@@ -105,20 +104,10 @@ class LayoutReader {
     layout().tensor = given_.number("--tensor-model-parallel-size").value_or(1);
     layout().stages = given_.number("--pipeline-model-parallel-size").value_or(1);
     layout().context = given_.number("--context-parallel-size").value_or(1);
-    const std::int64_t together =
-        std::int64_t{layout().tensor} * layout().context * layout().stages;
-    if (training_.devices % together != 0)
-      given_.refuse(
-          layout().context > 1  ? "--context-parallel-size"
-          : layout().stages > 1 ? "--pipeline-model-parallel-size"
-                                : "--tensor-model-parallel-size",
-          fmt::format("{} columns{} in {} stages do not divide the {} devices of the cluster",
-                      layout().tensor,
-                      layout().context > 1
-                          ? fmt::format(" of {} rows with the same samples", layout().context)
-                          : "",
-                      layout().stages, training_.devices),
-          "give numbers whose product divides them");
+    find_rows(layout(), training_, given_,
+              layout().context > 1  ? "--context-parallel-size"
+              : layout().stages > 1 ? "--pipeline-model-parallel-size"
+                                    : "--tensor-model-parallel-size");
     const std::string how =
         given_.one_of("--cp-comm-type", {"p2p", "all_gather", "a2a", "a2a+p2p"});
     if (layout().context > 1 && how != "all_gather")
@@ -126,7 +115,6 @@ class LayoutReader {
           fmt::format("--cp-comm-type {}: here keys and values are gathered (all_gather), or "
                       "positions swapped for heads (a2a) where that takes less",
                       how.empty() ? "p2p" : how));
-    layout().rows = static_cast<std::int32_t>(training_.devices / together);
     if (!given_.flag("--sequence-parallel") && layout().tensor > 1)
       read_.remarks.emplace_back(
           "without --sequence-parallel: here the columns share norms and sums, too, where that "
@@ -145,29 +133,14 @@ class LayoutReader {
                     "is given beside another argument that says how many chunks stages have",
                     "leave one of them");
     if (text_given)
-      read_text_of_blocks();
+      read_stage_string(layout(), training_, given_,
+                        *given_.text("--pipeline-model-parallel-layout"),
+                        "--pipeline-model-parallel-layout");
     else
       read_counted_blocks(each, turns);
     layout().chunks = static_cast<std::int32_t>(layout().blocks.size()) / layout().stages;
     layout().schedule =
         layout().chunks > 1 ? PipelineSchedule::Interleaved : PipelineSchedule::OneFOneB;
-  }
-
-  void read_text_of_blocks() {
-    const std::string name = "--pipeline-model-parallel-layout";
-    layout().blocks = parse_stage_string(*given_.text(name), file_, name);
-    const std::size_t blocks = layout().blocks.size();
-    if (blocks % at(layout().stages) != 0)
-      given_.refuse(
-          name,
-          fmt::format("has {} parts, which the {} stages do not divide", blocks, layout().stages),
-          "give as many parts for each stage");
-    std::int64_t layers = 0;
-    for (const Block& block : layout().blocks) layers += block.layers;
-    if (layers != training_.layers)
-      given_.refuse(name,
-                    fmt::format("has {} layers, and the model has {}", layers, training_.layers),
-                    "give each layer a t");
   }
 
   void read_counted_blocks(std::optional<std::int32_t> each, std::optional<std::int32_t> turns) {
@@ -220,20 +193,10 @@ class LayoutReader {
     if (!size)
       given_.refuse("--micro-batch-size", "is not there",
                     "give the samples of a micro-batch and row");
-    const std::int64_t at_once = std::int64_t{*size} * layout().rows;
     const auto all = given_.number("--global-batch-size");
-    const std::int64_t batch = all ? *all : at_once;
-    if (batch != training_.batch)
-      given_.refuse("--global-batch-size",
-                    fmt::format("is {}, and the batch is {}", batch, training_.batch),
-                    fmt::format("plan with --batch {}", batch));
-    if (batch % at_once != 0)
-      given_.refuse("--micro-batch-size",
-                    fmt::format("is {}: {} rows of so many samples do not divide the batch of {}",
-                                *size, layout().rows, batch),
-                    "give a number that makes whole micro-batches");
-    layout().micro_batch_size = *size;
-    layout().micro_batches = static_cast<std::int32_t>(batch / at_once);
+    check_batch(training_, given_, all ? *all : std::int64_t{*size} * layout().rows,
+                "--global-batch-size");
+    divide_batch(layout(), training_, given_, *size, "--micro-batch-size");
   }
 
   void read_experts() {
@@ -244,17 +207,7 @@ class LayoutReader {
                     fmt::format("is {} beside {} columns, which compute experts together here",
                                 *columns, layout().tensor),
                     fmt::format("leave it out, or give {}", layout().tensor));
-    const auto experts = std::ranges::find(training_.model, "--num-experts", &Argument::name);
-    if (layout().expert == 1) return;
-    if (experts == training_.model.end())
-      given_.refuse("--expert-model-parallel-size", "means nothing: the model has no experts",
-                    "leave it out");
-    if (number_from<std::int64_t>(experts->value).value_or(0) % layout().expert != 0 ||
-        layout().rows % layout().expert != 0)
-      given_.refuse("--expert-model-parallel-size",
-                    fmt::format("is {}, which does not divide the {} experts and the {} rows",
-                                layout().expert, experts->value, layout().rows),
-                    "give a number that divides both");
+    check_experts(layout(), training_, given_, "--expert-model-parallel-size");
   }
 
   // ---- what is kept in parts, and computed again
@@ -271,15 +224,11 @@ class LayoutReader {
       stage = given_.flag("--torch-fsdp2-no-reshard-after-forward") ? 2 : StateSharding::kMostStage;
     const std::int32_t copies = given_.number("--num-distributed-optimizer-instances").value_or(1);
     const std::int32_t all = layout().all_rows();
-    if (stage == 0 || all == 1) return;
-    if (all % copies != 0 || all / copies % (layout().expert * layout().context) != 0)
+    if (all % copies != 0)
       given_.refuse("--num-distributed-optimizer-instances",
-                    fmt::format("is {}: {} rows are no so many groups that have all experts{}",
-                                copies, all, layout().context > 1 ? " and positions" : ""),
+                    fmt::format("is {}, which does not divide the {} rows", copies, all),
                     "give a number that divides them");
-    const std::int32_t rows = all / copies;
-    if (rows == 1) return;
-    layout().states = {.stage = stage, .rows = copies > 1 ? rows : 0};
+    share_states(layout(), stage, all / copies, given_, "--num-distributed-optimizer-instances");
   }
 
   void read_recomputation() {

@@ -1,6 +1,6 @@
 // A strategy as DeepSpeed's configuration. What a program has to say itself (stages of its
-// PipelineModule, experts of its MoE layers, what it recomputes) stands in words under
-// "stratoscope", which DeepSpeed passes over.
+// PipelineModule, experts of its MoE layers, what it recomputes) stands under "stratoscope", which
+// DeepSpeed passes over: in words, and for the planner "configuration", which reads it back.
 #include <fmt/format.h>
 
 #include <memory>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/framework/layout/recognise.h"
+#include "core/framework/layout/stage_string.h"
 #include "core/io/json.h"
 #include "core/plugin/api/plugin.h"
 
@@ -39,12 +40,21 @@ DataType type_of_losses(const Graph& graph, const frameworks::ModelLayers& layer
   return type;
 }
 
-std::vector<std::string> parts_of(const TrainingLayout& layout) {
-  std::vector<std::string> parts;
-  for (const frameworks::Block& block : layout.blocks)
-    parts.push_back(fmt::format("{}{} layers{}", block.embedding ? "embedding, " : "", block.layers,
-                                block.head ? ", head" : ""));
-  return parts;
+// What DeepSpeed's own keys do not say of the layout.
+Json layout_of(const TrainingLayout& layout) {
+  Json json = Json::object();
+  if (layout.stages > 1)
+    json = {{"stages", layout.stages}, {"blocks", frameworks::stage_string(layout.blocks)}};
+  if (layout.micro_batches > 1 && layout.schedule != PipelineSchedule::OneFOneB)
+    json["schedule"] = name_of(layout.schedule);
+  if (layout.expert > 1) json["expert"] = layout.expert;
+  if (layout.states.rows > 0 && layout.states.stage < 3) json["state_rows"] = layout.states.rows;
+  if (layout.recompute != Recompute::None) {
+    json["recompute"] = name_of(layout.recompute);
+    json["recomputed_layers"] = layout.recomputed_layers;
+  }
+  if (layout.offload != Offload::None) json["offload"] = name_of(layout.offload);
+  return json;
 }
 
 // What the program itself has to do, or DeepSpeed does otherwise.
@@ -55,7 +65,9 @@ std::vector<std::string> words_of(const Recognised& found) {
     if (applies) words.push_back(std::move(text));
   };
   add(layout.stages > 1,
-      fmt::format("give PipelineModule num_stages={} and the parts below", layout.stages));
+      fmt::format("give PipelineModule num_stages={} and the blocks below (E: the embedding, t: a "
+                  "layer, L: the head)",
+                  layout.stages));
   add(layout.stages > 1 && layout.states.stage > 1,
       fmt::format("DeepSpeed's pipelines have ZeRO 1 at most, and the plan ZeRO {}",
                   layout.states.stage));
@@ -64,6 +76,10 @@ std::vector<std::string> words_of(const Recognised& found) {
   add(layout.stages > 1 && layout.schedule != PipelineSchedule::OneFOneB,
       fmt::format("DeepSpeed's pipelines run by 1f1b, and the plan's by {}",
                   name_of(layout.schedule)));
+  add(layout.tensor > 1,
+      fmt::format("train_batch_size counts the samples of each of the {} columns, which are the "
+                  "same {}: DeepSpeed's check wants it so",
+                  layout.tensor, layout.batch()));
   add(layout.tensor > 1 && layout.states.stage > 2,
       "DeepSpeed's tensor parallelism goes with ZeRO 2 at most");
   add(layout.context > 1,
@@ -94,7 +110,7 @@ class DeepSpeedExporter final : public Exporter {
     const Graph& graph = *input.problem.graph;
     const Recognised found = frameworks::recognise(input.problem, input.strategy);
     const TrainingLayout& layout = found.layout;
-    Json json{{"train_batch_size", layout.batch()},
+    Json json{{"train_batch_size", layout.batch() * layout.tensor},
               {"train_micro_batch_size_per_gpu", layout.micro_batch_size},
               {"gradient_accumulation_steps", layout.micro_batches},
               {"zero_optimization", zero_of(layout)}};
@@ -102,11 +118,12 @@ class DeepSpeedExporter final : public Exporter {
     if (type == DataType::BF16) json["bf16"] = {{"enabled", true}};
     if (type == DataType::F16) json["fp16"] = {{"enabled", true}};
     if (layout.tensor > 1) json["tensor_parallel"] = {{"autotp_size", layout.tensor}};
+    if (layout.context > 1) json["sequence_parallel_size"] = layout.context;
     Json about{{"model", graph.name()},
                {"cluster", input.problem.cluster->name()},
                {"devices", input.problem.cluster->device_count()},
                {"not_said", words_of(found)}};
-    if (layout.stages > 1) about["parts"] = parts_of(layout);
+    about["layout"] = layout_of(layout);
     json["stratoscope"] = std::move(about);
     return json_text(json, 2) + "\n";
   }

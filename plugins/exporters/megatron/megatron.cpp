@@ -1,5 +1,5 @@
 // A strategy as a shell script that runs Megatron-LM: its arguments, and in words what they do not
-// say. The planner "megatron" reads it back.
+// say. The planner "configuration" reads it back.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -10,28 +10,16 @@
 #include <vector>
 
 #include "core/framework/layout/comments.h"
+#include "core/framework/layout/pytorch_pipeline.h"
 #include "core/framework/layout/recognise.h"
 #include "core/framework/megatron/model_arguments.h"
+#include "core/framework/torchtitan/torchtitan_configuration.h"
 #include "core/plugin/api/plugin.h"
 
 namespace strato {
 namespace {
 
 using frameworks::TrainingLayout;
-
-// As torch.distributed.pipelining calls it; empty: it has none.
-std::string_view name_in_pytorch(PipelineSchedule schedule) {
-  switch (schedule) {
-    case PipelineSchedule::Gpipe:
-      return "GPipe";
-    case PipelineSchedule::OneFOneB:
-      return "1F1B";
-    case PipelineSchedule::Interleaved:
-      return "Interleaved1F1B";
-    default:
-      return "";
-  }
-}
 
 class TorchtitanScript {
  public:
@@ -73,12 +61,32 @@ class TorchtitanScript {
     add("parallelism.tensor_parallel_degree", layout_.tensor);
     add("parallelism.pipeline_parallel_degree", layout_.stages);
     if (layout_.stages == 1) return;
-    const std::string_view schedule = name_in_pytorch(layout_.schedule);
+    const std::string_view schedule = frameworks::name_in_pytorch(layout_.schedule);
     if (schedule.empty())
       unsaid("torchtitan has no schedule {}", name_of(layout_.schedule));
     else
       add("parallelism.pipeline_parallel_schedule", schedule);
     add("parallelism.num_pp_microbatches", layout_.micro_batches);
+    write_blocks();
+  }
+
+  // As torchtitan divides layers itself where that makes the same parts.
+  void write_blocks() {
+    const auto parts = static_cast<std::int32_t>(layout_.blocks.size());
+    const std::int32_t layers = found_.layers.count, most = 2 * layers / parts + 1;
+    for (std::int32_t less = 0; less <= 2 * most; ++less)
+      for (std::int32_t first = std::max(0, less - most); first <= std::min(less, most); ++first) {
+        const std::int32_t last = less - first;
+        const std::int32_t each = (layers + less + parts - 1) / parts;
+        const bool counts_so = layout_.chunks <= 2 || (layers + less + each - 1) / each == parts;
+        if (frameworks::torchtitan_blocks(layers, parts, first, last) != layout_.blocks ||
+            !counts_so)
+          continue;
+        add("parallelism.pipeline_parallel_first_stage_less_layers", first);
+        add("parallelism.pipeline_parallel_last_stage_less_layers", last);
+        if (layout_.chunks > 2) add("parallelism.pipeline_parallel_layers_per_stage", each);
+        return;
+      }
     unsaid("in the configuration, module_fqns_per_model_part = {}", modules());
   }
 

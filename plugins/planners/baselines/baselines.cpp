@@ -7,7 +7,7 @@
 //   expert                     a human expert's placement by layer blocks (GDP 4.1, Baechi 5):
 //                              every layer, with its gradients and updates, is whole on one device
 //   metis, horovod, sharded-dp  see below
-//   heft, pipeline, meshes, megatron  see the headers of these names
+//   heft, pipeline, meshes, configuration  see the headers of these names
 #include "core/search/evaluate/baselines.h"
 
 #include <fmt/format.h>
@@ -22,8 +22,8 @@
 #include "core/plugin/api/plugin.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
+#include "plugins/planners/baselines/configuration.h"
 #include "plugins/planners/baselines/heft.h"
-#include "plugins/planners/baselines/megatron.h"
 #include "plugins/planners/baselines/meshes.h"
 #include "plugins/planners/baselines/pipeline.h"
 #include "plugins/planners/baselines/sharding.h"
@@ -203,7 +203,7 @@ std::unique_ptr<Planner> make(std::string_view name) {
   if (name == "sharded-dp") return make_planner(name, sharded_dp, true);
   if (name == "heft") return make_planner(name, heft::plan, true);
   if (name == "pipeline") return make_planner(name, pipeline::plan, true, kAny);
-  if (name == "megatron") return make_planner(name, megatron::plan, true, kAny);
+  if (name == "configuration") return make_planner(name, configuration::plan, true, kAny);
   if (name == "meshes") return make_planner(name, meshes::plan, false, kAny);
   return nullptr;
 }

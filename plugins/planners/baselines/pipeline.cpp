@@ -359,6 +359,8 @@ Strategy strategy_of(const Problem& problem, const Settings& whole,
   strategy.micro_batches = {whole.micro_batches, whole.schedule};
   strategy.recomputed = recomputed_ops(*problem.graph, whole.recompute,
                                        in_flight(strategy.micro_batches, stages, chunks));
+  strategy.offloaded = kept_ones(offloaded_ops(*problem.graph, static_cast<Offload>(whole.offload)),
+                                 strategy.recomputed);
   return strategy;
 }
 

@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(All, SampleCluster, testing::ValuesIn(sample_files()),
                            return name;
                          });
 
-TEST(SampleClusters, AreAllThere) { EXPECT_EQ(sample_files().size(), 24u); }
+TEST(SampleClusters, AreAllThere) { EXPECT_EQ(sample_files().size(), 29u); }
 
 TEST(SampleClusters, ExampleInTheReadmeLoads) {
   const std::string text = read_file(kSource / "sample_graphs/clusters/README.md");

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/framework/megatron/stage_string.h"
+#include "core/framework/layout/stage_string.h"
 
 namespace strato::frameworks {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <random>
 
+#include "core/framework/layout/stage_string.h"
 #include "core/framework/megatron/parallel_arguments.h"
-#include "core/framework/megatron/stage_string.h"
 #include "tests/message_of.h"
 
 namespace strato::frameworks {
@@ -161,7 +161,7 @@ TEST(ReadLayout, RefusesWhatDoesNotGoTogether) {
       {some + "--context-parallel-size 2 --cp-comm-type ring", "give one of: p2p"},
       {some + "--context-parallel-size 4 --use-distributed-optimizer "
               "--num-distributed-optimizer-instances 32",
-       "64 rows are no so many groups that have all experts and positions"},
+       "makes 2 rows share their states, which have not all positions among them"},
       {some + "--fp8-format hybrid", "costs are those of bf16"},
       {some + "--rampup-batch-size 1 1 1", "--rampup-batch-size: is not supported"},
       {some + "--hidden-size 4096", "is 4096, and the model has 8192"},
@@ -184,7 +184,7 @@ TEST(ReadLayout, RefusesWhatDoesNotGoTogether) {
       {some + "--tensor-model-parallel-size 4 --expert-tensor-parallel-size 1",
        "compute experts together here; leave it out, or give 4"},
       {some + "--use-distributed-optimizer --num-distributed-optimizer-instances 5",
-       "are no so many groups"},
+       "which does not divide the 64 rows"},
       {some + "--use-megatron-fsdp --data-parallel-sharding-strategy all", "give one of: no_shard"},
       {some + "--recompute-granularity full", "give uniform beside full granularity"},
       {some + "--recompute-granularity half", "give one of: full, selective"},

@@ -1,5 +1,5 @@
 // The words of scripts and of YAML.
-#include "core/framework/megatron/script_words.h"
+#include "core/framework/given/script_words.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

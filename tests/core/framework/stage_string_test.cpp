@@ -1,5 +1,5 @@
 // The text of --pipeline-model-parallel-layout, read and written.
-#include "core/framework/megatron/stage_string.h"
+#include "core/framework/layout/stage_string.h"
 
 #include <gtest/gtest.h>
 

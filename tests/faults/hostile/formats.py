@@ -236,7 +236,7 @@ def all_formats(cli, scratch):
     runs = [["runs", "list"], ["runs", "show", "1"], ["runs", "show", "1", "--json"], ["runs", "list", "--json"],
             ["tree", "show", "--run", "1"], ["tags", "list"], ["tree", "replay", "--run", "1"]]
     megatron = ["plan", "--graph", str(MODELS / "gpt2_medium.json"), "--batch", "16", "--cluster",
-                str(CLUSTERS / "fastt-8xv100.json"), "--planner", "megatron", "--set", "file={file}"]
+                str(CLUSTERS / "fastt-8xv100.json"), "--planner", "configuration", "--set", "file={file}"]
     return [
         Format("cluster", ".json", lambda: files(CLUSTERS, "*.json"), damage.of_json,
                [["inspect", "{file}"], [*PLAN[:6], "{file}", *PLAN[7:]]]),

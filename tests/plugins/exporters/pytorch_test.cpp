@@ -49,13 +49,13 @@ TEST_P(PytorchRanks, TrainAsOneDeviceDoesUnderAnyStrategy) {
       add_random(net.graph, net.name, random);
     }
   }
-  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 9; ++seed) {
     Random own(seed);
     const RandomProblem problem = random_model_problem(own);
     add_random(std::make_shared<const Graph>(in_double(*problem.graph)),
                "seed " + std::to_string(seed), random);
   }
-  ASSERT_GT(runs_.size(), 25u);
+  ASSERT_GT(runs_.size(), 20u);
   train_and_compare(GetParam());
 }
 

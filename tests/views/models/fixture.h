@@ -7,8 +7,12 @@
 #include <QElapsedTimer>
 #include <QStringList>
 #include <QTemporaryDir>
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include "tests/paths.h"
 #include "views/models/session.h"
@@ -43,7 +47,9 @@ inline void open_on_two(Session& session, const char* model, std::int64_t batch,
 
 // Frameworks that train transformers: their exporters refuse another model, as LeNet.
 inline bool is_for_transformers(const std::string& exporter) {
-  return exporter == "deepspeed" || exporter == "megatron" || exporter == "torchtitan";
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "accelerate", "deepspeed", "megatron", "nemo", "pytorch-schedule", "torchtitan"};
+  return std::ranges::find(kNames, exporter) != kNames.end();
 }
 
 class SessionTest : public ::testing::Test {

@@ -1,4 +1,4 @@
-#include "core/framework/megatron/script_words.h"
+#include "core/framework/given/script_words.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "core/framework/megatron/stage_string.h"
+#include "core/framework/layout/stage_string.h"
 
 #include <fmt/format.h>
 

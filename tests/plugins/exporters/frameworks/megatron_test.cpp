@@ -8,7 +8,7 @@
 #include "core/framework/layout/recognise.h"
 #include "core/framework/megatron/parallel_arguments.h"
 #include "core/search/evaluate/baselines.h"
-#include "tests/plugins/exporters/megatron/framework_kit.h"
+#include "tests/plugins/exporters/frameworks/framework_kit.h"
 
 namespace strato {
 namespace {
@@ -240,7 +240,7 @@ TEST(MegatronPlanner, ReadsYaml) {
       "MODEL_ARGS:\n  --micro-batch-size: 2\n  --global-batch-size: 32\n"
       "  --use-distributed-optimizer: true\n  --sequence-parallel: false\n";
   const Strategy strategy =
-      planned_by("megatron", problem, {{"file", written("run.yaml", yaml).string()}});
+      planned_by("configuration", problem, {{"file", written("run.yaml", yaml).string()}});
   EXPECT_EQ(strategy, read_back(problem,
                                 "ARGS=(--micro-batch-size 2 --global-batch-size 32 "
                                 "--use-distributed-optimizer)"));
@@ -254,9 +254,9 @@ TEST(MegatronPlanner, RefusesFilesThatAreNone) {
   EXPECT_TRUE(has(refusal(""), "has no argument"));
   EXPECT_TRUE(has(refusal(std::string(1 << 20, '\0')), "is no text"));
   EXPECT_NE(refusal(std::string((1 << 20) + 1, ' ')), "no error");
-  EXPECT_TRUE(has(message_of([&] { planned_by("megatron", problem, {}); }), "is not given"));
+  EXPECT_TRUE(has(message_of([&] { planned_by("configuration", problem, {}); }), "is not given"));
   EXPECT_NE(message_of([&] {
-              planned_by("megatron", problem, {{"file", "/nowhere"}});
+              planned_by("configuration", problem, {{"file", "/nowhere"}});
             }),
             "no error");
   // Cut short anywhere a script is read or refused, never more.

@@ -1,4 +1,4 @@
-#include "core/framework/megatron/given_arguments.h"
+#include "core/framework/given/given_arguments.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/number_from.h"
+#include "core/io/json.h"
 
 namespace strato::frameworks {
 namespace {
@@ -48,12 +49,57 @@ GivenArguments::GivenArguments(const std::vector<ScriptWord>& words, std::string
   for (const auto& [name, given] : all) put(name, given);
 }
 
+GivenArguments::GivenArguments(const JsonView& tree, std::string file) : file_(std::move(file)) {
+  if (!tree.is_object())
+    throw InputError(file_, "", "has no names with values", "give a framework's configuration");
+  put_tree("", tree);
+}
+
+namespace {
+
+std::string text_of(const JsonView& value) {
+  return value.is_string() ? value.string() : json_text(value.json());
+}
+
+bool is_list_of_words(const JsonView& value) {
+  return value.is_array() && std::ranges::none_of(value.items(), [](const JsonView& item) {
+           return item.is_array() || item.is_object();
+         });
+}
+
+}  // namespace
+
+// As deep as a reader of files lets a tree be.
+void GivenArguments::put_tree(const std::string& name, const JsonView& value) {
+  const auto below = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
+  if (value.is_null()) return;
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.members()) put_tree(below(shortened(key)), member);
+  } else if (is_list_of_words(value)) {
+    Given given;
+    for (const JsonView& item : value.items()) given.values.push_back(text_of(item));
+    put(name, given);
+  } else if (value.is_array()) {
+    const std::vector<JsonView> items = value.items();
+    for (std::size_t i = 0; i < items.size(); ++i) put_tree(below(fmt::format("{}", i)), items[i]);
+  } else {
+    put(name, Given{.values = {text_of(value)}});
+  }
+}
+
+void GivenArguments::rename(const std::function<std::string(const std::string&)>& name_of) {
+  std::map<std::string, Given> renamed;
+  for (auto& [name, given] : given_) renamed.try_emplace(name_of(name), std::move(given));
+  given_ = std::move(renamed);
+}
+
 void GivenArguments::put(const std::string& name, const Given& given) {
   const auto [at, fresh] = given_.try_emplace(name, given);
   if (!fresh && at->second.values != given.values)
     refuse(name,
-           fmt::format("is there twice, as \"{}\" and in line {} as \"{}\"",
-                       as_text(at->second.values), given.line, as_text(given.values)),
+           fmt::format("is there twice, as \"{}\" and {}as \"{}\"", as_text(at->second.values),
+                       given.line > 0 ? fmt::format("in line {} ", given.line) : "",
+                       as_text(given.values)),
            "leave one of them");
 }
 
@@ -70,8 +116,8 @@ void GivenArguments::refuse_loose(const ScriptWord& word) const {
 void GivenArguments::refuse(const std::string& name, const std::string& problem,
                             const std::string& remedy) const {
   const auto found = given_.find(name);
-  const std::string line =
-      found == given_.end() ? "" : fmt::format("line {}: ", found->second.line);
+  const bool has_line = found != given_.end() && found->second.line > 0;
+  const std::string line = has_line ? fmt::format("line {}: ", found->second.line) : "";
   throw InputError(file_, line + name, problem, remedy);
 }
 
@@ -80,6 +126,19 @@ bool GivenArguments::has(const std::string& name) {
   if (found == given_.end()) return false;
   found->second.read = true;
   return true;
+}
+
+std::string GivenArguments::first_of(std::initializer_list<std::string_view> names) {
+  std::string first;
+  for (const std::string_view name : names)
+    if (has(std::string(name)) && first.empty()) first = name;
+  return first.empty() ? std::string(*(names.end() - 1)) : first;
+}
+
+std::vector<std::string> GivenArguments::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, given] : given_) names.push_back(name);
+  return names;
 }
 
 const std::vector<std::string>& GivenArguments::values(const std::string& name) const {
@@ -98,6 +157,16 @@ bool GivenArguments::flag(const std::string& name) {
   if (!values(name).empty())
     refuse(name, fmt::format("has a value, \"{}\"", as_text(values(name))), "write its name alone");
   return true;
+}
+
+std::optional<bool> GivenArguments::yes_or_no(const std::string& name) {
+  if (has(name) && values(name).empty()) return true;
+  const auto given = text(name);
+  if (!given) return std::nullopt;
+  const bool yes = *given == "true" || *given == "True";
+  if (!yes && *given != "false" && *given != "False")
+    refuse(name, fmt::format("is \"{}\"", shortened(*given)), "give true or false");
+  return yes;
 }
 
 std::optional<std::string> GivenArguments::text(const std::string& name) {
@@ -123,6 +192,13 @@ std::optional<std::int32_t> GivenArguments::number(const std::string& name) {
     refuse(name, fmt::format("is \"{}\"", shortened(*given)),
            fmt::format("give a whole number from 1 to {}", kMost));
   return value;
+}
+
+std::optional<std::int32_t> GivenArguments::number_unless(
+    const std::string& name, std::initializer_list<std::string_view> nothing) {
+  const auto given = text(name);
+  if (!given || std::ranges::find(nothing, *given) != nothing.end()) return std::nullopt;
+  return number(name);
 }
 
 std::string GivenArguments::one_of(const std::string& name, const std::vector<std::string>& words) {
