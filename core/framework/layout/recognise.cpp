@@ -111,6 +111,11 @@ class Recognition {
                          cluster_.device_count()));
     each_ = each;
     layout().stages = static_cast<std::int32_t>(seen.size());
+    if (layout().stages == 1 && layout().micro_batches > 1 &&
+        layout().schedule != PipelineSchedule::OneFOneB)
+      differs(
+          "its micro-batches run by {} on their one stage, and one after the other by frameworks",
+          name_of(layout().schedule));
   }
 
   std::int32_t stage_of(OpId op) const {

@@ -2,6 +2,7 @@
 // words; the planner "configuration" reads it back.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -137,11 +138,17 @@ class AccelerateConfiguration {
           "ZeRO {}{}",
           layout_.states.stage,
           layout_.states.rows > 0 ? fmt::format(" among {}", layout_.states.rows) : "");
-    if (!frameworks::is_even(layout_.blocks) || layout_.chunks > 1)
+    const auto& blocks = layout_.blocks;
+    const bool has_other_end =
+        layout_.chunks == 1 && !frameworks::is_even(blocks) &&
+        std::all_of(blocks.begin(), blocks.end() - 1,
+                    [&](const auto& block) { return block.layers == blocks.front().layers; });
+    if (has_other_end) say("decoder_last_pipeline_num_layers", blocks.back().layers);
+    if ((!has_other_end && !frameworks::is_even(blocks)) || layout_.chunks > 1)
       unsaid(
-          "stages have as many layers each and one chunk by Accelerate; the plan has {} chunk(s) "
-          "of a stage{}",
-          layout_.chunks, frameworks::is_even(layout_.blocks) ? "" : ", of different sizes");
+          "stages have as many layers each, but the last, and one chunk by Accelerate; the plan "
+          "has {} chunk(s) of a stage, of other sizes",
+          layout_.chunks);
     if (layout_.stages > 1 && layout_.schedule != PipelineSchedule::OneFOneB)
       unsaid("stages run by 1f1b, and the plan's by {}", name_of(layout_.schedule));
   }

@@ -45,8 +45,7 @@ Json layout_of(const TrainingLayout& layout) {
   Json json = Json::object();
   if (layout.stages > 1)
     json = {{"stages", layout.stages}, {"blocks", frameworks::stage_string(layout.blocks)}};
-  if (layout.micro_batches > 1 && layout.schedule != PipelineSchedule::OneFOneB)
-    json["schedule"] = name_of(layout.schedule);
+  if (layout.schedule != PipelineSchedule::OneFOneB) json["schedule"] = name_of(layout.schedule);
   if (layout.expert > 1) json["expert"] = layout.expert;
   if (layout.states.rows > 0 && layout.states.stage < 3) json["state_rows"] = layout.states.rows;
   if (layout.recompute != Recompute::None) {

@@ -69,7 +69,7 @@ TEST(TorchtitanScript, HasTheOverrides) {
         "--training.num_tokens_per_train_step 8192"})
     EXPECT_TRUE(has(script, std::string("  ") + line + "\n")) << line << script;
   EXPECT_TRUE(has(script, "--parallelism.pipeline_parallel_first_stage_less_layers 0\n"));
-  EXPECT_TRUE(has(script, "--parallelism.pipeline_parallel_last_stage_less_layers 2\n"));
+  EXPECT_TRUE(has(script, "--parallelism.pipeline_parallel_last_stage_less_layers 1\n")) << script;
   EXPECT_FALSE(has(script, "module_fqns"));
   EXPECT_FALSE(has(script, "expert_parallel_degree"));
   EXPECT_FALSE(has(script, "activation_checkpoint"));
@@ -189,7 +189,7 @@ TEST(ReadBack, Accelerate) {
                {"shard_rows", {"0", "4"}},
                {"recompute", {"none", "blocks"}}});
   expect_back("accelerate", "llama_3_8b",
-              {{"stages", {"2", "4"}},
+              {{"stages", {"2"}},
                {"tensor", {"1", "2"}},
                {"shard", {"nothing", "updates"}},
                {"recompute", {"none", "blocks"}}});
@@ -201,10 +201,22 @@ TEST(ReadBack, Nemo) {
                {"tensor", {"1", "2"}},
                {"expert", {"1", "2"}},
                {"micro_batches", {"2", "4"}},
-               {"schedule", {"1f1b", "gpipe"}},
                {"shard", {"gradients", "parameters"}},
                {"shard_rows", {"0", "2"}},
                {"recompute", {"none", "cheap", "blocks"}}});
+  expect_back("nemo", "mixtral_8x7b",
+              {{"stages", {"2", "4"}},
+               {"schedule", {"1f1b", "gpipe"}},
+               {"shard", {"gradients", "parameters"}}});
+}
+
+TEST(ReadBack, OtherOrdersOnOneStageAreSaid) {
+  const Problem problem = small_model("llama_3_8b", 64);
+  const Strategy strategy =
+      piped(problem, {{"stages", "1"}, {"micro_batches", "4"}, {"schedule", "gpipe"}});
+  for (const char* format : {"accelerate", "deepspeed", "megatron", "nemo", "torchtitan"})
+    EXPECT_TRUE(has(script_of(problem, strategy, format), "run by gpipe on their one stage"))
+        << format;
 }
 
 // ---- schedules
