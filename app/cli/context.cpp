@@ -182,7 +182,13 @@ ProblemOptions ModelOptions::problem_options() const {
 
 void PlannerChoice::declare(CLI::App& command, bool with_planner) {
   if (with_planner)
-    command.add_option("--planner", planner, "See: list planners; NAME+sfb: see list refiners")
+    command
+        .add_option("--planner", planner,
+                    planner.empty()
+                        ? "See: list planners; NAME+sfb: see list refiners. If none is named: "
+                          "meshes for more than 64 devices, and for equal ones that data "
+                          "parallelism does not fit on; else mcts"
+                        : "See: list planners; NAME+sfb: see list refiners")
         ->capture_default_str();
   auto* count = command.add_option("--iterations", iterations, "Evaluations of a search")
                     ->capture_default_str()

@@ -5,6 +5,7 @@
 #include "app/cli/samples.h"
 #include "app/cli/search.h"
 #include "core/base/error.h"
+#include "core/search/run/usual_planner.h"
 
 namespace strato::cli {
 namespace {
@@ -19,7 +20,8 @@ struct PlanOptions {
 int plan(const PlanOptions& options, const Command& command) {
   Interrupt interrupt;
   const PlannerOptions planner_options = options.planner.options();
-  plugins().planner(options.planner.planner);  // an unknown name fails before the model is read
+  const std::string& named = options.planner.planner;
+  if (!named.empty()) plugins().planner(named);  // an unknown name fails before the model is read
   std::vector<std::filesystem::path> others = options.costs.files();
   others.insert(others.end(), {model_path(options.model.graph), cluster_path(options.cluster),
                                options.workspace});
@@ -31,7 +33,7 @@ int plan(const PlanOptions& options, const Command& command) {
   SearchJob job;
   job.model = &model;
   job.problem = &problem;
-  job.planner = options.planner.planner;
+  job.planner = named.empty() ? std::string(usual_planner(problem)) : named;
   job.options = planner_options;
   job.interrupt = &interrupt;
   if (workspace) job.workspace = &*workspace;
@@ -57,6 +59,7 @@ void add_plan(CLI::App& app, Command& command) {
   sub->add_option("--cluster", options->cluster,
                   "Cluster file, or the name of a sample (see list clusters)")
       ->required();
+  options->planner.planner.clear();
   options->planner.declare(*sub, true);
   options->costs.declare(*sub);
   sub->add_option("--workspace", options->workspace,

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <utility>
 
 #include "app/cli/output.h"
@@ -17,6 +17,13 @@
 
 namespace strato::cli {
 namespace {
+
+constexpr std::size_t kMany = 64;  // devices: of more, those that are alike are told once
+
+// Bytes on a device at the moment of its peak, by what they are for.
+struct MemoryUse {
+  Bytes parameters, optimizer_state, gradients, activations, other;
+};
 
 void add_to(MemoryUse& use, TensorRole role, Bytes bytes) {
   switch (role) {
@@ -47,25 +54,39 @@ Json memory_json(const MemoryUse& use) {
           {"other_bytes", use.other.value}};
 }
 
-// At its peak; of devices that do the same it is looked at once.
-class MemoryOfDevices {
+// Of all devices in one look at the program; of an outline, of those that stand for others.
+class MemoryAtPeaks {
  public:
-  explicit MemoryOfDevices(const Timeline& timeline) : timeline_(timeline) {}
-  const MemoryUse& of(DeviceId device) {
-    if (timeline_.is_outline()) device = timeline_.like[device];
-    const auto [known, fresh] = known_.try_emplace(device);
-    if (fresh) known->second = memory_at_peak(timeline_, device);
-    return known->second;
+  explicit MemoryAtPeaks(const Timeline& timeline)
+      : timeline_(timeline), uses_(timeline.devices.size()) {
+    const Program& program = *timeline.program;
+    const auto role_of = [&](TensorId tensor) { return program.graph->tensor(tensor).role; };
+    for (const Resident& resident : program.residents)
+      if (!resident.on_host)
+        add_to(uses_[resident.device], role_of(resident.tensor), resident.bytes);
+    const auto lives = lifetimes(timeline);
+    for (std::size_t i = 0; i < lives.size(); ++i) {
+      const Buffer& buffer = program.buffers[BufferId(i)];
+      const Lifetime& life = lives[BufferId(i)];
+      const Nanos peak = timeline.devices[buffer.device].peak_at;
+      if (!buffer.on_host && timeline.tasks[life.taken_by].start <= peak &&
+          peak < timeline.tasks[life.released_by].end)
+        add_to(uses_[buffer.device], role_of(buffer.tensor), buffer.bytes);
+    }
+  }
+  const MemoryUse& of(DeviceId device) const {
+    return uses_[timeline_.is_outline() ? timeline_.like[device] : device];
   }
 
  private:
   const Timeline& timeline_;
-  std::map<DeviceId, MemoryUse> known_;
+  IdVector<DeviceId, MemoryUse> uses_;
 };
 
 Json devices_json(const Timeline& timeline, bool with_breakdown) {
   Json list = Json::array();
-  MemoryOfDevices memories(timeline);
+  std::optional<MemoryAtPeaks> memories;
+  if (with_breakdown) memories.emplace(timeline);
   for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
     const DeviceUse& use = timeline.devices[DeviceId(i)];
     Json device = {{"name", timeline.program->cluster->device(DeviceId(i)).name},
@@ -73,7 +94,7 @@ Json devices_json(const Timeline& timeline, bool with_breakdown) {
                    {"communication_busy_s", to_seconds(use.communication_busy)},
                    {"peak_memory_bytes", use.peak.value},
                    {"memory_bytes", use.capacity.value}};
-    if (with_breakdown) device.update(memory_json(memories.of(DeviceId(i))));
+    if (with_breakdown) device.update(memory_json(memories->of(DeviceId(i))));
     list.push_back(std::move(device));
   }
   return list;
@@ -83,7 +104,6 @@ Json devices_json(const Timeline& timeline, bool with_breakdown) {
 // rows are one: "v100-0:0 to v100-9:7".
 template <class Row>
 void add_rows(Table& table, const Timeline& timeline, const Row& row_of) {
-  constexpr std::size_t kMany = 64;
   const IdVector<DeviceId, Device>& devices = timeline.program->cluster->devices();
   std::vector<std::string> row;
   for (std::size_t first = 0, next = 0; first < devices.size(); first = next) {
@@ -116,7 +136,7 @@ std::string devices_text(const Timeline& timeline) {
 std::string breakdown_text(const Timeline& timeline) {
   Table table(
       {"device", "peak", "of", "parameters", "optimizer", "gradients", "activations", "other", ""});
-  MemoryOfDevices memories(timeline);
+  const MemoryAtPeaks memories(timeline);
   add_rows(table, timeline, [&](DeviceId device) -> std::vector<std::string> {
     const DeviceUse& use = timeline.devices[device];
     const MemoryUse& memory = memories.of(device);
@@ -214,25 +234,30 @@ Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome b
   return verdict;
 }
 
-MemoryUse memory_at_peak(const Timeline& timeline, DeviceId device) {
-  MemoryUse use;
-  for (const Timeline::Alive& alive : timeline.alive_at(device, timeline.devices[device].peak_at)) {
-    add_to(use, timeline.program->graph->tensor(alive.tensor).role, alive.bytes);
-  }
-  return use;
-}
-
 std::vector<std::string> infeasible_reasons(const Timeline& timeline) {
-  constexpr std::size_t named = 3;
-  std::vector<std::string> reasons;
+  constexpr std::size_t kNamed = 3, kDevices = 8;
+  const IdVector<DeviceId, Device>& devices = timeline.program->cluster->devices();
+  std::vector<DeviceId> full;  // of those that follow each other and lack as much, the first
+  std::size_t count = 0;
   for (const DeviceId device : timeline.devices.ids()) {
     const DeviceUse& use = timeline.devices[device];
     if (use.fits() || (timeline.is_outline() && timeline.like[device] != device)) continue;
-    std::string line = fmt::format(
-        "{} needs {} at {} and has {}: largest", timeline.program->cluster->device(device).name,
-        bytes_text(use.peak), time_text(use.peak_at), bytes_text(use.capacity));
+    ++count;
+    if (devices.size() <= kMany || full.empty() || timeline.devices[full.back()].peak != use.peak)
+      full.push_back(device);
+  }
+  std::vector<std::string> reasons;
+  for (const DeviceId device : full) {
+    if (devices.size() > kMany && reasons.size() == kDevices) {
+      reasons.push_back(fmt::format("{} devices are too small in all", count));
+      break;
+    }
+    const DeviceUse& use = timeline.devices[device];
+    std::string line =
+        fmt::format("{} needs {} at {} and has {}: largest", devices[device].name,
+                    bytes_text(use.peak), time_text(use.peak_at), bytes_text(use.capacity));
     const auto alive = timeline.alive_at(device, use.peak_at);
-    for (std::size_t k = 0; k < std::min(named, alive.size()); ++k) {
+    for (std::size_t k = 0; k < std::min(kNamed, alive.size()); ++k) {
       line += fmt::format("{} {} ({})", k == 0 ? "" : ",",
                           timeline.program->graph->tensor(alive[k].tensor).name,
                           bytes_text(alive[k].bytes));

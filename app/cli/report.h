@@ -51,15 +51,8 @@ Verdict make_verdict(const Problem& problem, const Strategy& strategy,
 Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome baseline,
                      const SimulateOptions& options = {});
 
-// Bytes on one device at the moment of its peak, by what they are for.
-struct MemoryUse {
-  Bytes parameters, optimizer_state, gradients, activations, other;
-  Bytes total() const { return parameters + optimizer_state + gradients + activations + other; }
-};
-MemoryUse memory_at_peak(const Timeline& timeline, DeviceId device);
-
 // One line for every device that is too small: how much it lacks, when, and the largest tensors
-// alive then.
+// alive then. Of many devices one for those that follow each other and lack as much, and few.
 std::vector<std::string> infeasible_reasons(const Timeline& timeline);
 
 Json verdict_json(const Verdict& verdict, double wall_seconds);

@@ -25,6 +25,9 @@ struct Point {
   friend auto operator<=>(const Point&, const Point&) = default;
 };
 
+// Of more devices an evaluation may take seconds: a stop is looked for after so many.
+constexpr std::size_t kManyDevices = 64, kTogether = 4;
+
 class Climb {
  public:
   Climb(const PlanRequest& request, const Settings& settings)
@@ -105,7 +108,7 @@ class Climb {
     step(&Point::tensor);
     step(&Point::micro_batches);
     if (experts_ > 0) step(&Point::expert);
-    if (has_attention_) step(&Point::context);
+    if (has_attention_ && needs_context(at)) step(&Point::context);
     trade(&Point::stages, &Point::tensor);
     trade(&Point::tensor, &Point::stages);
     add([](Point& point) { point.stages *= 2, point.micro_batches *= 2; });
@@ -116,6 +119,12 @@ class Climb {
     for (const auto recompute : {Recomputing::None, Recomputing::Cheap, Recomputing::Blocks})
       add([&](Point& point) { point.recompute = recompute; });
     return possible(std::move(points));
+  }
+
+  // Positions are divided for memory, or for want of samples: else it only adds exchanges.
+  bool needs_context(const Point& at) const {
+    const std::int64_t samples = request_.problem.graph->batch() / at.micro_batches;
+    return at.context > 1 || !known_.at(at).feasible || samples < 2 * std::int64_t{rows_of(at)};
   }
 
   pipeline::Settings settings_of(const Point& point) const {
@@ -177,8 +186,15 @@ class Climb {
     std::vector<Point> fresh;
     for (const Point& point : points)
       if (!known_.contains(point) && !refused_.contains(point)) fresh.push_back(point);
-    if (fresh.empty() || score(fresh) || fresh.size() == 1) return;
-    for (const Point& point : fresh) score({point});
+    const std::size_t together =
+        request_.problem.cluster->device_count() > kManyDevices ? kTogether : fresh.size();
+    for (std::size_t first = 0; first < fresh.size() && !is_over(); first += together) {
+      const std::vector<Point> part(
+          fresh.begin() + static_cast<std::ptrdiff_t>(first),
+          fresh.begin() + static_cast<std::ptrdiff_t>(std::min(fresh.size(), first + together)));
+      if (score(part) || part.size() == 1) continue;
+      for (const Point& point : part) score({point});
+    }
   }
 
   // False: one of them is refused.
