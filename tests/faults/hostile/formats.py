@@ -55,6 +55,41 @@ PROFILE = b"""{"format": "stratoscope-profile", "version": 1, "units": {"time": 
 TOPOLOGY = (b"\t\x1b[4mGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\x1b[0m\nGPU0\t X \tNV12\tPXB\t0-63\t0\nGPU1\tNV12\t X \tPXB\t0-63\t0\nNIC0\tPXB\tPXB\t X \n\nLegend:\n"
             b"GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-0)\nGPU 1: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\n")
 
+TORCHTITAN = b"""[model]
+name = "gpt"
+[training]
+local_batch_size = 2
+seq_len = 1024
+[parallelism]
+data_parallel_shard_degree = -1
+tensor_parallel_degree = 2
+pipeline_parallel_degree = 2
+pipeline_parallel_schedule = "Interleaved1F1B"
+module_fqns_per_model_part = [["tok_embeddings", "layers.0"], ["layers.1", "norm", "output"]]
+[activation_checkpoint]
+mode = "full"
+"""
+DEEPSPEED = b"""{"train_batch_size": 16, "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": 1,
+ "zero_optimization": {"stage": 3, "mics_shard_size": 4, "offload_optimizer": {"device": "cpu"}},
+ "tensor_parallel": {"autotp_size": 1}, "bf16": {"enabled": true}, "stratoscope": {"layout": {"recompute": "blocks"}}}"""
+ACCELERATE = b"""compute_environment: LOCAL_MACHINE
+distributed_type: FSDP
+num_processes: 8
+fsdp_config: &fsdp
+  fsdp_version: 2
+  fsdp_reshard_after_forward: true
+parallelism_config:
+  parallelism_config_dp_shard_size: 4
+  parallelism_config_tp_size: 2
+"""
+NEMO = b"""step_scheduler: {global_batch_size: 16, local_batch_size: 2}
+distributed:
+  strategy: fsdp2
+  dp_size: none
+  tp_size: 2
+  pp_size: 2
+  pipeline: {pp_schedule: 1f1b, pp_microbatch_size: 1}
+"""
 SCRIPT = b"""#!/bin/bash
 # trains a model
 NAME="gpt" ; LAYERS=24
@@ -235,7 +270,7 @@ def all_formats(cli, scratch):
     llm = ROOT / "resources/studies/llm"
     runs = [["runs", "list"], ["runs", "show", "1"], ["runs", "show", "1", "--json"], ["runs", "list", "--json"],
             ["tree", "show", "--run", "1"], ["tags", "list"], ["tree", "replay", "--run", "1"]]
-    megatron = ["plan", "--graph", str(MODELS / "gpt2_medium.json"), "--batch", "16", "--cluster",
+    configured = ["plan", "--graph", str(MODELS / "gpt2_medium.json"), "--batch", "16", "--cluster",
                 str(CLUSTERS / "fastt-8xv100.json"), "--planner", "configuration", "--set", "file={file}"]
     return [
         Format("cluster", ".json", lambda: files(CLUSTERS, "*.json"), damage.of_json,
@@ -260,8 +295,12 @@ def all_formats(cli, scratch):
                                             [["study", "llm-measured", "--held-out", "{file}"]], 2),
         Format("study", ".json", lambda: files(ROOT / "resources/studies", "*.json", 1 << 13), damage.of_json,
                [["study", "{file}", "--no-search"]]),
-        Format("megatron", ".sh", lambda: [SCRIPT], of_script, [megatron]),
-        Format("megatron-yaml", ".yaml", lambda: [YAML], damage.of_text, [megatron]),
+        Format("megatron", ".sh", lambda: [SCRIPT], of_script, [configured]),
+        Format("megatron-yaml", ".yaml", lambda: [YAML], damage.of_text, [configured]),
+        Format("torchtitan", ".toml", lambda: [TORCHTITAN], damage.of_text, [configured]),
+        Format("deepspeed", ".json", lambda: [DEEPSPEED], damage.of_json, [configured]),
+        Format("accelerate", ".yaml", lambda: [ACCELERATE], damage.of_text, [configured]),
+        Format("nemo", ".yaml", lambda: [NEMO], damage.of_text, [configured]),
         Format("safetensors", ".safetensors", lambda: [safetensors()], damage.of_safetensors,
                [[*launch, "--weights", "{file}"]]),
         Format("npy", ".npy", lambda: [npy("<f4", (4, 1, 28, 28))], damage.of_npy,
