@@ -9,6 +9,7 @@
 
 #include "core/base/number_from.h"
 #include "core/framework/deepspeed/deepspeed_configuration.h"
+#include "core/framework/layout/reading.h"
 #include "core/framework/megatron/parallel_arguments.h"
 
 namespace strato::frameworks {
@@ -38,10 +39,10 @@ constexpr std::array kMegatron = {
     SameArgument{"recompute_num_layers", "--recompute-num-layers"},
 };
 
-class AccelerateReader {
+class AccelerateReader : Reading {
  public:
   AccelerateReader(GivenArguments given, const Training& training)
-      : training_(training), given_(std::move(given)) {}
+      : Reading(std::move(given), training) {}
 
   ReadLayout read() && {
     check_devices();
@@ -63,16 +64,6 @@ class AccelerateReader {
   }
 
  private:
-  TrainingLayout& layout() { return read_.layout; }
-  template <class... Values>
-  void remark(fmt::format_string<Values...> text, Values&&... values) {
-    read_.remarks.push_back(fmt::format(text, std::forward<Values>(values)...));
-  }
-  ReadLayout finished() {
-    read_.passed_over = given_.unread();
-    return std::move(read_);
-  }
-
   void check_devices() {
     if (given_.text("compute_environment").value_or("") == "AMAZON_SAGEMAKER")
       given_.refuse("compute_environment", "is AMAZON_SAGEMAKER, which says nothing of devices",
@@ -123,10 +114,7 @@ class AccelerateReader {
                       training_.devices),
           "give sizes whose product is that");
     find_rows(layout(), training_, given_, blamed);
-    if (layout().context > 1)
-      remark(
-          "positions: here keys and values are gathered, or positions swapped for heads where "
-          "that takes less");
+    remark_on_positions();
   }
 
   // ---- FSDP
@@ -254,9 +242,6 @@ class AccelerateReader {
           "where gradients are accumulated)");
   }
 
-  const Training& training_;
-  GivenArguments given_;
-  ReadLayout read_;
   std::int32_t replicas_ = 1, shards_ = 1;
   bool says_rows_ = false;
 };

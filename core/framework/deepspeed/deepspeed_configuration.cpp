@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/framework/layout/reading.h"
+
 namespace strato::frameworks {
 namespace {
 
@@ -26,10 +28,10 @@ constexpr std::array kRefused = {
 
 constexpr std::string_view kLayout = "stratoscope.layout.";  // of the exporter "deepspeed"
 
-class DeepSpeedReader {
+class DeepSpeedReader : Reading {
  public:
   DeepSpeedReader(GivenArguments given, const Training& training)
-      : training_(training), given_(std::move(given)) {}
+      : Reading(std::move(given), training) {}
 
   ReadLayout read() && {
     for (const Refused& refused : kRefused) {
@@ -51,12 +53,6 @@ class DeepSpeedReader {
   }
 
  private:
-  TrainingLayout& layout() { return read_.layout; }
-  template <class... Values>
-  void remark(fmt::format_string<Values...> text, Values&&... values) {
-    read_.remarks.push_back(fmt::format(text, std::forward<Values>(values)...));
-  }
-
   // What the file leaves to the program: as the exporter has written it there.
   std::optional<std::int32_t> of_program(std::string_view name) {
     return given_.number(std::string(kLayout) + std::string(name));
@@ -74,10 +70,7 @@ class DeepSpeedReader {
               layout().tensor > 1    ? "tensor_parallel.autotp_size"
               : layout().context > 1 ? "sequence_parallel_size"
                                      : "stages");
-    if (layout().context > 1)
-      remark(
-          "sequence_parallel_size: here keys and values are gathered, or positions swapped for "
-          "heads where that takes less");
+    remark_on_positions();
   }
 
   void read_blocks() {
@@ -202,10 +195,6 @@ class DeepSpeedReader {
           "whether activations are computed again is up to the program: here none are (set "
           "recompute=blocks where they are)");
   }
-
-  const Training& training_;
-  GivenArguments given_;
-  ReadLayout read_;
 };
 
 }  // namespace

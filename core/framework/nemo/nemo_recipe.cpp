@@ -8,14 +8,15 @@
 
 #include "core/base/number_from.h"
 #include "core/framework/layout/pytorch_pipeline.h"
+#include "core/framework/layout/reading.h"
 
 namespace strato::frameworks {
 namespace {
 
-class RecipeReader {
+class RecipeReader : Reading {
  public:
   RecipeReader(GivenArguments given, const Training& training)
-      : training_(training), given_(std::move(given)) {}
+      : Reading(std::move(given), training) {}
 
   ReadLayout read() && {
     refuse_other_training();
@@ -25,17 +26,11 @@ class RecipeReader {
     read_samples();
     read_states();
     read_recomputation();
-    read_.passed_over = given_.unread();
-    return std::move(read_);
+    return finished();
   }
 
  private:
-  TrainingLayout& layout() { return read_.layout; }
   static std::string of(std::string_view name) { return "distributed." + std::string(name); }
-  template <class... Values>
-  void remark(fmt::format_string<Values...> text, Values&&... values) {
-    read_.remarks.push_back(fmt::format(text, std::forward<Values>(values)...));
-  }
   bool has_section(std::string_view section) const {
     return std::ranges::any_of(given_.names(), [&](const std::string& name) {
       return name == section || name.starts_with(std::string(section) + ".");
@@ -101,10 +96,7 @@ class RecipeReader {
       given_.refuse(of("dp_size"),
                     fmt::format("is {}, and the devices make {} rows", *rows, layout().rows),
                     "give none, or that number");
-    if (layout().context > 1)
-      remark(
-          "positions: here keys and values are gathered, or positions swapped for heads where "
-          "that takes less");
+    remark_on_positions();
     if (!given_.yes_or_no(of("sequence_parallel")).value_or(false) && layout().tensor > 1)
       remark(
           "without sequence_parallel: here the columns share norms and sums, too, where that "
@@ -235,10 +227,6 @@ class RecipeReader {
     layout().recompute = Recompute::Cheap;
     remark("computed again is all of a layer that is bound by memory, no product among it");
   }
-
-  const Training& training_;
-  GivenArguments given_;
-  ReadLayout read_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/base/at.h"
 #include "core/base/number_from.h"
 #include "core/framework/layout/pytorch_pipeline.h"
+#include "core/framework/layout/reading.h"
 
 namespace strato::frameworks {
 namespace {
@@ -53,10 +54,10 @@ constexpr std::array kRefused = {
     Refused{"experimental.pipeline_parallel_split_mode", "manual", "give manual"},
 };
 
-class TorchtitanReader {
+class TorchtitanReader : Reading {
  public:
   TorchtitanReader(GivenArguments given, const Training& training)
-      : training_(training), given_(std::move(given)) {}
+      : Reading(std::move(given), training) {}
 
   ReadLayout read() && {
     // A command line adds to a configuration that is not here; a file is whole.
@@ -76,18 +77,12 @@ class TorchtitanReader {
     read_experts();
     read_states();
     read_recomputation();
-    read_.passed_over = given_.unread();
-    return std::move(read_);
+    return finished();
   }
 
  private:
-  TrainingLayout& layout() { return read_.layout; }
   static std::string of_parallelism(std::string_view name) {
     return "parallelism." + std::string(name);
-  }
-  template <class... Values>
-  void remark(fmt::format_string<Values...> text, Values&&... values) {
-    read_.remarks.push_back(fmt::format(text, std::forward<Values>(values)...));
   }
 
   void check_lengths() {
@@ -118,10 +113,7 @@ class TorchtitanReader {
                     fmt::format("makes {} x {} rows, and the devices make {}", replicas_, shards_,
                                 layout().rows),
                     "give -1 for data_parallel_shard_degree, or numbers whose product that is");
-    if (layout().context > 1)
-      remark(
-          "positions: here keys and values are gathered, or positions swapped for heads where "
-          "that takes less");
+    remark_on_positions();
     for (const char* name : {"enable_async_tensor_parallel", "context_parallel_rotate_method",
                              "context_parallel_load_balancer", "disable_loss_parallel"})
       given_.has(of_parallelism(name));
@@ -305,9 +297,6 @@ class TorchtitanReader {
           which);
   }
 
-  const Training& training_;
-  GivenArguments given_;
-  ReadLayout read_;
   bool is_whole_ = true;
   std::int64_t tokens_ = 0;  // of a sequence; 0: not known
   std::int32_t replicas_ = 1, shards_ = 1;
