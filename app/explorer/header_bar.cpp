@@ -13,6 +13,8 @@
 #include "app/explorer/header_menus.h"
 #include "app/explorer/stacking.h"
 #include "app/explorer/vital_signs_row.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/usual_planner.h"
 #include "views/models/budget.h"
 #include "views/search/options_form.h"
 #include "views/style/elided_label.h"
@@ -84,6 +86,7 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
       second_(new QPushButton(this)) {
   build();
   connect(&session_, &Session::problem_changed, this, &HeaderBar::refresh);
+  connect(&session_, &Session::problem_changed, this, &HeaderBar::offer_planner);
   connect(&session_, &Session::strategy_changed, this, &HeaderBar::refresh_names);
   connect(&session_, &Session::strategy_changed, this, &HeaderBar::refresh_search);
   connect(&session_, &Session::search_changed, this, &HeaderBar::refresh_search);
@@ -109,6 +112,7 @@ void HeaderBar::build() {
   fill_refiners();
   build_options();
   budget_->setObjectName(QStringLiteral("budget"));
+  planner_->setObjectName(QStringLiteral("planner"));
   budget_->setEditable(true);
   budget_->setInsertPolicy(QComboBox::NoInsert);
   connect(budget_, &QComboBox::currentTextChanged, this, [this](const QString& text) {
@@ -184,6 +188,7 @@ void HeaderBar::fill_planners() {
     planner_->setItemData(planner_->count() - 1, text(planner.summary), Qt::ToolTipRole);
   }
   planner_->setCurrentIndex(std::max(0, planner_->findText(QStringLiteral("mcts"))));
+  connect(planner_, &QComboBox::activated, this, [this] { planner_is_chosen_ = true; });
   // As wide as its name: the longest would take the room of what is shown.
   planner_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   const auto fit = [this] {
@@ -321,6 +326,15 @@ void HeaderBar::refresh_names() {
   const QString label = session_.snapshot().label;
   strategy_->setText(label.isEmpty() ? QString() : tr("Strategy: %1").arg(label));
   strategy_->setToolTip(label);
+}
+
+// What suits the problem, as long as nobody has chosen one.
+void HeaderBar::offer_planner() {
+  const Snapshot& now = session_.snapshot();
+  if (planner_is_chosen_ || !now.problem) return;
+  const bool fits = !now.baseline || now.baseline->score.feasible;
+  const int index = planner_->findText(text(usual_planner(*now.problem, fits)));
+  if (index >= 0) planner_->setCurrentIndex(index);
 }
 
 void HeaderBar::refresh_search() {

@@ -52,6 +52,7 @@ class HeaderBar : public QWidget {
   void build_options();
   void refresh();
   void refresh_names();
+  void offer_planner();
   void refresh_search();
   void refresh_options();
 
@@ -59,7 +60,8 @@ class HeaderBar : public QWidget {
   QToolButton *model_, *cluster_;
   QLabel* strategy_;
   QComboBox *planner_, *budget_;
-  QString last_budget_;  // of what was written in budget_, the last that is one
+  bool planner_is_chosen_ = false;  // by a person
+  QString last_budget_;             // of what was written in budget_, the last that is one
   std::vector<std::pair<QString, QCheckBox*>> refiners_;  // by name
   QToolButton* options_button_;
   OptionsForm* options_;  // in a popup of its own
