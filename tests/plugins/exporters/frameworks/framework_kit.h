@@ -53,7 +53,8 @@ inline Strategy planned_by(const std::string& planner, const Problem& problem, O
 }
 inline Strategy read_back(const Problem& problem, const std::string& script,
                           std::vector<PlanResult::Fact>* facts = nullptr) {
-  return planned_by("configuration", problem, {{"file", written("run.sh", script).string()}}, facts);
+  return planned_by("configuration", problem, {{"file", written("run.sh", script).string()}},
+                    facts);
 }
 
 inline std::string script_of(const Problem& problem, const Strategy& strategy,
