@@ -97,7 +97,7 @@ class DeepSpeedReader : Reading {
     if (all && micro && steps && std::int64_t{*micro} * *steps * copies != *all)
       given_.refuse("train_batch_size",
                     fmt::format("is {}, and {} samples x {} steps x {} devices are {}", *all,
-                                *micro, *steps, copies, *micro * *steps * copies),
+                                *micro, *steps, copies, std::int64_t{*micro} * *steps * copies),
                     "leave one of the three out");
     if (micro) {
       divide_batch(layout(), training_, given_, *micro, "train_micro_batch_size_per_gpu");
