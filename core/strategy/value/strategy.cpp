@@ -330,10 +330,6 @@ void drop_meaningless_roles(Decision& decision) {
   decision.roles.context = static_cast<std::int32_t>(context_rows_of(decision));
   decision.roles.expert = static_cast<std::int32_t>(expert_rows_of(decision));
   if (state_rows_of(decision) == 1) decision.roles.states = {};
-  // All of them is what 0 says.
-  if (decision.roles.states.rows > 0 &&
-      state_rows_of(decision) == decision.devices.size() / columns_of(decision))
-    decision.roles.states.rows = 0;
 }
 
 void check_rows(const Decision& decision, const std::string& place) {
