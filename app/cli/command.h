@@ -37,12 +37,14 @@ CLI::App* add_command(CLI::App& app, Command& command, const std::string& name,
 void add_inspect(CLI::App& app, Command& command);
 void add_plan(CLI::App& app, Command& command);
 void add_simulate(CLI::App& app, Command& command);
+void add_check_throughput(CLI::App& app, Command& command);
 void add_compare(CLI::App& app, Command& command);
 void add_study(CLI::App& app, Command& command);
 void add_profile(CLI::App& app, Command& command);
 void add_export(CLI::App& app, Command& command);
 void add_diff(CLI::App& app, Command& command);
 void add_discover(CLI::App& app, Command& command);
+void add_fit(CLI::App& app, Command& command);
 void add_launch(CLI::App& app, Command& command);
 void add_list(CLI::App& app, Command& command);
 void add_runs(CLI::App& app, Command& command);

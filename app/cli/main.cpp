@@ -46,12 +46,14 @@ void declare(CLI::App& app, Command& command) {
   add_inspect(app, command);
   add_plan(app, command);
   add_simulate(app, command);
+  add_check_throughput(app, command);
   add_compare(app, command);
   add_study(app, command);
   add_profile(app, command);
   add_export(app, command);
   add_diff(app, command);
   add_discover(app, command);
+  add_fit(app, command);
   add_launch(app, command);
   add_list(app, command);
   add_runs(app, command);

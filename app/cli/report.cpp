@@ -14,6 +14,7 @@
 #include "core/search/evaluate/outcome.h"
 #include "core/search/evaluate/undivided.h"
 #include "core/search/run/run_record.h"
+#include "core/sim/explain/device_peaks.h"
 
 namespace strato::cli {
 namespace {
@@ -59,20 +60,10 @@ class MemoryAtPeaks {
  public:
   explicit MemoryAtPeaks(const Timeline& timeline)
       : timeline_(timeline), uses_(timeline.devices.size()) {
-    const Program& program = *timeline.program;
-    const auto role_of = [&](TensorId tensor) { return program.graph->tensor(tensor).role; };
-    for (const Resident& resident : program.residents)
-      if (!resident.on_host)
-        add_to(uses_[resident.device], role_of(resident.tensor), resident.bytes);
-    const auto lives = lifetimes(timeline);
-    for (std::size_t i = 0; i < lives.size(); ++i) {
-      const Buffer& buffer = program.buffers[BufferId(i)];
-      const Lifetime& life = lives[BufferId(i)];
-      const Nanos peak = timeline.devices[buffer.device].peak_at;
-      if (!buffer.on_host && timeline.tasks[life.taken_by].start <= peak &&
-          peak < timeline.tasks[life.released_by].end)
-        add_to(uses_[buffer.device], role_of(buffer.tensor), buffer.bytes);
-    }
+    const Graph& graph = *timeline.program->graph;
+    each_held_at_peak(timeline, [&](DeviceId device, TensorId tensor, Bytes bytes, BufferId) {
+      add_to(uses_[device], graph.tensor(tensor).role, bytes);
+    });
   }
   const MemoryUse& of(DeviceId device) const {
     return uses_[timeline_.is_outline() ? timeline_.like[device] : device];

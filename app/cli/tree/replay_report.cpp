@@ -37,7 +37,7 @@ struct BackedUp {
   double value_before = 0, value_after = 0;
 };
 
-struct Compared {
+struct ComparedVertex {
   std::int32_t vertex;        // where selection stood
   std::vector<PuctRow> rows;  // the best score first
 };
@@ -50,13 +50,14 @@ struct Step {
   float reward = 0;
   std::int64_t step_time_ns = 0;
   std::vector<BackedUp> path;  // from the root
-  std::vector<Compared> compared;
+  std::vector<ComparedVertex> compared;
   std::vector<PriorShare> priors;
 };
 
-std::vector<Compared> compare_on_way(TreeReplay& replay, const std::vector<std::int32_t>& path,
-                                     const TreeSearchOptions& options, int top) {
-  std::vector<Compared> compared;
+std::vector<ComparedVertex> compare_on_way(TreeReplay& replay,
+                                           const std::vector<std::int32_t>& path,
+                                           const TreeSearchOptions& options, int top) {
+  std::vector<ComparedVertex> compared;
   for (std::size_t i = 0; i + 1 < path.size(); ++i) {
     std::vector<PuctRow> rows = puct_rows(replay, path[i], options);
     std::ranges::stable_sort(
@@ -126,7 +127,7 @@ class ReplayPrinter {
                       {"value_before", v.value_before},
                       {"value_after", v.value_after}});
     }
-    for (const Compared& each : step.compared) {
+    for (const ComparedVertex& each : step.compared) {
       Json rows = Json::array();
       for (const PuctRow& row : each.rows) rows.push_back(json_of(row));
       compared.push_back({{"vertex", vertex_path(tree_, each.vertex)}, {"candidates", rows}});

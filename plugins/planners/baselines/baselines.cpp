@@ -22,6 +22,7 @@
 #include "core/plugin/api/plugin.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
+#include "core/strategy/value/state_sharding.h"
 #include "plugins/planners/baselines/configuration.h"
 #include "plugins/planners/baselines/heft.h"
 #include "plugins/planners/baselines/meshes.h"

@@ -15,7 +15,7 @@
 #include "core/schedule/list/placement.h"
 #include "core/search/constraints/constraints.h"
 #include "core/search/evaluate/baselines.h"
-#include "plugins/planners/baselines/sharding.h"
+#include "core/strategy/value/state_sharding.h"
 
 namespace strato::pipeline {
 namespace {

@@ -1,15 +1,10 @@
-// Replicas that update and keep a part of every parameter and of its optimizer state each (ZeRO:
-// Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: memory optimizations toward training trillion
-// parameter models", section 5).
+// What of a problem's parameters replicas keep in parts (core/strategy/value/state_sharding.h).
 #pragma once
 
 #include "core/search/api/problem.h"
 #include "core/strategy/value/strategy.h"
 
 namespace strato {
-
-// In each group that all-reduces its gradients; nothing where that means nothing.
-void share_states(Strategy& strategy, const StateSharding& states);
 
 // Of parameters that are kept in parts, and of all.
 struct SharedParameters {

@@ -193,15 +193,6 @@ Json Compared::json() const {
           {"summary", summary_of(table.rows, predictions).json()}};
 }
 
-std::vector<fs::path> bundled_tables() {
-  std::vector<fs::path> files;
-  for (const auto& entry :
-       fs::directory_iterator(home_directory() / "resources" / "studies" / "llm"))
-    if (entry.path().extension() == ".csv") files.push_back(entry.path());
-  std::ranges::sort(files);
-  return files;
-}
-
 // Draws how far a table is, from several threads.
 class Counter {
  public:
@@ -242,7 +233,7 @@ int calibrate(const MeasuredOptions& options, std::span<const MeasuredTable> tab
 int measured_study(const MeasuredOptions& options, const Command& command) {
   Interrupt interrupt;
   std::vector<fs::path> files(options.tables.begin(), options.tables.end());
-  if (files.empty()) files = bundled_tables();
+  if (files.empty()) files = bundled_measured_tables();
   check_writable(options.calibrate, files);
   std::vector<MeasuredTable> tables;
   for (const fs::path& file : files) tables.push_back(read_measured_table(file));

@@ -413,4 +413,13 @@ MeasuredTable read_measured_table(const fs::path& file) {
   return table;
 }
 
+std::vector<fs::path> bundled_measured_tables() {
+  std::vector<fs::path> files;
+  for (const auto& entry :
+       fs::directory_iterator(home_directory() / "resources" / "studies" / "llm"))
+    if (entry.path().extension() == ".csv") files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
 }  // namespace strato::cli

@@ -11,4 +11,7 @@ namespace strato::cli {
 // that mean nothing; a row that says too little to be predicted is left out, with why.
 MeasuredTable read_measured_table(const std::filesystem::path& file);
 
+// Those of resources/studies/llm, by name.
+std::vector<std::filesystem::path> bundled_measured_tables();
+
 }  // namespace strato::cli

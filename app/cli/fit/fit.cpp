@@ -1,0 +1,157 @@
+// fit: does a strategy fit in memory, what is in it, and what would make it fit.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "app/cli/command.h"
+#include "app/cli/fit/fit_report.h"
+#include "app/cli/output.h"
+#include "app/cli/samples.h"
+#include "app/cli/search.h"
+#include "core/cluster/vary/changed_cluster.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/run/run_planner.h"
+
+namespace strato::cli {
+namespace {
+
+struct FitOptions {
+  ModelOptions model;
+  CostOptions costs;
+  std::string cluster, plan, output;
+  PlannerChoice planner;
+  double allowance = 0.05;
+};
+
+// A strategy, and what it is for.
+struct Subject {
+  LoadedModel model;
+  Problem problem;  // in the groups of the strategy
+  Strategy strategy;
+  std::string planner;
+};
+
+std::shared_ptr<const Cluster> left_over(const std::shared_ptr<const Cluster>& cluster,
+                                         double allowance) {
+  ClusterChange change;
+  change.memory = 1 - allowance;
+  return with_name(change_cluster(cluster, change).cluster, cluster->name());
+}
+
+Subject planned(const FitOptions& options, Interrupt& interrupt) {
+  const PlannerOptions given = options.planner.options();
+  const auto planner = plugins().planner(options.planner.planner);
+  Subject subject;
+  subject.model = load_model(options.model, options.costs);
+  const auto cluster = left_over(load_cluster(options.cluster), options.allowance);
+  const Problem problem = problem_of(subject.model, cluster);
+  PlannerOptions own = given;
+  own.floor = false;  // it is asked about, whatever else fits
+  Observer observer;
+  interrupt.arm();
+  const PlanResult result = run_planner(*planner, problem, own, observer, interrupt.token());
+  subject.strategy = result.strategy;
+  subject.problem = problem_for(problem, result.strategy);
+  subject.planner = options.planner.planner;
+  return subject;
+}
+
+Subject stored(const FitOptions& options, Interrupt& interrupt) {
+  LoadedPlan plan = load_plan({options.plan, options.model.graph, options.cluster, options.costs});
+  for (const std::string& line : plan.unmatched) remark(line);
+  interrupt.arm();
+  const auto cluster = left_over(plan.problem.cluster, options.allowance);
+  Problem problem = problem_of(*plan.problem.graph, cluster, plan.model.options);
+  return {plan.model, with_grouping(problem, *plan.problem.grouping), plan.strategy, plan.planner};
+}
+
+Bytes peak_of(const Problem& problem, const Strategy& strategy) {
+  const Outcome outcome = simulate_outline(problem_for(problem, strategy), strategy, false);
+  return outcome.timeline->devices[fullest_device(*outcome.timeline)].peak;
+}
+
+// As the planner for large models has it, in the groups of the strategy.
+void plan_anew(FitReport& report, const FitOptions& options, const std::stop_token& stop) {
+  if (report.feasible() || !report.found.plans.empty() || stop.stop_requested()) return;
+  PlannerOptions meshes;
+  meshes.threads = options.planner.threads;
+  meshes.floor = false;
+  Observer observer;
+  try {
+    report.anew = run_planner(*plugins().planner("meshes"), report.problem, meshes, observer, stop);
+  } catch (const InputError&) {
+    return;  // a model that cannot be computed in micro-batches
+  }
+  if (report.anew->score.feasible)
+    report.anew_peak = peak_of(report.problem, report.anew->strategy);
+}
+
+// The first plan that fits: the strategy itself, a changed one, or another layout.
+const Strategy* fitting_strategy(const FitReport& report, const Strategy& strategy) {
+  if (report.feasible()) return &strategy;
+  if (!report.found.plans.empty()) return &report.found.plans.front().strategy;
+  if (report.anew && report.anew->score.feasible) return &report.anew->strategy;
+  return nullptr;
+}
+
+void write_fitting(const FitOptions& options, const Subject& subject, const FitReport& report) {
+  if (options.output.empty()) return;
+  const Strategy* fits = fitting_strategy(report, subject.strategy);
+  if (fits == nullptr)
+    return remark(fmt::format("{} is not written: nothing fits", options.output));
+  SearchOutcome outcome;
+  outcome.result.strategy = *fits;
+  outcome.verdict = make_verdict(subject.problem, *fits);
+  outcome.verdict.planner = subject.planner;
+  write_plan_file(options.output, subject.model, outcome);
+}
+
+int fit(const FitOptions& options, const Command& command) {
+  Interrupt interrupt;
+  if (options.plan.empty() && (options.model.graph.empty() || options.cluster.empty()))
+    throw InputError("", "fit", "is given no model and cluster",
+                     "write fit MODEL CLUSTER, or fit --plan FILE");
+  check_writable(options.output, options.costs.files());
+  const Subject subject =
+      options.plan.empty() ? planned(options, interrupt) : stored(options, interrupt);
+  FitReport report{subject.problem, {}, subject.planner, options.allowance, {}, {}, {}, {}};
+  report.outcome = simulate_outline(subject.problem, subject.strategy, false);
+  ProgressLine line;
+  const auto evaluator = make_simulating_evaluator(subject.problem, options.planner.threads);
+  report.found = fitting_plans(subject.problem, subject.strategy, *evaluator, interrupt.token(),
+                               [&](std::size_t done, std::size_t all) {
+                                 line.show(fmt::format("{} of {} changes tried", done, all));
+                               });
+  for (const ChangedPlan& plan : report.found.plans)
+    report.peaks.push_back(peak_of(subject.problem, plan.strategy));
+  plan_anew(report, options, interrupt.token());
+  line.clear();
+  write_fitting(options, subject, report);
+  print(command.json ? json_text(fit_json(report, command.wall_seconds())) + "\n"
+                     : fit_text(report));
+  return report.feasible() ? Done : Infeasible;
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app, Command& command) {
+  CLI::App* sub = add_command(app, command, "fit",
+                              "Will it fit in memory, what is in it, and what makes it fit");
+  const auto options = std::make_shared<FitOptions>();
+  sub->add_option("model", options->model.graph, "Model: a file, or the name of a sample");
+  sub->add_option("cluster", options->cluster, "Cluster: a file, or the name of a sample");
+  options->model.declare_without_graph(*sub);
+  sub->add_option("--plan", options->plan, "Ask about this plan instead of a planner's");
+  options->planner.planner = "dp-allreduce";
+  options->planner.declare(*sub, true);
+  options->costs.declare(*sub);
+  sub->add_option("--allowance", options->allowance,
+                  "Part of each device's memory that is left to allocator and libraries")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 0.9));
+  sub->add_option("-o,--output", options->output, "Write the first plan that fits here");
+  sub->callback(
+      [options, &command] { command.action = [=, &command] { return fit(*options, command); }; });
+}
+
+}  // namespace strato::cli
