@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/program/value/recompute.h"
 #include "core/search/constraints/bound_constraints.h"
 #include "core/search/evaluate/actions.h"
+#include "core/search/fit/memory_changes.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/text.h"
 
@@ -58,6 +58,13 @@ QString replication_words(Decision decision, const Cluster& cluster) {
       everywhere ? Suggestions::tr("%1 on all devices").arg(text(label_of(decision.mode)))
                  : text(describe(decision, cluster));
   return uneven ? Suggestions::tr("%1, shares by speed").arg(words) : words;
+}
+
+// With a capital letter in front.
+QString sentence(const std::string& words) {
+  QString result = text(words);
+  result[0] = result[0].toUpper();
+  return result;
 }
 
 // Groups to be decided alike: those that were asked for, and each of them; or all, and the
@@ -191,32 +198,25 @@ class Suggestions::Search {
     }
   }
 
-  // Where it does not fit: what keeps less for the backward pass. Where it does, it may keep more.
-  void keep_less() {
-    const Strategy& now = job_.strategy;
-    if (before_.feasible && now.recomputed.empty()) return;
-    const auto recompute = [&](Recompute which, const QString& words) {
-      Strategy changed = now;
-      changed.recomputed = recomputed_ops(*job_.problem->graph, which, changed.micro_batches.count);
-      if (wanted() && changed.recomputed != now.recomputed) try_one({}, changed, words);
-    };
-    recompute(Recompute::None, Suggestions::tr("Keep what is computed again"));
-    recompute(Recompute::Cheap, Suggestions::tr("Compute cheap ops again"));
-    recompute(Recompute::Blocks, Suggestions::tr("Compute blocks of the model again"));
-    if (before_.feasible || now.micro_batches.count > 1) return;
-    for (const std::int32_t count : {2, 4, 8, 16}) {
-      if (job_.problem->graph->batch() % count != 0 || !wanted()) return;
-      Strategy changed = now;
-      changed.micro_batches.count = count;
+  // What needs less memory; where it fits, what needs more, too.
+  void change_memory() {
+    const std::size_t broken = broken_by(job_.strategy);
+    for (const MemoryChange& change : memory_changes(*job_.problem, job_.strategy)) {
+      if (!wanted()) return;
+      const Strategy changed = change.apply(job_.strategy);
+      if ((!change.saves && !before_.feasible) || broken_by(changed) > broken) continue;
       try {
-        try_one({}, changed, Suggestions::tr("Divide the batch into %1 micro-batches").arg(count));
-      } catch (const InputError&) {
-        return;  // it cannot be: an op needs all samples
+        try_one({}, changed, sentence(change.words));
+      } catch (const InputError&) {  // it cannot be: an op needs all samples
       }
     }
   }
 
  private:
+  std::size_t broken_by(const Strategy& strategy) const {
+    return job_.constraints ? job_.constraints->violated(strategy).size() : 0;
+  }
+
   void try_one(const std::vector<GroupId>& groups, const Strategy& changed, const QString& words) {
     ++tried_;
     EditEffect effect = effect_of(changed, before_, simulator_.use(changed));
@@ -298,7 +298,7 @@ void Suggestions::look(const Job& job, const std::atomic<std::uint64_t>& latest)
     search.emplace(job, latest);
     if (job.whole) {
       search->fuse();
-      search->keep_less();
+      search->change_memory();
       tell(search->found(), search->tried(), false);
     }
     for (const std::vector<GroupId>& groups : job.targets) {

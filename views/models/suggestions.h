@@ -1,8 +1,8 @@
 // Single changes that would make the step faster, found in the background: the most plausible
 // decisions are simulated one by one for the selected groups; where none is, for all groups alike,
 // then for each of those with most work and parameters, and gradients are fused in other buckets.
-// Where the step does not fit in memory only what makes it fit is one, and what keeps less for the
-// backward pass is tried, too: recomputation and micro-batches. Kept to the constraints. What is no
+// Changes of all groups' memory (core/search/fit/memory_changes.h) are tried, too; where the step
+// does not fit, only what makes it fit is one. Kept to the constraints. What is no
 // longer about the strategy shown is dropped. GUI thread only.
 #pragma once
 
