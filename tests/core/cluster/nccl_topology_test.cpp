@@ -20,7 +20,7 @@ struct Made {
   std::string gpu = R"(vendor="0x10de" device="0x2330")";
   std::string links = R"(<nvlink target="0000:ff:00.0" count="18" tclass="0x068000"/>)";
   std::string bridge = R"(link_speed="32.0 GT/s PCIe" link_width="16")";
-  std::string sm = R"(sm="90")", net = "400000", head;
+  std::string sm = R"(sm="90")", net = "400000", head = "";
 };
 
 std::string xml_of(const Made& made) {

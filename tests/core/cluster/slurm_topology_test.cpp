@@ -65,9 +65,9 @@ TEST(SlurmTopology, NodesOfALeafMeetAtFullSpeedAndLeavesOverTheirUplinks) {
   EXPECT_EQ(cluster.machines().size(), 4u);
   EXPECT_EQ(cluster.gpu(DeviceId(0)).name, "H100-SXM5-80GB");
   EXPECT_DOUBLE_EQ(gbps_between(cluster, "n01:0", "n01:7"), 18 * 25);
-  // Each GPU has a network card of 50 GB/s; a leaf's uplinks are 2 nodes x 400 GB/s / 4.
-  EXPECT_DOUBLE_EQ(gbps_between(cluster, "n01:0", "n02:0"), 50);
-  EXPECT_DOUBLE_EQ(gbps_between(cluster, "n01:0", "n03:0"), 50);
+  // A GPU alone is held by its PCIe; a leaf's uplinks are 2 nodes x 400 GB/s / 4.
+  EXPECT_DOUBLE_EQ(gbps_between(cluster, "n01:0", "n02:0"), 0.8 * 16 * 3.938);
+  EXPECT_DOUBLE_EQ(gbps_between(cluster, "n01:0", "n03:0"), 0.8 * 16 * 3.938);
   const Path within = cluster.path(cluster.find_device("n01:0"), cluster.find_device("n02:0"));
   const Path across = cluster.path(cluster.find_device("n01:0"), cluster.find_device("n04:3"));
   EXPECT_EQ(across.links.size(), within.links.size() + 2);
@@ -81,7 +81,7 @@ TEST(SlurmTopology, NodesOfALeafMeetAtFullSpeedAndLeavesOverTheirUplinks) {
 
 TEST(SlurmTopology, WithoutALineTheSwitchesAreWideEnoughAndItSaysSo) {
   const Cluster cluster = slurm_made(std::string(kTree) + kNodes + kNic);
-  EXPECT_DOUBLE_EQ(gbps_between(cluster, "n01:0", "n03:0"), 50);
+  EXPECT_DOUBLE_EQ(gbps_between(cluster, "n01:0", "n03:0"), 0.8 * 16 * 3.938);
   expect_slurm(cluster.json(), "the switches taken as wide enough");
   expect_slurm(cluster.json(), "LinkSpeed has no unit");
 }
