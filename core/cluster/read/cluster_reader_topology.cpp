@@ -114,6 +114,7 @@ class TopologyReader {
 
   // Without a matrix: what needs none.
   void take_listed() {
+    if (names_.empty()) refuse("", "lists no GPU", "give the whole output of nvidia-smi -L");
     for (const auto& [gpu, name] : names_) {
       if (names_.size() > 1 && !slices_.contains(gpu))
         refuse(fmt::format("GPU{}", gpu), "nothing says how it is joined with the other GPUs",

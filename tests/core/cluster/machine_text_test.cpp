@@ -59,6 +59,10 @@ TEST(MachineText, AListIsEnoughWhereNothingIsJoined) {
               "append what nvidia-smi topo -m prints");
 }
 
+TEST(MachineText, AListOfNothingIsRefused) {
+  expect_text(text_refusal("GPU x: NVIDIA L4 (UUID: GPU-1)\n"), "lists no GPU");
+}
+
 TEST(MachineText, InstancesThatCannotBeAreRefused) {
   const auto split = [](const std::string& profile) {
     return text_refusal("GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1)\n  MIG " + profile +
