@@ -6,6 +6,7 @@
 #include "app/cli/output.h"
 #include "app/cli/samples.h"
 #include "core/base/error.h"
+#include "core/cluster/read/machine_text.h"
 #include "core/graph/train/training_graph.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
@@ -19,11 +20,11 @@ struct InspectOptions {
   ModelOptions model;
 };
 
-// A file that is JSON and describes no model, or the name of a bundled cluster. Anything else is a
-// model.
+// What machines or Slurm write, JSON that describes no model, or the name of a bundled cluster.
+// Anything else is a model, but for plain texts, of which the cluster's reader says what to give.
 bool is_cluster(const std::string& subject) {
   const std::filesystem::path path = cluster_path(subject);
-  if (path.extension() == ".txt") return true;  // what nvidia-smi prints
+  if (is_cluster_text(path)) return true;
   std::error_code error;
   if (path.extension() != ".json") return false;
   if (!std::filesystem::is_regular_file(path, error)) return true;  // whose reader says so

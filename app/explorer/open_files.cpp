@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/cluster/read/machine_text.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/plugin/use/model_file.h"
@@ -51,10 +52,10 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
     throw InputError(path.string(), "", "there is no such file", "check the name");
   }
   if (extension == ".json") return kind_of_json(path);
-  if (extension == ".txt") return FileKind::Cluster;  // what nvidia-smi prints
+  if (is_cluster_text(path)) return FileKind::Cluster;
   if (imports(plugins, extension)) return FileKind::Model;
   throw InputError(path.string(), "", "is no model, cluster, plan, profile or workspace",
-                   "expected .onnx, .json, .txt of nvidia-smi or .strata");
+                   "expected .onnx, .json, .strata, or what machines or Slurm write of themselves");
 }
 
 void open_files(Session& session, const QStringList& files, const QString& fallback_workspace,

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/error.h"
+#include "core/cluster/read/machine_text.h"
 #include "core/cluster/spec/cluster_spec.h"
 #include "core/io/file.h"
 
@@ -97,6 +99,7 @@ class ClusterReader {
       if (machine.host_memory && (host || (machine.fabric && reaches_host(*machine.fabric))))
         ways.memory = ways.host;
     }
+    cluster_.uplinks_.resize(cluster_.machines_.size());
     if (!has_several_machines()) return;
     const bool switched = spec_.network && spec_.network->bandwidth_gbps;
     const Nanos latency(spec_.network ? std::llround(spec_.network->latency_us * 1e3) : 0);
@@ -104,12 +107,22 @@ class ClusterReader {
       if (specs_[machine.index()]->nic) add_nics(machine, switched ? Nanos() : latency);
     if (switched)
       cluster_.switch_ = add_link({"network", *spec_.network->bandwidth_gbps * 1e9, latency, {}});
+    if (spec_.network) add_uplinks();
     for (const PairSpec& pair : spec_.links) {
       const MachineId from(index_of(cluster_.machines_, pair.from));
       const MachineId to(index_of(cluster_.machines_, pair.to));
       const Way port = add_port(pair.from, pair.to, pair.link);
       cluster_.direct_[{from, to}] = port.up;
       cluster_.direct_[{to, from}] = port.down;
+    }
+  }
+
+  void add_uplinks() {
+    std::map<std::string_view, MachineId> named;
+    for (const MachineId id : cluster_.machines_.ids()) named[cluster_.machines_[id].name] = id;
+    for (const LeafSpec& leaf : spec_.network->leaves) {
+      const Way way = add_port(leaf.name, "network", leaf.uplink);
+      for (const std::string& machine : leaf.machines) cluster_.uplinks_[named.at(machine)] = way;
     }
   }
 
@@ -173,6 +186,9 @@ class ClusterReader {
         const bool has_way = cluster_.ways_[devices_[id.index()].front()].memory.up.valid();
         hasher.text("host memory").number(id.value()).number(memory.value).number(has_way);
       }
+    for (const MachineId id : cluster_.machines_.ids())
+      if (const LinkId up = cluster_.uplinks_[id].up; up.valid())
+        hasher.text("leaf").number(id.value()).number(up.value());
     return hasher.finish();
   }
 
@@ -193,8 +209,7 @@ Cluster read_cluster(const std::filesystem::path& file, const GpuCatalogue& cata
   constexpr std::uintmax_t kMost = 64 << 20;
   const std::string text = read_file(file, kMost);
   const std::string name = file.string();
-  return parse_cluster(is_topology(text) ? topology_cluster(text, name, catalogue) : text, name,
-                       catalogue);
+  return parse_cluster(described_cluster(text, name, catalogue).value_or(text), name, catalogue);
 }
 
 Cluster parse_cluster(std::string_view json, const std::string& file,

@@ -4,7 +4,8 @@
 //
 // Such a matrix does not name the GPUs. In the same text, before or after it, stands one of: what
 // `nvidia-smi -L` prints; a table of `nvidia-smi --query-gpu=name,memory.total --format=csv`; a
-// line "gpu: NAME".
+// line "gpu: NAME". Instances of a GPU (MIG) that the list has are devices of their own. Of one
+// GPU, or where all are split, the list is enough. machine_text.h has what else is read.
 //
 // Links: NV# are # NVLinks of the GPU's generation (20, 25 and, from Blackwell on, 50 GB/s each
 // way; NVIDIA's product briefs of P100, V100, A100, H100, B200). More of them than a GPU has ports
@@ -30,6 +31,7 @@ Cluster parse_cluster(std::string_view json, const std::string& file,
                       const GpuCatalogue& catalogue);
 
 bool is_topology(std::string_view text);
+bool is_gpu_list(std::string_view text);  // of nvidia-smi -L
 
 // The text of a cluster file with one machine. Throws InputError (file: `file`) for a matrix that
 // is not whole, and GPUs that nothing names or the catalogue does not know.

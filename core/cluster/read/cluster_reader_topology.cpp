@@ -14,26 +14,16 @@
 #include "core/base/number_from.h"
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/read/discovered_cluster.h"
+#include "core/cluster/read/gpu_ports.h"
+#include "core/cluster/read/mig_slice.h"
+#include "core/cluster/read/words.h"
 
 namespace strato {
 namespace {
 
-using Words = std::vector<std::string_view>;
 constexpr std::size_t kMostColumns = 256;
 constexpr int kMostLinks = 64;  // of a pair
-constexpr std::string_view kBlank = " \t\r";
 constexpr const char* kPrintAgain = "give the whole output of nvidia-smi topo -m";
-
-struct Architecture {
-  const char* name;
-  const char* compute;  // by which the rate of an NVLink is known
-  int nvlinks;          // that a GPU has at most
-  int pcie_generation;
-};
-constexpr Architecture kArchitectures[] = {
-    {"Kepler", "3.7", 0, 3},       {"Maxwell", "5.2", 0, 3}, {"Pascal", "6.0", 4, 3},
-    {"Volta", "7.0", 6, 3},        {"Turing", "7.5", 2, 3},  {"Ampere", "8.0", 12, 4},
-    {"Ada Lovelace", "8.9", 0, 4}, {"Hopper", "9.0", 18, 5}, {"Blackwell", "10.0", 18, 5}};
 
 // Removes what colours and underlines text on a terminal: ESC [ ... and a letter.
 std::string without_escapes(std::string_view text) {
@@ -47,28 +37,6 @@ std::string without_escapes(std::string_view text) {
     if (i == std::string_view::npos) break;
   }
   return plain;
-}
-
-Words split(std::string_view text, char at) {
-  Words parts;
-  for (std::size_t begin = 0; begin <= text.size(); begin += parts.back().size() + 1)
-    parts.push_back(text.substr(begin, text.find(at, begin) - begin));
-  return parts;
-}
-
-std::string_view trimmed_word(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) + 1 - first);
-}
-
-Words words_in(std::string_view line) {
-  Words words;
-  while (!(line = trimmed_word(line)).empty()) {
-    words.push_back(line.substr(0, line.find_first_of(kBlank)));
-    line.remove_prefix(words.back().size());
-  }
-  return words;
 }
 
 Words cells_in(std::string_view line) {
@@ -100,14 +68,21 @@ class TopologyReader {
       : lines_(split(text, '\n')), file_(file), catalogue_(catalogue) {}
 
   std::string cluster() {
-    read_matrix();
     read_names();
+    read_matrix();
     MachineReport report;
     report.host = std::filesystem::path(file_).stem().string();
-    for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) report.gpus.push_back(report_of(gpu));
+    for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) add_reports(gpu, report.gpus);
+    if (report.gpus.size() > kMostColumns) refuse("", "has more than 256 GPUs and slices");
     DiscoveryText text;
     text.name = report.host;
-    text.source = fmt::format("nvidia-smi topo -m: GPUs are joined by {}", fmt::join(kinds_, ", "));
+    text.source = kinds_.empty() ? "nvidia-smi -L"
+                                 : fmt::format("nvidia-smi topo -m: GPUs are joined by {}",
+                                               fmt::join(kinds_, ", "));
+    if (!slices_.empty())
+      text.source +=
+          "; instances of a GPU (MIG) are devices of their own, without NVLinks, and share its "
+          "PCIe";
     if (kinds_.contains("SYS") || kinds_.contains("SOC"))
       text.source += "; what the way between sockets (SYS) costs is not known, and not counted";
     text.pcie_source = "16 lanes of the generation that the GPU's architecture has";
@@ -123,7 +98,8 @@ class TopologyReader {
   void read_matrix() {
     std::size_t line = 0;
     Words columns;
-    while (columns.empty()) columns = header_of(lines_[line++]);  // there is one: is_topology()
+    while (columns.empty() && line < lines_.size()) columns = header_of(lines_[line++]);
+    if (columns.empty()) return take_listed();
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const auto gpu = number_after("GPU", columns[c]);
       if (!gpu) continue;
@@ -134,6 +110,18 @@ class TopologyReader {
     cells_.resize(gpus_.size());
     for (; line < lines_.size(); ++line) read_row(words_in(lines_[line]), columns);
     for (std::size_t a = 0; a < gpus_.size(); ++a) check_row(a);
+  }
+
+  // Without a matrix: what needs none.
+  void take_listed() {
+    if (names_.empty()) refuse("", "lists no GPU", "give the whole output of nvidia-smi -L");
+    for (const auto& [gpu, name] : names_) {
+      if (names_.size() > 1 && !slices_.contains(gpu))
+        refuse(fmt::format("GPU{}", gpu), "nothing says how it is joined with the other GPUs",
+               "append what nvidia-smi topo -m prints");
+      gpus_.push_back(gpu);
+    }
+    cells_.resize(gpus_.size(), Words(gpus_.size(), "X"));
   }
 
   void read_row(const Words& words, const Words& columns) {
@@ -172,7 +160,7 @@ class TopologyReader {
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       const std::string_view line = trimmed_word(lines_[i]);
       if (line.starts_with("GPU ")) read_listed(line.substr(4));
-      if (line.starts_with("MIG ")) split_.insert(listed_);
+      if (line.starts_with("MIG ")) read_slice(line);
       const std::size_t colon = line.find(':');
       if (colon == 3 && (line.starts_with("gpu") || line.starts_with("GPU")))
         every_ = trimmed_word(line.substr(4));
@@ -187,8 +175,25 @@ class TopologyReader {
     const auto gpu = number_from(line.substr(0, colon), 0);
     if (colon == std::string_view::npos || !gpu) return;
     line.remove_prefix(colon + 1);
+    if (names_.size() > kMostColumns) refuse("", "lists more than 256 GPUs");
     names_[*gpu] = trimmed_word(line.substr(0, line.find("(UUID")));
     listed_ = *gpu;
+  }
+
+  // "MIG 3g.20gb     Device  0: (UUID: MIG-...)"
+  void read_slice(std::string_view line) {
+    const std::string_view profile = words_in(line)[1 < words_in(line).size() ? 1 : 0];
+    const auto slice = mig_slice_from(profile);
+    const std::string place = fmt::format("GPU{}", listed_);
+    if (profile.find("c.") != std::string_view::npos)
+      refuse(place,
+             fmt::format("has the compute instance {}, which shares its memory with others",
+                         profile.substr(0, 64)),
+             "describe GPU instances, such as 3g.20gb");
+    if (!slice || listed_ < 0)
+      refuse(place, fmt::format("\"{}\" is no instance of a GPU", profile.substr(0, 64)),
+             "give the whole output of nvidia-smi -L");
+    slices_[listed_].push_back(*slice);
   }
 
   // The first line behind it.
@@ -234,19 +239,38 @@ class TopologyReader {
     return *type;
   }
 
+  // Of the GPU, or of each of its slices.
+  void add_reports(std::size_t gpu, std::vector<GpuReport>& reports) const {
+    GpuReport whole = report_of(gpu);
+    if (!slices_.empty()) {  // NCCL has no way between GPUs over NVLink once one is split
+      whole.nvlinks.clear();
+      whole.switch_links = 0;
+    }
+    const auto split = slices_.find(gpus_[gpu]);
+    if (split == slices_.end()) return reports.push_back(whole);
+    whole.pcie_lanes = std::max(1, whole.pcie_lanes / static_cast<int>(split->second.size()));
+    for (const MigSlice& slice : split->second) {
+      whole.type = type_of_slice(type_of(gpus_[gpu]), slice);
+      if (!whole.type)
+        refuse(fmt::format("GPU{}", gpus_[gpu]), fmt::format("has no instance {}", slice.profile),
+               "name the GPU that it is of");
+      whole.name = whole.type->name;
+      reports.push_back(whole);
+    }
+  }
+
   GpuReport report_of(std::size_t gpu) const {
     const GpuType& type = type_of(gpus_[gpu]);
     GpuReport report;
     report.name = type.name;
-    report.mig = split_.contains(gpus_[gpu]);
     for (const std::string_view kind : cells_[gpu]) report.nvlinks.push_back(links_in(kind));
-    const auto known = std::ranges::find(kArchitectures, type.architecture, &Architecture::name);
-    if (known == std::end(kArchitectures)) return report;
-    report.compute = known->compute;
-    report.pcie_generation = known->pcie_generation;
+    const GpuPorts ports = ports_of(type);
+    if (ports.pcie_generation == 0) return report;
+    report.compute = type.compute;
+    report.pcie_generation = ports.pcie_generation;
     report.pcie_lanes = 16;
-    const int ports = std::accumulate(report.nvlinks.begin(), report.nvlinks.end(), 0);
-    if (ports <= known->nvlinks) return report;
+    const int links = std::accumulate(report.nvlinks.begin(), report.nvlinks.end(), 0);
+    if (links <= ports.nvlinks) return report;
     report.switch_links = std::ranges::max(report.nvlinks);
     report.nvlinks.assign(report.nvlinks.size(), 0);
     return report;
@@ -264,7 +288,7 @@ class TopologyReader {
   std::set<std::string> kinds_;
   std::map<int, std::string_view> names_;
   std::map<int, int> mebibytes_;
-  std::set<int> split_;  // into instances
+  std::map<int, std::vector<MigSlice>> slices_;  // of GPUs that are split into instances
   std::string_view every_;
   int listed_ = -1;
 };
@@ -275,6 +299,13 @@ bool is_topology(std::string_view text) {
   const std::string plain = without_escapes(text);
   return std::ranges::any_of(split(plain, '\n'),
                              [](std::string_view line) { return !header_of(line).empty(); });
+}
+
+bool is_gpu_list(std::string_view text) {
+  return std::ranges::any_of(split(text, '\n'), [](std::string_view line) {
+    line = trimmed_word(line);
+    return line.starts_with("GPU ") && line.find("(UUID: GPU-") != std::string_view::npos;
+  });
 }
 
 std::string topology_cluster(std::string_view text, const std::string& file,

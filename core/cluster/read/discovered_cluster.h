@@ -7,6 +7,7 @@
 // all of its links (what a ring reaches), also where a pair has only some of them; the note tells.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,9 +28,10 @@ struct GpuReport {
   std::string compute;                      // CUDA compute capability: "7.0"
   int pcie_generation = 0, pcie_lanes = 0;  // at most
   double nvlink_gbps = 0;                   // 10^9 bytes per second of one link, one direction
-  std::vector<int> nvlinks;  // active links by the index of the GPU at their other end
-  int switch_links = 0;      // active links to an NVLink switch
-  bool mig = false;          // is split into instances
+  std::vector<int> nvlinks;          // active links by the index of the GPU at their other end
+  int switch_links = 0;              // active links to an NVLink switch
+  bool mig = false;                  // is split into instances
+  std::optional<GpuType> type = {};  // what it is known to be, in place of the catalogue's
 };
 
 struct InterfaceReport {
@@ -50,6 +52,7 @@ struct MachineReport {
   std::string gpu_problem;  // why no GPU could be asked for; empty: they could
   std::vector<GpuReport> gpus;
   std::vector<InterfaceReport> interfaces;  // that are up and tell their speed, without loopback
+  double host_gbps = 0;  // 10^9 bytes per second of NVLink C2C from a GPU to its CPU; 0: PCIe
 };
 
 std::string to_json(const MachineReport& report);  // one line

@@ -22,9 +22,20 @@ double pcie_lane(int generation) {
   return generation >= 1 && generation <= 6 ? kLanes[generation] : 0;
 }
 
-// Returns what NVLink 1 to 5 carry, by the major number of the compute capability.
+bool is_amd(const GpuReport& gpu) { return gpu.compute.starts_with("gfx"); }
+
+// Of one xGMI link each way, as AMD's data sheets of MI50, MI100, MI250X, MI300X and MI350X have
+// it.
+double xgmi_of(const std::string& target) {
+  if (target == "gfx950") return 76.8;
+  if (target == "gfx942") return 64;
+  return target == "gfx90a" ? 50 : 46;
+}
+
+// Returns what NVLink 1 to 5 carry, by the major number of the compute capability, or xGMI.
 double nvlink_of(const GpuReport& gpu) {
   if (gpu.nvlink_gbps > 0) return gpu.nvlink_gbps;
+  if (is_amd(gpu)) return xgmi_of(gpu.compute);
   const int major = std::atoi(gpu.compute.c_str());
   return major == 6 ? 20 : major >= 10 ? 50 : 25;
 }
@@ -77,9 +88,10 @@ LinkSpec nvlink_fabric(const std::vector<GpuReport>& gpus, const char* kind,
   }
   const bool told =
       std::ranges::all_of(gpus, [](const GpuReport& gpu) { return gpu.nvlink_gbps > 0; });
-  return {kind, rate, 2,
-          fmt::format("{}: {} NVLinks of each GPU {}{}",
-                      told ? "reported" : "number reported, rate assumed", links, where, kLatency)};
+  return {
+      kind, rate, 2,
+      fmt::format("{}: {} {} of each GPU {}{}", told ? "reported" : "number reported, rate assumed",
+                  links, is_amd(gpus[0]) ? "xGMI links" : "NVLinks", where, kLatency)};
 }
 
 // "2", or "1 to 2" where not all pairs have as many.
@@ -100,13 +112,14 @@ LinkSpec fabric_of(const std::vector<GpuReport>& gpus, const std::string& pcie_s
     return nvlink_fabric(gpus, "nvswitch", switch_links, "to a switch");
   if (all_joined(gpus))
     return nvlink_fabric(
-        gpus, "nvlink", direct_links,
+        gpus, is_amd(gpus[0]) ? "xgmi" : "nvlink", direct_links,
         fmt::format("together, what a ring reaches; a pair is joined by {} of them",
                     links_of_pairs(gpus)));
   LinkSpec link = pcie_of(gpus, pcie_source);
   if (std::ranges::any_of(gpus, is_linked, switch_links) ||
       std::ranges::any_of(gpus, is_linked, direct_links))
-    link.note += "; NVLinks join only some of the GPUs and are left out";
+    link.note += fmt::format("; {} join only some of the GPUs and are left out",
+                             is_amd(gpus[0]) ? "xGMI links" : "NVLinks");
   return link;
 }
 
@@ -227,7 +240,7 @@ std::string add_type(GpuType type, std::vector<GpuType>& types) {
 void add_gpus(const MachineReport& report, const std::string& pcie_source,
               const GpuCatalogue& catalogue, std::vector<GpuType>& types, MachineSpec& machine) {
   for (const GpuReport& gpu : report.gpus) {
-    const GpuType* found = catalogue.find(gpu.name);
+    const GpuType* found = gpu.type ? &*gpu.type : catalogue.find(gpu.name);
     const bool fits = found != nullptr && same_memory(gpu.memory, found->memory);
     const std::string type = add_type(fits ? *found : custom_type(gpu), types);
     const auto known = std::ranges::find(machine.gpus, type, &GpuCount::type);
@@ -238,7 +251,10 @@ void add_gpus(const MachineReport& report, const std::string& pcie_source,
   }
   if (report.gpus.size() > 1) machine.fabric = fabric_of(report.gpus, pcie_source);
   const bool nvlink = machine.fabric && !machine.fabric->kind.starts_with("pcie");
-  if (nvlink || !machine.fabric) machine.host_link = pcie_of(report.gpus, pcie_source);
+  if (report.host_gbps > 0)
+    machine.host_link = {"nvlink-c2c", report.host_gbps, 2, fmt::format("reported{}", kLatency)};
+  else if (nvlink || !machine.fabric)
+    machine.host_link = pcie_of(report.gpus, pcie_source);
 }
 
 // A name that the file may have, and none of its machines has yet.

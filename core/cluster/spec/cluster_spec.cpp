@@ -14,6 +14,8 @@ constexpr double kMostPrice = 1e6;
 
 constexpr const char* kGpuExample = R"({"type": "V100", "count": 8})";
 constexpr const char* kLinkExample = R"({"bandwidth_GBps": 12.5, "latency_us": 5})";
+constexpr const char* kLeafExample =
+    R"({"name": "leaf1", "machines": ["a", "b"], "bandwidth_GBps": 50})";
 
 // These fail with an example of what to write instead.
 void expect_list(const JsonView& view, const std::string& example) {
@@ -182,13 +184,35 @@ class SpecReader {
 
   void read_network(const JsonView& view) {
     expect_object(view, R"({"latency_us": 1})");
-    view.allow_only({"kind", "latency_us", "bandwidth_GBps", "note"});
+    view.allow_only({"kind", "latency_us", "bandwidth_GBps", "note", "leaves"});
     NetworkSpec network;
     if (const auto latency = view.find("latency_us")) network.latency_us = read_latency(*latency);
     if (const auto bandwidth = view.find("bandwidth_GBps"))
       network.bandwidth_gbps = read_bandwidth(*bandwidth);
     if (const auto note = view.find("note")) network.note = note->string();
-    spec_.network = network;
+    if (const auto leaves = view.find("leaves")) {
+      expect_list(*leaves, kLeafExample);
+      for (const JsonView& entry : leaves->items()) network.leaves.push_back(read_leaf(entry));
+    }
+    spec_.network = std::move(network);
+  }
+
+  LeafSpec read_leaf(const JsonView& view) {
+    expect_object(view, kLeafExample);
+    view.allow_only({"name", "machines", "kind", "bandwidth_GBps", "latency_us", "note"});
+    LeafSpec leaf;
+    leaf.name = read_name(view.at("name"));
+    if (machines_.contains(leaf.name) || !leaves_.insert(leaf.name).second)
+      view.at("name").fail(fmt::format("\"{}\" names something else, too", leaf.name),
+                           "give every leaf and machine a name of its own");
+    for (const JsonView& machine : view.at("machines").items()) {
+      leaf.machines.push_back(machine_name(machine));
+      if (!in_leaves_.insert(leaf.machines.back()).second)
+        machine.fail(fmt::format("\"{}\" is in two leaves", leaf.machines.back()),
+                     "give each machine once");
+    }
+    leaf.uplink = read_link(view);
+    return leaf;
   }
 
   std::string machine_name(const JsonView& view) const {
@@ -244,6 +268,7 @@ class SpecReader {
   GpuCatalogue inline_types_;
   std::set<std::string> machines_;
   std::set<std::pair<std::string, std::string>> pairs_;  // smaller name first
+  std::set<std::string> leaves_, in_leaves_;
   std::int64_t devices_ = 0;
 };
 
@@ -301,6 +326,11 @@ Json spec_to_json(const ClusterSpec& spec) {
     if (spec.network->bandwidth_gbps)
       json["network"]["bandwidth_GBps"] = *spec.network->bandwidth_gbps;
     if (!spec.network->note.empty()) json["network"]["note"] = spec.network->note;
+    for (const LeafSpec& leaf : spec.network->leaves) {
+      Json entry = {{"name", leaf.name}, {"machines", leaf.machines}};
+      entry.update(link_to_json(leaf.uplink));
+      json["network"]["leaves"].push_back(std::move(entry));
+    }
   }
   for (const PairSpec& pair : spec.links) {
     Json link = {{"between", Json::array({pair.from, pair.to})}};

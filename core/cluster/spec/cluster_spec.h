@@ -45,10 +45,18 @@ struct MachineSpec {
   std::vector<std::string> names() const;
 };
 
+// A switch whose machines share its way to all others: its uplinks together, one direction.
+struct LeafSpec {
+  std::string name;                   // of no machine
+  std::vector<std::string> machines;  // each in one leaf at most
+  LinkSpec uplink;
+};
+
 struct NetworkSpec {
   double latency_us = 0;
   std::optional<double> bandwidth_gbps;  // of the switch as a whole, when it is a bottleneck
   std::string note = {};
+  std::vector<LeafSpec> leaves = {};
 };
 
 struct PairSpec {

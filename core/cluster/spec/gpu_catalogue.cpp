@@ -210,13 +210,17 @@ double positive_between(const JsonView& view, double low, double high) {
 
 GpuType gpu_from_json(const JsonView& view) {
   view.allow_only({"name", "aliases", "architecture", "year", "memory_bytes",
-                   "memory_bandwidth_GBps", "peak_tflops", "sources", "note"});
+                   "memory_bandwidth_GBps", "peak_tflops", "sources", "note", "compute",
+                   "pci_devices"});
   GpuType gpu;
   gpu.name = view.at("name").string();
   if (gpu.name.empty()) view.at("name").fail("is empty", "give the GPU a name");
   if (const auto aliases = view.find("aliases"))
     for (const JsonView& alias : aliases->items()) gpu.aliases.push_back(alias.string());
   if (const auto value = view.find("architecture")) gpu.architecture = value->string();
+  if (const auto value = view.find("compute")) gpu.compute = value->string();
+  if (const auto devices = view.find("pci_devices"))
+    for (const JsonView& device : devices->items()) gpu.pci_devices.push_back(device.string());
   if (const auto value = view.find("year")) gpu.year = static_cast<int>(value->integer(1990, 2100));
   refuse_written(Written::Memory, view.at("memory_bytes"));
   refuse_written(Written::Bandwidth, view.at("memory_bandwidth_GBps"));

@@ -47,8 +47,12 @@ Path Cluster::path(DeviceId from, DeviceId to) const {
   if (const LinkId link = direct(source, target); link.valid()) {
     add(link);
   } else {
+    const Way &leaf = uplinks_[source], &other = uplinks_[target];
+    const bool crosses = leaf.up != other.up;
     add(out.nic.up);
+    if (crosses) add(leaf.up);
     add(switch_);
+    if (crosses) add(other.down);
     add(in.nic.down);
   }
   add(in.host.down);

@@ -3,9 +3,10 @@
 //
 // Model of the network: every device has a port into its machine's fabric (NVLink switch or PCIe),
 // a path to the machine's NIC (host link), and machines meet in one switch, or in a dedicated link
-// of a pair. Where the NIC takes what all host links of its machine carry at once, each device has
-// a NIC of its own (a rail). Every link is two resources, one a direction. A path is the list of
-// directed links that a transfer occupies.
+// of a pair. Machines may stand in leaves: what goes from one leaf to another takes the uplinks of
+// both, which their machines share. Where the NIC takes what all host links of its machine carry at
+// once, each device has a NIC of its own (a rail). Every link is two resources, one a direction. A
+// path is the list of directed links that a transfer occupies.
 #pragma once
 
 #include <algorithm>
@@ -41,6 +42,10 @@ struct GpuType {
   double memory_bandwidth = 0;                   // bytes per second
   std::array<double, kPrecisions> peak_flops{};  // dense, per second; 0: not supported
   std::string sources;                           // one text: where the figures are from
+  // By which machines name it, in the catalogue only: CUDA's compute capability ("9.0") or AMD's
+  // target ("gfx942"), and PCI devices ("10de:2330").
+  std::string compute = {};
+  std::vector<std::string> pci_devices = {};
 };
 
 struct Machine {
@@ -86,7 +91,7 @@ class PathLinks {
   }
 
  private:
-  std::array<LinkId, 5> links_;
+  std::array<LinkId, 7> links_;
   std::size_t size_ = 0;
 };
 
@@ -150,8 +155,9 @@ class Cluster {
   Path host_path(DeviceId device, LinkId Way::*direction) const;
   LinkId direct(MachineId from, MachineId to) const;
   IdVector<DeviceId, Ways> ways_;
-  std::vector<DeviceId> by_name_;                             // ascending by name
-  LinkId switch_;                                             // invalid: none that could be busy
+  IdVector<MachineId, Way> uplinks_;  // of their leaves; equal: in one leaf; invalid: in none
+  std::vector<DeviceId> by_name_;     // ascending by name
+  LinkId switch_;                     // invalid: none that could be busy
   std::map<std::pair<MachineId, MachineId>, LinkId> direct_;  // between two machines alone
   Digest digest_;
 };

@@ -202,6 +202,19 @@ class Changer {
     };
     std::erase_if(spec_.links,
                   [&](const PairSpec& pair) { return gone(pair.from) || gone(pair.to); });
+    if (spec_.network) refill_leaves();
+  }
+
+  // Copies stand where what they are copies of stands.
+  void refill_leaves() {
+    std::map<std::string, LeafSpec*> leaf_of;
+    for (LeafSpec& leaf : spec_.network->leaves) {
+      for (const std::string& machine : leaf.machines) leaf_of[machine] = &leaf;
+      leaf.machines.clear();
+    }
+    for (std::size_t m = 0; m < from_.size(); ++m)
+      if (const auto leaf = leaf_of.find(machines_[from_[m].index()].name); leaf != leaf_of.end())
+        leaf->second->machines.push_back(spec_.machines[m].name);
   }
 
   void scale(LinkSpec& link, double bandwidth) const {
@@ -219,6 +232,7 @@ class Changer {
       spec_.network->latency_us *= change_.latency;
       if (spec_.network->bandwidth_gbps)
         *spec_.network->bandwidth_gbps *= change_.network_bandwidth;
+      for (LeafSpec& leaf : spec_.network->leaves) scale(leaf.uplink, change_.network_bandwidth);
     }
     for (PairSpec& pair : spec_.links) scale(pair.link, change_.network_bandwidth);
     for (GpuType& gpu : spec_.gpus)

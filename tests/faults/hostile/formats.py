@@ -55,6 +55,22 @@ PROFILE = b"""{"format": "stratoscope-profile", "version": 1, "units": {"time": 
 TOPOLOGY = (b"\t\x1b[4mGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\x1b[0m\nGPU0\t X \tNV12\tPXB\t0-63\t0\nGPU1\tNV12\t X \tPXB\t0-63\t0\nNIC0\tPXB\tPXB\t X \n\nLegend:\n"
             b"GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-0)\nGPU 1: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\n")
 
+NCCL = b"""<!-- gpu: H100 --><system version="1"><cpu numaid="0" arch="x86_64" vendor="AuthenticAMD">
+<pci busid="0000:45:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">
+<pci busid="0000:52:00.0" class="0x020000"><nic><net name="mlx5_0" dev="0" speed="400000" port="1" gdr="1"/></nic></pci>
+<pci busid="0000:53:00.0" class="0x030200" vendor="0x10de" device="0x2330" link_speed="32.0 GT/s PCIe" link_width="16">
+<gpu dev="0" sm="90" rank="0" gdr="1"><nvlink target="0000:54:00.0" count="18" tclass="0x030200"/></gpu></pci>
+<pci busid="0000:54:00.0" class="0x030200" vendor="0x10de" device="0x2330" link_speed="16.0 GT/s PCIe" link_width="8">
+<gpu dev="1" sm="90" rank="1" gdr="1"><nvlink target="0000:53:00.0" count="18" tclass="0x030200"/></gpu></pci></pci></cpu></system>
+"""
+SLURM = b"""# nic: 8 x 400 Gb/s
+# oversubscription: 2
+SwitchName=leaf1 Nodes=n[01-02] LinkSpeed=100
+SwitchName=leaf2 Nodes=n[03,04]
+SwitchName=spine Switches=leaf[1-2]
+NodeName=n[01-04] CPUs=96 Gres=gpu:h100:8(S:0-1),nvme:2
+"""
+
 TORCHTITAN = b"""[model]
 name = "gpt"
 [training]
@@ -276,6 +292,8 @@ def all_formats(cli, scratch):
         Format("cluster", ".json", lambda: files(CLUSTERS, "*.json"), damage.of_json,
                [["inspect", "{file}"], [*PLAN[:6], "{file}", *PLAN[7:]]]),
         Format("topology", ".txt", lambda: [TOPOLOGY], damage.of_text, [["inspect", "{file}"]]),
+        Format("nccl", ".xml", lambda: [NCCL], damage.of_text, [["inspect", "{file}"]]),
+        Format("slurm", ".conf", lambda: [SLURM], damage.of_text, [["inspect", "{file}"]]),
         Format("onnx", ".onnx", lambda: [(MODELS / f"{name}.onnx").read_bytes() for name in small], models.of_onnx, read),
         Format("onnx-made", ".onnx", lambda: models.from_nothing().values(), models.of_onnx, read),
         Format("config", ".json", lambda: files(ROOT / "tests/data/transformers", "*.json", 1 << 14), damage.of_json, read),
