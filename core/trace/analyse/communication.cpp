@@ -41,9 +41,13 @@ std::vector<CommunicationTime> communication(const Trace& trace, std::span<const
 }
 
 std::vector<CommunicationTime> communication_of_nodes(const Trace& trace) {
+  // Converters write an operator that communicates and its kernel as two nodes of one call.
+  const bool on_devices = std::ranges::any_of(trace.events, [](const Event& event) {
+    return event.call.valid() && runs_on_device(event.kind);
+  });
   std::map<std::pair<Collective, GroupId>, CommunicationTime> sums;
   for (const Event& event : trace.events) {
-    if (!event.call.valid()) continue;
+    if (!event.call.valid() || runs_on_device(event.kind) != on_devices) continue;
     const Call& call = trace.calls[event.call];
     CommunicationTime& sum = sums[{collective_of(trace, event), call.group}];
     ++sum.count;

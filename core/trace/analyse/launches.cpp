@@ -31,7 +31,10 @@ std::vector<LaunchBound> launch_bound(const Trace& trace, std::span<const Kernel
       busy_since = Nanos(0);
       if (host && !open) stretches.push_back({{end, event.start}, Nanos(0), 0});
       open = host;
-      if (host) stretches.back().idle += gap;
+      if (host) {
+        stretches.back().idle += gap;
+        stretches.back().time.end = event.start;
+      }
       gap_before = gap;
     }
     const Nanos new_end = i == 0 ? event.end() : std::max(end, event.end());

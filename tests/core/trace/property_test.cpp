@@ -82,7 +82,10 @@ std::string sample() {
 // Reads and analyses, in whatever state the text is; refusals are right answers.
 void survive(const std::string& text) {
   try {
-    analyse({read_text(text), read_text(sample())});
+    std::vector<Trace> traces;
+    traces.push_back(read_text(text));
+    traces.push_back(read_text(sample()));
+    analyse(traces);
   } catch (const InputError&) {
   }
 }
