@@ -1,10 +1,14 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <mutex>
 
 #include "app/cli/command.h"
 #include "app/cli/context.h"
 #include "app/cli/inspection.h"
 #include "app/cli/output.h"
 #include "app/cli/samples.h"
+#include "app/cli/trace/report.h"
 #include "core/base/error.h"
 #include "core/cluster/read/machine_text.h"
 #include "core/graph/train/training_graph.h"
@@ -60,7 +64,22 @@ int inspect_model(const InspectOptions& options, const Command& command) {
   return Done;
 }
 
+int inspect_traces(const std::string& path, const Command& command) {
+  ProgressLine progress;
+  std::mutex mutex;
+  int read = 0;
+  const trace::TraceSet set = trace::read_traces(path, [&](const std::filesystem::path& file) {
+    const std::scoped_lock lock(mutex);
+    progress.show(fmt::format("{} traces read: {}", ++read, file.filename().string()));
+  });
+  progress.clear();
+  const trace::Analysis analysis = trace::analyse(set.traces);
+  print(command.json ? json_text(traces_json(set, analysis)) + "\n" : traces_text(set, analysis));
+  return Done;
+}
+
 int inspect(InspectOptions options, const Command& command) {
+  if (trace::holds_traces(options.subject)) return inspect_traces(options.subject, command);
   if (is_cluster(options.subject)) {
     const auto cluster = load_cluster(options.subject);
     print(command.json ? json_text(cluster_json(*cluster)) + "\n" : cluster_text(*cluster));
@@ -73,9 +92,12 @@ int inspect(InspectOptions options, const Command& command) {
 }  // namespace
 
 void add_inspect(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "inspect", "What is in a model or a cluster");
+  CLI::App* sub =
+      add_command(app, command, "inspect", "What is in a model, a cluster or a recorded trace");
   const auto options = std::make_shared<InspectOptions>();
-  sub->add_option("file", options->subject, "Model or cluster: a file, or the name of a sample")
+  sub->add_option(
+         "file", options->subject,
+         "Model or cluster: a file, or the name of a sample; or a trace, or a folder of them")
       ->required();
   options->model.declare_without_graph(*sub);
   sub->callback([options, &command] {

@@ -1,0 +1,28 @@
+// What a rank's communication costs, by collective and communicator.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/trace/analyse/kernels.h"
+
+namespace strato::trace {
+
+struct CommunicationTime {
+  Collective collective = Collective::Unknown;
+  GroupId group;  // invalid: not said in the file
+  std::int64_t count = 0;
+  Nanos busy;     // at least one of them runs
+  Nanos exposed;  // and no computation
+  Bytes sent;     // 0: not said
+};
+// By exposed time.
+std::vector<CommunicationTime> communication(const Trace& trace, std::span<const Kernel> kernels);
+
+// Of a trace without times: durations are summed, and nothing is exposed.
+std::vector<CommunicationTime> communication_of_nodes(const Trace& trace);
+
+// Of a kernel that communicates: as its call says, else its name.
+Collective collective_of(const Trace& trace, const Event& event);
+
+}  // namespace strato::trace

@@ -1,0 +1,40 @@
+// Private to core/trace/read: the text of a file, plain or compressed with gzip, as a stream that
+// holds one piece at a time.
+#pragma once
+
+#include <zlib.h>
+
+#include <filesystem>
+#include <streambuf>
+#include <string>
+
+#include "core/trace/read/clean_text.h"
+
+namespace strato::trace {
+
+class TextSource : public std::streambuf {
+ public:
+  explicit TextSource(const std::filesystem::path& file);  // throws InputError
+  ~TextSource() override;
+  TextSource(const TextSource&) = delete;
+  TextSource& operator=(const TextSource&) = delete;
+
+  bool at_end() const { return ended_ && gptr() == egptr(); }
+  // The compressed data are damaged, or end too soon.
+  bool broken() const { return broken_; }
+  std::size_t mended() const { return cleaner_.mended(); }
+
+ protected:
+  int_type underflow() override;
+
+ private:
+  gzFile gz_;
+  CleanText cleaner_;
+  std::string raw_, clean_;
+  bool ended_ = false, broken_ = false;
+};
+
+// The first bytes of the file, unpacked where it is compressed with gzip. Throws InputError.
+std::string beginning_of(const std::filesystem::path& file, std::size_t size);
+
+}  // namespace strato::trace
