@@ -51,8 +51,8 @@ TEST(KinetoRoundTrip, DataParallel) {
 TEST(KinetoRoundTrip, TransfersOfAModelInTwoParts) {
   Exportable plan = lenet(Mode::ReplicateAllReduce, {{DeviceId(0), 1}});
   Strategy strategy = plan.strategy;
-  for (std::size_t group = 0; group < strategy.groups.size(); ++group)
-    strategy.groups[group] = decision_on_device(DeviceId(group % 2));
+  for (const GroupId group : strategy.groups.ids())
+    strategy.groups[group] = decision_on_device(DeviceId(group.index() % 2));
   const Exportable parts(plan.problem, strategy);
   expect_same_figures(parts);
   std::int64_t transfers = 0;
