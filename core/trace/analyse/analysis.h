@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "core/trace/analyse/alignment.h"
-#include "core/trace/analyse/breakdown.h"
 #include "core/trace/analyse/communication.h"
-#include "core/trace/analyse/launches.h"
 #include "core/trace/analyse/memory.h"
 #include "core/trace/analyse/parallelism.h"
 #include "core/trace/analyse/steps.h"
+#include "core/trace/device/breakdown.h"
+#include "core/trace/device/launches.h"
 
 namespace strato::trace {
 

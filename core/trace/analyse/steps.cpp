@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/base/number_from.h"
-#include "core/trace/analyse/kernels.h"
+#include "core/trace/device/kernels.h"
 
 namespace strato::trace {
 namespace {

@@ -1,6 +1,5 @@
-// MLCommons' Chakra traces: protobuf messages, each after its size as a varint; first the metadata,
-// then nodes (schema/protobuf/et_def.proto, 0.0.4). Field by field, so that no message is built and
-// none of this schema is registered in the process.
+#include "core/trace/read/chakra.h"
+
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
@@ -13,12 +12,12 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
-#include "core/trace/read/formats.h"
 #include "core/trace/read/trace_builder.h"
 
 namespace strato::trace {
 namespace {
 
+// Messages are read field by field, so that none of this schema is registered in the process.
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 

@@ -283,4 +283,11 @@ Trace ChromeReader::finish(const ReadingEnd& end) {
   return builder_.finish();
 }
 
+Trace read_chrome(const std::filesystem::path& file) {
+  ChromeReader reader(file.string());
+  const ReadingEnd end = read_records(
+      file, [&](std::string_view section, const Record& record) { reader.take(section, record); });
+  return reader.finish(end);
+}
+
 }  // namespace strato::trace

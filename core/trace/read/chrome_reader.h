@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/trace/read/call_links.h"
-#include "core/trace/read/record.h"
-#include "core/trace/read/record_reader.h"
 #include "core/trace/read/trace_builder.h"
+#include "core/trace/text/record.h"
+#include "core/trace/text/record_reader.h"
 
 namespace strato::trace {
 
@@ -47,5 +47,7 @@ class ChromeReader {
   std::int64_t events_ = 0, without_begin_ = 0, without_time_ = 0;
   Nanos base_;
 };
+
+Trace read_chrome(const std::filesystem::path& file);  // throws InputError
 
 }  // namespace strato::trace

@@ -1,5 +1,5 @@
-// Graphs of operators as JSON: those of PyTorch's ExecutionTraceObserver (schemas 1.0.1 to 1.1.1),
-// and those of Chakra's jsonizer ("workload_graph"). They have no times; Chakra's have durations.
+#include "core/trace/read/execution_trace.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,10 +7,9 @@
 
 #include "core/base/error.h"
 #include "core/io/json.h"
-#include "core/trace/read/formats.h"
 #include "core/trace/read/group_text.h"
-#include "core/trace/read/record_reader.h"
 #include "core/trace/read/trace_builder.h"
+#include "core/trace/text/record_reader.h"
 
 namespace strato::trace {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/trace/read/record.h"
+#include "core/trace/text/record.h"
 #include "core/trace/value/trace.h"
 
 namespace strato::trace {

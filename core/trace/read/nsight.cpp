@@ -1,6 +1,5 @@
-// Nsight Systems' export to SQLite (nsys export --type sqlite): kernels, copies and fills of CUPTI
-// by process and device, calls of CUDA's runtime, ranges of NVTX. Times are nanoseconds. What a
-// version of the tool leaves out (tables, columns) is not there.
+#include "core/trace/read/nsight.h"
+
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 
@@ -9,7 +8,6 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "core/trace/read/formats.h"
 #include "core/trace/read/trace_builder.h"
 
 namespace strato::trace {

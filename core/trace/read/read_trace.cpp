@@ -10,8 +10,11 @@
 #include "core/base/error.h"
 #include "core/base/number_from.h"
 #include "core/base/parallel.h"
-#include "core/trace/read/formats.h"
-#include "core/trace/read/text_source.h"
+#include "core/trace/read/chakra.h"
+#include "core/trace/read/chrome_reader.h"
+#include "core/trace/read/execution_trace.h"
+#include "core/trace/read/nsight.h"
+#include "core/trace/text/text_source.h"
 
 namespace strato::trace {
 namespace {

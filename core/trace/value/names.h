@@ -16,6 +16,10 @@ using NameId = Id<struct NameTag>;
 
 class Names {
  public:
+  Names() = default;
+  Names(Names&&) = default;
+  Names& operator=(Names&&) = default;
+
   NameId add(std::string_view name) {
     const auto known = ids_.find(name);
     if (known != ids_.end()) return known->second;

@@ -95,20 +95,35 @@ class RankTraces {
   }
 
   void add_task(TaskId id) {
+    bool on_stream = false;
     for (const ResourceId resource : program_.resources[id.index()]) {
       if (program_.is_link(resource)) continue;
-      const DeviceId device = Program::device_of(resource);
-      const auto stream = static_cast<int>(Program::kind_of(resource));
-      const TaskTimes& times = timeline_.tasks[id];
-      events_[device.index()].push_back({{"ph", "X"},
-                                         {"cat", category(id)},
-                                         {"name", name(id)},
-                                         {"pid", device.value()},
-                                         {"tid", stream},
-                                         {"ts", microseconds(times.start)},
-                                         {"dur", microseconds(times.end - times.start)},
-                                         {"args", arguments(id, device, stream)}});
+      on_stream = true;
+      add_event(id, Program::device_of(resource), static_cast<int>(Program::kind_of(resource)));
     }
+    if (!on_stream) add_move(id);
+  }
+
+  // What occupies links only runs on streams of its own: one for each peer and way, as copies do.
+  void add_move(TaskId id) {
+    const Task& task = program_.tasks[id];
+    if (is_host_copy(task.kind))
+      return add_event(id, task.device, task.kind == TaskKind::Offload ? kCopies : kCopies + 1);
+    if (task.kind != TaskKind::Transfer) return;
+    add_event(id, task.device, kPeers + 2 * task.target.value());
+    add_event(id, task.target, kPeers + 2 * task.device.value() + 1);
+  }
+
+  void add_event(TaskId id, DeviceId device, int stream) {
+    const TaskTimes& times = timeline_.tasks[id];
+    events_[device.index()].push_back({{"ph", "X"},
+                                       {"cat", category(id)},
+                                       {"name", name(id)},
+                                       {"pid", device.value()},
+                                       {"tid", stream},
+                                       {"ts", microseconds(times.start)},
+                                       {"dur", microseconds(times.end - times.start)},
+                                       {"args", arguments(id, device, stream)}});
   }
 
   const char* category(TaskId id) const {
@@ -156,7 +171,8 @@ class RankTraces {
     return groups_.try_emplace(members, static_cast<int>(groups_.size())).first->second;
   }
 
-  static constexpr int kHost = 1'000'000;  // process and thread, beside those of devices
+  static constexpr int kHost = 1'000'000;           // process and thread, beside those of devices
+  static constexpr int kCopies = 10, kPeers = 100;  // streams
 
   const Timeline& timeline_;
   const Program& program_;

@@ -60,7 +60,7 @@ inline void write(const std::filesystem::path& file, const std::string& text) {
 inline Trace read_text(const std::string& text) {
   const TemporaryFolder folder;
   write(folder / "trace", text);
-  return read_trace(folder / "trace").front();
+  return std::move(read_trace(folder / "trace").front());
 }
 
 inline TraceSet read_texts(const std::vector<std::string>& texts) {

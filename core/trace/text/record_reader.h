@@ -1,4 +1,4 @@
-// Private to core/trace/read: the objects of a JSON text one after the other, however long it is.
+// Inside core/trace only: the objects of a JSON text one after the other, however long it is.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/trace/read/record.h"
+#include "core/trace/text/record.h"
 
 namespace strato::trace {
 

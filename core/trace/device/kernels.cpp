@@ -1,4 +1,4 @@
-#include "core/trace/analyse/kernels.h"
+#include "core/trace/device/kernels.h"
 
 #include <algorithm>
 #include <map>

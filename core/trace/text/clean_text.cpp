@@ -1,4 +1,4 @@
-#include "core/trace/read/clean_text.h"
+#include "core/trace/text/clean_text.h"
 
 #include <array>
 #include <cctype>

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/trace/analyse/kernels.h"
+#include "core/trace/device/kernels.h"
 
 namespace strato::trace {
 

@@ -1,4 +1,6 @@
-#include "core/trace/read/text_source.h"
+#include "core/trace/text/text_source.h"
+
+#include <zlib.h>
 
 #include "core/base/error.h"
 

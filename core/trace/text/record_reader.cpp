@@ -1,10 +1,10 @@
-#include "core/trace/read/record_reader.h"
+#include "core/trace/text/record_reader.h"
 
 #include <istream>
 #include <vector>
 
 #include "core/io/json.h"
-#include "core/trace/read/text_source.h"
+#include "core/trace/text/text_source.h"
 
 namespace strato::trace {
 namespace {

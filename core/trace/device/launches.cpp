@@ -1,4 +1,4 @@
-#include "core/trace/analyse/launches.h"
+#include "core/trace/device/launches.h"
 
 #include <algorithm>
 

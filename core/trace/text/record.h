@@ -1,4 +1,4 @@
-// Private to core/trace/read: one object of a JSON text, flat, in memory that is used again.
+// Inside core/trace only: one object of a JSON text, flat, in memory that is used again.
 #pragma once
 
 #include <cstdint>

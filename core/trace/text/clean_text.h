@@ -1,4 +1,4 @@
-// Private to core/trace/read: mends JSON as profilers really write it, piece by piece, so that a
+// Inside core/trace only: mends JSON as profilers really write it, piece by piece, so that a
 // strict parser takes it.
 #pragma once
 

@@ -1,8 +1,8 @@
-#include "core/trace/analyse/breakdown.h"
+#include "core/trace/device/breakdown.h"
 
 #include <map>
 
-#include "core/trace/analyse/launches.h"
+#include "core/trace/device/launches.h"
 
 namespace strato::trace {
 

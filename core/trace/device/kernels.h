@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/trace/analyse/intervals.h"
+#include "core/trace/device/intervals.h"
 #include "core/trace/value/trace.h"
 
 namespace strato::trace {

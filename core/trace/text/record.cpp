@@ -1,4 +1,4 @@
-#include "core/trace/read/record.h"
+#include "core/trace/text/record.h"
 
 #include <cmath>
 

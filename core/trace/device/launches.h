@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/trace/analyse/kernels.h"
+#include "core/trace/device/kernels.h"
 
 namespace strato::trace {
 

@@ -1,4 +1,4 @@
-#include "core/trace/analyse/intervals.h"
+#include "core/trace/device/intervals.h"
 
 #include <algorithm>
 

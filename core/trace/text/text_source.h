@@ -1,14 +1,14 @@
-// Private to core/trace/read: the text of a file, plain or compressed with gzip, as a stream that
+// Inside core/trace only: the text of a file, plain or compressed with gzip, as a stream that
 // holds one piece at a time.
 #pragma once
-
-#include <zlib.h>
 
 #include <filesystem>
 #include <streambuf>
 #include <string>
 
-#include "core/trace/read/clean_text.h"
+#include "core/trace/text/clean_text.h"
+
+struct gzFile_s;  // of zlib
 
 namespace strato::trace {
 
@@ -28,7 +28,7 @@ class TextSource : public std::streambuf {
   int_type underflow() override;
 
  private:
-  gzFile gz_;
+  gzFile_s* gz_;
   CleanText cleaner_;
   std::string raw_, clean_;
   bool ended_ = false, broken_ = false;
