@@ -104,6 +104,22 @@ void axes_to_attribute(onnx::NodeProto& node, const InputFacts& inputs,
   while (node.input_size() > 1) node.mutable_input()->RemoveLast();
 }
 
+// Attributes of op sets that libonnx does not know, without which the result has another shape: the
+// catalogue's rules have them.
+bool shapes_by_newer_attribute(const onnx::NodeProto& node, const onnx::OpSchema& schema) {
+  static const std::unordered_map<std::string_view, std::string_view> telling = {
+      {"ceil_mode", "Pool"},
+      {"dilations", "Pool"},
+      {"keep_aspect_ratio_policy", "Resize"},
+      {"axes", "Resize"},
+      {"num_outputs", "Split"}};
+  return std::ranges::any_of(node.attribute(), [&](const onnx::AttributeProto& attribute) {
+    const auto found = telling.find(attribute.name());
+    return found != telling.end() && node.op_type().ends_with(found->second) &&
+           !schema.attributes().contains(attribute.name());
+  });
+}
+
 // The node as libonnx's op set knows it: attributes of newer op sets are left out.
 onnx::NodeProto adapted(const onnx::NodeProto& node, const InputFacts& inputs,
                         const onnx::OpSchema& schema) {
@@ -188,6 +204,8 @@ Inference infer_node(const onnx::NodeProto& node, const InputFacts& inputs,
   if (result.failure.empty()) result.failure = implausible_indices(node, inputs);
   result.impossible = !result.failure.empty() && knows(domain, opset);
   if (is_unsafe(node.op_type())) result.failure = "no rule for this op";
+  if (result.failure.empty() && shapes_by_newer_attribute(node, *schema))
+    result.failure = "an attribute of a newer op set";
   if (!result.failure.empty() || !result.known_type || reduces_nothing(node)) return result;
   try {
     run(*schema, node, inputs, result);
