@@ -54,7 +54,7 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
   if (extension == ".txt") return FileKind::Cluster;  // what nvidia-smi prints
   if (imports(plugins, extension)) return FileKind::Model;
   throw InputError(path.string(), "", "is no model, cluster, plan, profile or workspace",
-                   "expected .onnx, .json, .txt of nvidia-smi or .strata");
+                   "expected .onnx, .pt2, .json, .txt of nvidia-smi or .strata");
 }
 
 void open_files(Session& session, const QStringList& files, const QString& fallback_workspace,

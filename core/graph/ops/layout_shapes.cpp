@@ -30,8 +30,12 @@ std::optional<Ints> attribute_list(const OpReader& op, std::string_view name) {
   return op->attribute(name) != nullptr ? std::optional(op->integers(name)) : std::nullopt;
 }
 
-// An extent between nothing and the most that a tensor can have.
-bool fits(Int extent) { return extent >= 0 && extent <= (Int{1} << 40); }
+// Up to the most that a tensor can have, or as much taken away.
+bool within(Int difference) {
+  constexpr Int kMost = Int{1} << 40;
+  return difference >= -kMost && difference <= kMost;
+}
+bool fits(Int extent) { return extent >= 0 && within(extent); }
 
 std::optional<std::vector<double>> reals(const OpReader& op, std::size_t input) {
   const Tensor& tensor = op.input(input);
@@ -105,8 +109,10 @@ TensorTypes padded_shape(const OpReader& op) {
   const auto axes = axes_in(list, shape.size());
   if (!axes || pads->size() != 2 * axes->size()) return {};
   for (std::size_t i = 0; i < axes->size(); ++i) {
+    const Int before = (*pads)[i], behind = (*pads)[i + axes->size()];
+    if (!within(before) || !within(behind)) return {};
     Int& size = shape[(*axes)[i]];
-    size = added(size, added((*pads)[i], (*pads)[i + axes->size()]));
+    size += before + behind;
     if (!fits(size)) return {};
   }
   return typed_like_first(op, std::move(shape));

@@ -177,10 +177,13 @@ void run(const onnx::OpSchema& schema, const onnx::NodeProto& node, const InputF
     result.outputs.push_back(read_output(type));
 }
 
-// A reduction of no axes at all, which op sets before 18 did not know for most of them.
-bool reduces_nothing(const onnx::NodeProto& node) {
-  return node.op_type().starts_with("Reduce") && integer(node, "noop_with_empty_axes", 0) != 0 &&
-         !has_input(node, 1) && find_attribute(node, "axes") == nullptr;
+// A reduction of all axes or of none, which op sets before 18 say otherwise.
+bool reduces_by_default(const onnx::NodeProto& node, const InputFacts& inputs) {
+  if (!node.op_type().starts_with("Reduce") || find_attribute(node, "axes") != nullptr)
+    return false;
+  const bool listed = has_input(node, 1) && inputs.size() > 1 && inputs[1] != nullptr;
+  const bool empty = listed && inputs[1]->value != nullptr && inputs[1]->value->size() == 0;
+  return empty || (!listed && integer(node, "noop_with_empty_axes", 0) != 0);
 }
 
 // Tells whether libonnx has the op set's own rules. For a later one than it knows it has those of
@@ -204,9 +207,8 @@ Inference infer_node(const onnx::NodeProto& node, const InputFacts& inputs,
   if (result.failure.empty()) result.failure = implausible_indices(node, inputs);
   result.impossible = !result.failure.empty() && knows(domain, opset);
   if (is_unsafe(node.op_type())) result.failure = "no rule for this op";
-  if (result.failure.empty() && shapes_by_newer_attribute(node, *schema))
-    result.failure = "an attribute of a newer op set";
-  if (!result.failure.empty() || !result.known_type || reduces_nothing(node)) return result;
+  if (!result.failure.empty() || !result.known_type) return result;
+  if (reduces_by_default(node, inputs) || shapes_by_newer_attribute(node, *schema)) return result;
   try {
     run(*schema, node, inputs, result);
   } catch (const std::exception& error) {

@@ -80,6 +80,25 @@ TEST(OnnxOpSets, ReductionsHaveTheirAxesAsAnInput) {
     EXPECT_EQ(result_of(18, {"batch", 3, 5}, type, {"x", "axes"}, axes), (Shape{4, 3})) << type;
 }
 
+TEST(OnnxOpSets, NoAxesAreAllOfThemOrNone) {
+  for (const bool none : {false, true}) {
+    const auto axes = [none](ModelKit& kit, NodeKit& node) {
+      kit.constant("axes", int64s({}));
+      node.set("keepdims", 0).set("noop_with_empty_axes", none ? 1 : 0);
+    };
+    EXPECT_EQ(result_of(18, {"batch", 3, 5}, "ReduceMax", {"x", "axes"}, axes),
+              none ? (Shape{4, 3, 5}) : Shape());
+  }
+}
+
+// The parts do not hang on the batch that the file was made with.
+TEST(OnnxOpSets, PartsStayWhereTheBatchChanges) {
+  ModelKit kit(18);
+  kit.input("x", {2, 7}).output("a").output("b");
+  kit.node("Split", {"x"}, {"a", "b"}).set("axis", 1).set("num_outputs", 2);
+  EXPECT_EQ(tensor_named(kit.import(batch(4)), "b").shape, (Shape{4, 3}));
+}
+
 TEST(OnnxOpSets, WindowsWithHoles) {
   const auto window = [](ModelKit&, NodeKit& node) {
     node.set("kernel_shape", std::vector<std::int64_t>{3, 3})
