@@ -164,7 +164,7 @@ void Lowering::unknown(Ids inputs) {
   emit(call.op(), std::move(inputs), {}, made_.size());
 }
 
-TensorId Lowering::integers(Ints values) {
+TensorId Lowering::integers(const Ints& values) {
   std::string bytes;
   for (const std::int64_t value : values) bytes += bytes_of(value);
   return constant(DataType::I64, {std::ssize(values)}, std::move(bytes));

@@ -65,7 +65,7 @@ class Lowering {
   void alias(TensorId id) { emit("Identity", {id}); }
   void unknown(Ids inputs);  // planned as elementwise work, of the shapes that the file has
 
-  TensorId integers(Ints values);
+  TensorId integers(const Ints& values);
   TensorId number(double value, DataType type);
   TensorId constant(DataType type, Shape shape, std::string bytes);
 

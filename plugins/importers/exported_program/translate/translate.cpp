@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -165,10 +166,10 @@ class Translator {
       if (found != names_.end()) needed[found->second.index()] = true;
     }
     const auto is_needed = [&](TensorId id) { return needed[id.index()]; };
-    for (auto op = out_.ops.rbegin(); op != out_.ops.rend(); ++op) {
-      if (std::ranges::none_of(op->outputs, is_needed)) continue;
-      needed[op->outputs[0].index()] = true;
-      for (const TensorId id : op->inputs)
+    for (const Op& op : out_.ops | std::views::reverse) {
+      if (std::ranges::none_of(op.outputs, is_needed)) continue;
+      needed[op.outputs[0].index()] = true;
+      for (const TensorId id : op.inputs)
         if (id.valid()) needed[id.index()] = true;
     }
     return needed;
