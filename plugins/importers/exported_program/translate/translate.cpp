@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -166,7 +165,8 @@ class Translator {
       if (found != names_.end()) needed[found->second.index()] = true;
     }
     const auto is_needed = [&](TensorId id) { return needed[id.index()]; };
-    for (const Op& op : out_.ops | std::views::reverse) {
+    for (std::size_t i = out_.ops.size(); i-- > 0;) {
+      const Op& op = out_.ops[i];
       if (std::ranges::none_of(op.outputs, is_needed)) continue;
       needed[op.outputs[0].index()] = true;
       for (const TensorId id : op.inputs)
