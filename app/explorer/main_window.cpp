@@ -71,7 +71,7 @@ MainWindow::MainWindow(Session& session, bool remembers)
     connect(&session_, &Session::dimension_wanted, this,
             [this](const WantedDimension& wanted) { ask_dimension(wanted, *this); });
   connect(header_, &HeaderBar::open_model_wanted, this, [this] {
-    choose_and_open(tr("Open model"), tr("Models (*.onnx *.json);;All files (*)"));
+    choose_and_open(tr("Open model"), tr("Models (*.onnx *.pt2 *.json);;All files (*)"));
   });
   connect(header_, &HeaderBar::open_cluster_wanted, this,
           [this] { choose_and_open(tr("Open cluster"), tr("Clusters (*.json);;All files (*)")); });

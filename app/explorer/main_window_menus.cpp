@@ -52,8 +52,8 @@ void MainWindow::build_menus() {
 void MainWindow::build_file_menu() {
   QMenu* menu = menuBar()->addMenu(tr("&File"));
   menu->addAction(tr("&Open…"), QKeySequence::Open, this, [this] {
-    choose_and_open(tr("Open"), tr("Models, clusters, plans, profiles, workspaces (*.onnx *.json "
-                                   "*.strata);;All files (*)"));
+    choose_and_open(tr("Open"), tr("Models, clusters, plans, profiles, workspaces (*.onnx *.pt2 "
+                                   "*.json *.strata);;All files (*)"));
   });
   menu->addAction(
       tr("Open &Workspace…"), QKeySequence(QStringLiteral("Ctrl+Shift+O")), this, [this] {

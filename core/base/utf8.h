@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace strato {
@@ -19,6 +20,19 @@ inline std::size_t character_size(std::string_view text) {
   const bool too_long = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
   const bool beyond = (first == 0xED && byte(1) >= 0xA0) || (first == 0xF4 && byte(1) >= 0x90);
   return too_long || beyond ? 0 : size;
+}
+
+// Text that every file, terminal and window can show: bytes that are no UTF-8, and control
+// characters, become question marks.
+inline std::string shown_text(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t size = character_size(text);
+    const bool good = size > 1 || (size == 1 && text[0] >= 0x20 && text[0] != 0x7f);
+    result += good ? text.substr(0, size) : "?";
+    text.remove_prefix(good ? size : 1);
+  }
+  return result;
 }
 
 }  // namespace strato

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/graph/ops/layout_shapes.h"
+
 namespace strato {
 namespace {
 
@@ -119,7 +121,7 @@ AxesRule same_extents(const MixesAxis& mixes = nullptr) {
 std::optional<AxisLetters> padded_axes(const OpReader& op) {
   const auto pads = op.list("pads", 1);
   const std::size_t rank = op.in(0).size();
-  if (!pads || pads->size() != 2 * rank) return std::nullopt;
+  if (!pads || pads->size() != 2 * rank || op.has_input(3)) return std::nullopt;
   return same_extents([&](const OpReader&, int axis) {
     const auto at = static_cast<std::size_t>(axis);
     return (*pads)[at] != 0 || (*pads)[at + rank] != 0;
@@ -199,8 +201,8 @@ OpRule concatenation(std::size_t first, std::size_t step) {
   return rule;
 }
 
-OpRule partial_read(AxesRule axes) {
-  OpRule rule = movement(batch_kept(), std::move(axes));
+OpRule partial_read(AxesRule axes, ShapeRule shape = nullptr) {
+  OpRule rule = movement(batch_kept(), std::move(axes), std::move(shape));
   rule.lookups = inputs({0});
   return rule;
 }
@@ -216,15 +218,12 @@ TensorTypes cropped_shape(const OpReader& op) {
   return typed_like_first(op, shape);
 }
 
-OpRule cropping() {
-  OpRule rule = partial_read(same_extents());
-  rule.shape = cropped_shape;
-  return rule;
-}
+OpRule cropping() { return partial_read(same_extents(), cropped_shape); }
 
 OpRule interpolation() {
   OpRule rule =
-      movement(batch_kept(), same_extents([](const OpReader&, int axis) { return axis >= 2; }));
+      movement(batch_kept(), same_extents([](const OpReader&, int axis) { return axis >= 2; }),
+               resized_shape);
   rule.flops = per_element(8);  // a weighted mean of four
   return rule;
 }
@@ -335,12 +334,12 @@ OpRules layout_rules() {
       {{"QLinearConcat"}, quantized(concatenation(2, 3))},
       {{"DepthToSpace", "SpaceToDepth"}, movement(batch_kept(mixes_all_but_first))},
       {{"Expand"}, movement(expanded_batch, expanded_axes, expanded_shape)},
-      {{"Pad"}, movement(batch_kept(), padded_axes)},
+      {{"Pad"}, movement(batch_kept(), padded_axes, padded_shape)},
       {{"Tile"}, movement(batch_kept(), same_extents())},
-      {{"Split"}, keeping_axes(movement(nullptr), mixes_along(0))},
+      {{"Split"}, keeping_axes(movement(nullptr, nullptr, split_shape), mixes_along(0))},
       {{"Transpose"}, lettered(movement(nullptr), transposed_axes)},
       {{"Trilu"}, keeping_axes(movement(nullptr), mixes_last_two)},
-      {{"CenterCropPad"}, partial_read(nullptr)},
+      {{"CenterCropPad"}, partial_read(nullptr, center_cropped_shape)},
       {{"Crop"}, cropping()},
       {{"Slice"}, partial_read(sliced_axes)},
       {{"Resize", "Upsample"}, interpolation()},

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
+#include "core/base/extent_expression.h"
 #include "core/plugin/api/plugin.h"
 #include "plugins/importers/onnx/read/node_view.h"
 #include "plugins/importers/onnx/read/value.h"
@@ -50,6 +51,7 @@ class Binder {
   Binding bind() {
     check_options();
     read_inputs();
+    find_derived();
     tell_weights();
     find_batch_symbol();
     if (batch_symbol_.empty()) find_fixed_batch();
@@ -121,6 +123,20 @@ class Binder {
     return input;
   }
 
+  // Exporters write extents that follow from others as such: "2*s0" beside an input with "s0".
+  void find_derived() {
+    std::unordered_set<std::string> all;
+    for (const RawInput& input : inputs_) all.insert(input.symbols.begin(), input.symbols.end());
+    for (const std::string& symbol : all) {
+      const std::vector<std::string> parts = symbols_of(symbol);
+      const bool follows = !parts.empty() && parts.front() != symbol &&
+                           std::ranges::all_of(parts, [&](const std::string& part) {
+                             return part != symbol && all.contains(part);
+                           });
+      if (follows && !options_.dimensions.contains(symbol)) derived_.insert(symbol);
+    }
+  }
+
   // Beside inputs with a symbolic batch, a floating-point input with none is a weight; where all
   // extents are fixed, only one that is read as a weight is. An option may say otherwise.
   void tell_weights() {
@@ -145,10 +161,12 @@ class Binder {
   void find_batch_symbol() {
     for (const RawInput& input : inputs_) {
       for (const std::string& symbol : input.symbols)
-        if (batch_symbol_.empty() && looks_like_batch(symbol)) batch_symbol_ = symbol;
+        if (batch_symbol_.empty() && looks_like_batch(symbol) && !derived_.contains(symbol))
+          batch_symbol_ = symbol;
     }
     for (const RawInput& input : inputs_)
-      if (batch_symbol_.empty() && input.symbols.size() > axis_)
+      if (batch_symbol_.empty() && input.symbols.size() > axis_ &&
+          !derived_.contains(input.symbols[axis_]))
         batch_symbol_ = input.symbols[axis_];
     // Dimensions without a telling name on the batch's axis are the batch too, each under its own,
     // if no option gives them.
@@ -186,6 +204,7 @@ class Binder {
       for (std::size_t axis = 0; axis < input.symbols.size() && !input.value; ++axis) {
         const std::string& symbol = input.symbols[axis];
         if (symbol.empty() || options_.dimensions.contains(symbol)) continue;
+        if (derived_.contains(symbol)) continue;
         const bool is_batch = batch_aliases_.contains(symbol);
         batch = batch || (is_batch && !options_.batch);
         if (!is_batch && seen.insert(symbol).second) unbound.push_back({input.name, axis, symbol});
@@ -211,7 +230,18 @@ class Binder {
                            problem, remedy);
   }
 
+  std::int64_t derived_extent(const std::string& symbol, const std::string& input,
+                              std::size_t axis) {
+    const auto value = evaluated_extent(symbol, [&](const std::string& part) {
+      return std::optional(extent_of(part, input, axis));
+    });
+    if (value && *value >= 0) return result_.dimensions[symbol] = *value;
+    fail(axis_place(input, axis), "the extent \"" + symbol + "\" has no value",
+         "give other extents");
+  }
+
   std::int64_t extent_of(const std::string& symbol, const std::string& input, std::size_t axis) {
+    if (derived_.contains(symbol)) return derived_extent(symbol, input, axis);
     const bool batch = batch_aliases_.contains(symbol);
     const auto given = options_.dimensions.find(symbol);
     std::optional<std::int64_t> bound;
@@ -267,6 +297,7 @@ class Binder {
   const std::size_t axis_ = options_.batch_axis;
   std::string batch_symbol_;
   std::unordered_set<std::string> batch_aliases_;
+  std::unordered_set<std::string> derived_;  // symbols that are expressions of others
   Binding result_;
 };
 

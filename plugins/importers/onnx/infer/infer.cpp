@@ -104,6 +104,22 @@ void axes_to_attribute(onnx::NodeProto& node, const InputFacts& inputs,
   while (node.input_size() > 1) node.mutable_input()->RemoveLast();
 }
 
+// Attributes of op sets that libonnx does not know, without which the result has another shape: the
+// catalogue's rules have them.
+bool shapes_by_newer_attribute(const onnx::NodeProto& node, const onnx::OpSchema& schema) {
+  static const std::unordered_map<std::string_view, std::string_view> telling = {
+      {"ceil_mode", "Pool"},
+      {"dilations", "Pool"},
+      {"keep_aspect_ratio_policy", "Resize"},
+      {"axes", "Resize"},
+      {"num_outputs", "Split"}};
+  return std::ranges::any_of(node.attribute(), [&](const onnx::AttributeProto& attribute) {
+    const auto found = telling.find(attribute.name());
+    return found != telling.end() && node.op_type().ends_with(found->second) &&
+           !schema.attributes().contains(attribute.name());
+  });
+}
+
 // The node as libonnx's op set knows it: attributes of newer op sets are left out.
 onnx::NodeProto adapted(const onnx::NodeProto& node, const InputFacts& inputs,
                         const onnx::OpSchema& schema) {
@@ -161,10 +177,13 @@ void run(const onnx::OpSchema& schema, const onnx::NodeProto& node, const InputF
     result.outputs.push_back(read_output(type));
 }
 
-// A reduction of no axes at all, which op sets before 18 did not know for most of them.
-bool reduces_nothing(const onnx::NodeProto& node) {
-  return node.op_type().starts_with("Reduce") && integer(node, "noop_with_empty_axes", 0) != 0 &&
-         !has_input(node, 1) && find_attribute(node, "axes") == nullptr;
+// A reduction of all axes or of none, which op sets before 18 say otherwise.
+bool reduces_by_default(const onnx::NodeProto& node, const InputFacts& inputs) {
+  if (!node.op_type().starts_with("Reduce") || find_attribute(node, "axes") != nullptr)
+    return false;
+  const bool listed = has_input(node, 1) && inputs.size() > 1 && inputs[1] != nullptr;
+  const bool empty = listed && inputs[1]->value != nullptr && inputs[1]->value->size() == 0;
+  return empty || (!listed && integer(node, "noop_with_empty_axes", 0) != 0);
 }
 
 // Tells whether libonnx has the op set's own rules. For a later one than it knows it has those of
@@ -188,7 +207,8 @@ Inference infer_node(const onnx::NodeProto& node, const InputFacts& inputs,
   if (result.failure.empty()) result.failure = implausible_indices(node, inputs);
   result.impossible = !result.failure.empty() && knows(domain, opset);
   if (is_unsafe(node.op_type())) result.failure = "no rule for this op";
-  if (!result.failure.empty() || !result.known_type || reduces_nothing(node)) return result;
+  if (!result.failure.empty() || !result.known_type) return result;
+  if (reduces_by_default(node, inputs) || shapes_by_newer_attribute(node, *schema)) return result;
   try {
     run(*schema, node, inputs, result);
   } catch (const std::exception& error) {

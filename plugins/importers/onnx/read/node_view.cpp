@@ -36,7 +36,8 @@ std::optional<Attribute> converted(const onnx::AttributeProto& attribute) {
   return std::nullopt;
 }
 
-constexpr int kFunctionAttributes = 11, kFunctionOverload = 13, kNodeOverload = 8;
+constexpr int kFunctionAttributes = 11, kFunctionOverload = 13, kNodeOverload = 8,
+              kNodeMetadata = 9;
 
 // The contents of these fields, which protobuf does not know.
 std::vector<std::string> unknown_fields(const google::protobuf::Message& message, int number) {
@@ -49,6 +50,22 @@ std::vector<std::string> unknown_fields(const google::protobuf::Message& message
     if (wanted) contents.push_back(field.length_delimited());
   }
   return contents;
+}
+
+// The texts of a list as Python shows it: "['', 'layers.0', 'linear_3']".
+std::vector<std::string> python_texts(std::string_view list) {
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at < list.size(); ++at) {
+    const char quote = list[at];
+    if (quote != '\'' && quote != '"') continue;
+    std::string text;
+    for (++at; at < list.size() && list[at] != quote; ++at) {
+      if (list[at] == '\\' && at + 1 < list.size()) ++at;
+      text += list[at];
+    }
+    texts.push_back(std::move(text));
+  }
+  return texts;
 }
 
 }  // namespace
@@ -107,6 +124,18 @@ std::size_t default_bytes(const onnx::FunctionProto& function) {
   return bytes;
 }
 
+// The list goes from the outermost module, each under its path from the model, to the node's own
+// name.
+std::string module_path(const onnx::NodeProto& node) {
+  for (const std::string& content : unknown_fields(node, kNodeMetadata)) {
+    onnx::StringStringEntryProto entry;
+    if (!entry.ParseFromString(content) || entry.key() != "pkg.torch.onnx.name_scopes") continue;
+    const std::vector<std::string> scopes = python_texts(entry.value());
+    return scopes.size() < 2 ? std::string() : scopes[scopes.size() - 2];
+  }
+  return {};
+}
+
 std::string overload_of(const google::protobuf::Message& function_or_call) {
   const bool call = function_or_call.GetDescriptor() == onnx::NodeProto::descriptor();
   const std::vector<std::string> contents =
@@ -119,16 +148,7 @@ std::string given_name(const onnx::NodeProto& node) {
 }
 
 // Names come from outside: what is no UTF-8 would break every file and window that shows it.
-std::string graph_name(const std::string& name) {
-  std::string result;
-  for (std::string_view rest = name; !rest.empty();) {
-    const std::size_t size = character_size(rest);
-    const bool good = size > 1 || (size == 1 && rest[0] >= 0x20 && rest[0] != 0x7f);
-    result += good ? rest.substr(0, size) : "?";
-    rest.remove_prefix(good ? size : 1);
-  }
-  return result;
-}
+std::string graph_name(const std::string& name) { return shown_text(name); }
 
 std::string label_of(const onnx::NodeProto& node) {
   return fmt::format("op \"{}\" ({})", given_name(node), node.op_type());

@@ -47,6 +47,9 @@ std::vector<std::pair<std::string, Attribute>> attributes_of(const onnx::NodePro
 // The call with the function's values for attributes that it does not give (ONNX 1.13).
 onnx::NodeProto with_defaults(const onnx::NodeProto& call, const onnx::FunctionProto& function);
 std::size_t default_bytes(const onnx::FunctionProto& function);  // that with_defaults() reads
+// Where the module that the node comes from stands in the model, as PyTorch's exporter of 2.5 and
+// later says (ONNX 1.16): "layers.0.attention". Empty where nothing says so.
+std::string module_path(const onnx::NodeProto& node);
 // Tells functions of one name apart, and calls of them (ONNX 1.16); mostly empty. Of a
 // FunctionProto or a NodeProto.
 std::string overload_of(const google::protobuf::Message& function_or_call);

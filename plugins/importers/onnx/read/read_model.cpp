@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
+#include "plugins/importers/onnx/read/node_view.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -162,6 +163,16 @@ void check_header(const onnx::ModelProto& proto, const std::string& file) {
     throw InputError(file, "graph", "has no ops", "export a model that computes something");
 }
 
+// Exporters number ops, "node_MatMul_12": with the module in front, people and groups by layer know
+// where they are.
+void name_by_modules(onnx::GraphProto& graph) {
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    const std::string path = module_path(node), name = given_name(node);
+    const bool told = name.starts_with(path) && name.substr(path.size()).starts_with("/");
+    if (!path.empty() && !told) node.set_name(path + "/" + name);
+  }
+}
+
 std::map<std::string, int> opsets_of(const onnx::ModelProto& proto, const std::string& file) {
   std::map<std::string, int> opsets;
   for (const auto& import : proto.opset_import()) {
@@ -173,6 +184,11 @@ std::map<std::string, int> opsets_of(const onnx::ModelProto& proto, const std::s
                        "export the model with a released op set");
     opsets[domain] = static_cast<int>(import.version());
   }
+  // What only functions use is imported by them; what both use is of one version.
+  for (const auto& function : proto.functions())
+    for (const auto& import : function.opset_import())
+      if (import.version() >= 1 && import.version() <= kNewestOpset)
+        opsets.try_emplace(normal_domain(import.domain()), static_cast<int>(import.version()));
   if (proto.ir_version() < 3) opsets.try_emplace("", 1);  // before imports were in the format
   if (!opsets.contains(""))
     throw InputError(file, "opset_import", "the op set of ONNX itself (ai.onnx) is not imported",
@@ -191,6 +207,7 @@ Model read_model(const std::filesystem::path& file) {
   model.proto = parse(model.file);
   check_header(model.proto, model.file);
   model.opsets = opsets_of(model.proto, model.file);
+  name_by_modules(*model.proto.mutable_graph());
   return model;
 }
 

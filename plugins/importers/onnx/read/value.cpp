@@ -79,7 +79,7 @@ constexpr ElementType kTypes[] = {
     {TensorProto::COMPLEX64, DataType::F64, nullptr},
     {TensorProto::COMPLEX128, DataType::F64, nullptr},
 };
-constexpr int kFirstSmall = 17, kLastSmall = 23;  // of 8 bits since IR version 9, of 4 since 10
+constexpr int kFirstSmall = 17, kLastSmall = 26;  // of 8 bits or less, since IR version 9
 
 const ElementType* find_type(int onnx_type) {
   const auto* found = std::ranges::find(kTypes, onnx_type, &ElementType::onnx);

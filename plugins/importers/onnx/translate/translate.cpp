@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/extent_expression.h"
 #include "core/graph/ops/catalogue.h"
 #include "core/graph/rules/op_rule.h"
 #include "plugins/importers/onnx/infer/infer.h"
@@ -103,6 +104,16 @@ std::vector<Facts> from_catalogue(const TranslatedOp& translated) {
   return result;
 }
 
+// Of a symbol, or of an expression of symbols, where all are bound.
+std::optional<std::int64_t> bound_extent(const Binding& binding, const std::string& symbol) {
+  const auto value_of = [&binding](const std::string& name) {
+    const auto found = binding.dimensions.find(name);
+    return found == binding.dimensions.end() ? std::nullopt : std::optional(found->second);
+  };
+  const std::optional<std::int64_t> extent = value_of(symbol);
+  return extent ? extent : evaluated_extent(symbol, value_of);
+}
+
 // A shape that the exporter wrote into the file, with its symbols bound.
 std::optional<Facts> declared(const Scope& scope, const std::string& name) {
   const Binding& binding = scope.binding;
@@ -117,9 +128,10 @@ std::optional<Facts> declared(const Scope& scope, const std::string& name) {
     return std::nullopt;
   Facts facts{*data_type_of(type->elem_type()), {}};
   for (const auto& dim : type->shape().dim()) {
-    const auto symbol = binding.dimensions.find(dim.dim_param());
-    if (!dim.has_dim_value() && symbol == binding.dimensions.end()) return std::nullopt;
-    facts.shape.push_back(dim.has_dim_value() ? dim.dim_value() : symbol->second);
+    const std::optional<std::int64_t> extent =
+        dim.has_dim_value() ? dim.dim_value() : bound_extent(binding, dim.dim_param());
+    if (!extent) return std::nullopt;
+    facts.shape.push_back(*extent);
   }
   const bool moved = binding.file_batch > 0 && binding.file_batch != binding.batch;
   if (moved && !facts.shape.empty() && facts.shape[0] == binding.file_batch)
