@@ -54,8 +54,9 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
   if (extension == ".json") return kind_of_json(path);
   if (is_cluster_text(path)) return FileKind::Cluster;
   if (imports(plugins, extension)) return FileKind::Model;
-  throw InputError(path.string(), "", "is no model, cluster, plan, profile or workspace",
-                   "expected .onnx, .pt2, .json, .strata, or what machines or Slurm write of themselves");
+  throw InputError(
+      path.string(), "", "is no model, cluster, plan, profile or workspace",
+      "expected .onnx, .pt2, .json, .strata, or what machines or Slurm write of themselves");
 }
 
 void open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
