@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -26,10 +27,11 @@ Problem trained(const std::shared_ptr<const Cluster>& cluster) {
 
 std::shared_ptr<const Cluster> with_memory(const std::shared_ptr<const Cluster>& cluster,
                                            Bytes memory) {
+  // In two steps: one change is by a factor of a thousand at most.
   ClusterChange change;
-  change.memory = static_cast<double>(memory.value) /
-                  static_cast<double>(cluster->gpu(DeviceId(0)).memory.value);
-  return change_cluster(cluster, change).cluster;
+  change.memory = std::sqrt(static_cast<double>(memory.value) /
+                            static_cast<double>(cluster->gpu(DeviceId(0)).memory.value));
+  return change_cluster(change_cluster(cluster, change).cluster, change).cluster;
 }
 
 Bytes peak_of(const Problem& problem, const Strategy& strategy) {
