@@ -132,7 +132,7 @@ class RankTraces {
 
   std::string name(TaskId id) const {
     const TaskKind kind = program_.tasks[id].kind;
-    const std::string task = program_.task_name(id);
+    std::string task = program_.task_name(id);
     if (kind == TaskKind::Offload) return "Memcpy DtoH (Device -> Pinned): " + task;
     if (kind == TaskKind::Fetch) return "Memcpy HtoD (Pinned -> Device): " + task;
     if (!is_communication(kind)) return task;
