@@ -71,6 +71,22 @@ SwitchName=spine Switches=leaf[1-2]
 NodeName=n[01-04] CPUs=96 Gres=gpu:h100:8(S:0-1),nvme:2
 """
 
+KINETO = b"""{"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 2},
+"deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3", "totalGlobalMem": 84942979072}],
+"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "pid": 7, "tid": 7, "ts": 100.0, "dur": 90.5},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 101, "dur": 5, "args": {"External id": 3}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": 103, "dur": 2, "args": {"correlation": 4}},
+{"ph": "X", "cat": "kernel", "name": "sm90_gemm", "pid": 0, "tid": 7, "ts": 110, "dur": 20, "args": {"device": 0, "stream": 7, "correlation": 4}},
+{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": 20, "ts": 125, "dur": 30,
+ "args": {"device": 0, "stream": 20, "Collective name": "allreduce", "In msg nelems": 1024, "Out msg nelems": 1024, "dtype": "Float",
+          "Group size": 2, "Process Group Name": "0", "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1]", "Seq": 5}},
+{"ph": "s", "id": 4, "pid": 7, "tid": 7, "ts": 103, "cat": "ac2g", "name": "ac2g"}, {"ph": "f", "id": 4, "pid": 0, "tid": 7, "ts": 110, "bp": "e"},
+{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 7, "tid": 7, "ts": 104, "args": {"Total Allocated": 4096, "Total Reserved": 8192,
+ "Bytes": 512, "Device Type": 1, "Device Id": 0, "Addr": 77}},
+{"ph": "B", "name": "outer", "pid": 9, "tid": 1, "ts": 1}, {"ph": "E", "pid": 9, "tid": 1, "ts": 9},
+{"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "args": {"name": "stream 7"}}]}"""
+
 TORCHTITAN = b"""[model]
 name = "gpt"
 [training]
@@ -294,6 +310,8 @@ def all_formats(cli, scratch):
         Format("topology", ".txt", lambda: [TOPOLOGY], damage.of_text, [["inspect", "{file}"]]),
         Format("nccl", ".xml", lambda: [NCCL], damage.of_text, [["inspect", "{file}"]]),
         Format("slurm", ".conf", lambda: [SLURM], damage.of_text, [["inspect", "{file}"]]),
+        Format("trace", ".json", lambda: [KINETO], damage.of_json, [["inspect", "{file}"], ["inspect", "{file}", "--json"]]),
+        Format("trace-text", ".json", lambda: [KINETO], damage.of_text, [["inspect", "{file}"]]),
         Format("onnx", ".onnx", lambda: [(MODELS / f"{name}.onnx").read_bytes() for name in small], models.of_onnx, read),
         Format("onnx-made", ".onnx", lambda: models.from_nothing().values(), models.of_onnx, read),
         Format("config", ".json", lambda: files(ROOT / "tests/data/transformers", "*.json", 1 << 14), damage.of_json, read),
