@@ -80,6 +80,9 @@ int inspect_traces(const std::string& path, const Command& command) {
 
 int inspect(InspectOptions options, const Command& command) {
   if (trace::holds_traces(options.subject)) return inspect_traces(options.subject, command);
+  if (std::error_code error; std::filesystem::is_directory(options.subject, error))
+    throw InputError(options.subject, "", "is a folder without a trace that is known here",
+                     "give a model's or a cluster's file, or a folder of a profiler's traces");
   if (is_cluster(options.subject)) {
     const auto cluster = load_cluster(options.subject);
     print(command.json ? json_text(cluster_json(*cluster)) + "\n" : cluster_text(*cluster));

@@ -132,9 +132,9 @@ std::string fit_headline(const FitReport& report) {
     text += "  does not fit: what hosts keep is more than their memory\n";
   if (report.allowance > 0)
     text += fmt::format(
-        "  {} of each device's memory are left to the allocator and to libraries "
+        "  {:g} % of each device's memory are left to the allocator and to libraries "
         "(--allowance)\n",
-        percent_text(report.allowance));
+        100 * report.allowance);
   return text;
 }
 
@@ -183,8 +183,7 @@ std::string price_text(Nanos now, Nanos then) {
 }
 
 std::string words_of(const ChangedPlan& plan) {
-  std::string words = fmt::format("{}", fmt::join(plan.words, ", and "));
-  return words;
+  return fmt::format("{}", fmt::join(plan.words, ", and "));
 }
 
 std::string changes_text(const FitReport& report) {

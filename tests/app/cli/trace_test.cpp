@@ -59,7 +59,8 @@ TEST_F(RecordedStep, ThatWasCutIsUsedUpToThere) {
 TEST(RecordedTraces, FoldersOfNoneAreRefusedInWords) {
   const TemporaryFolder folder;
   write_file(folder / "notes.txt", "no trace");
-  expect_refused({"inspect", folder.path().string()}, {folder.path().string()});
+  expect_refused({"inspect", folder.path().string()},
+                 {folder.path().string() + ": is a folder without a trace"});
 }
 
 }  // namespace
