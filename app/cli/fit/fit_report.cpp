@@ -149,7 +149,7 @@ std::string memory_text(const FitReport& report) {
           return peaks[kind.first].by_cause[cause] > Bytes(0);
         }))
       causes.push_back(cause);
-  const bool stages = program.stage_of.size() > 0;
+  const bool stages = !program.stage_of.empty();
   std::vector<std::string> heads = {"at its peak", "of", "peak"};
   if (stages) heads.insert(heads.begin(), "stage");
   for (const std::size_t cause : causes)
