@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/framework/configuration/configuration_file.h"
 #include "core/framework/layout/model_layers.h"
 #include "core/framework/megatron/model_arguments.h"
@@ -48,6 +49,14 @@ frameworks::Program program_of(const Settings& settings) {
   return program;
 }
 
+// What the cluster cannot do (keep something on hosts that have no memory) is blamed on the file.
+PlanResult laid_out(const PlanRequest& request, const std::string& file, Strategy strategy) try {
+  return best_of(request, {std::move(strategy)});
+} catch (const InputError& error) {
+  if (!error.file().empty()) throw;
+  throw InputError(file, error.place(), error.problem(), error.remedy());
+}
+
 }  // namespace
 
 OptionTable Settings::option_table() {
@@ -85,9 +94,10 @@ PlanResult plan(const PlanRequest& request, const Settings& settings) {
       .model = frameworks::model_arguments(graph, layers).arguments,
       .program = program_of(settings)};
   const auto [framework, read] = frameworks::read_configuration(settings.file, training);
-  PlanResult result = best_of(
-      request, {pipeline::strategy_of(request.problem, settings_of(read.layout),
-                                      frameworks::block_of_ops(layers, read.layout.blocks))});
+  PlanResult result =
+      laid_out(request, settings.file,
+               pipeline::strategy_of(request.problem, settings_of(read.layout),
+                                     frameworks::block_of_ops(layers, read.layout.blocks)));
   result.facts.push_back({"configuration of", framework});
   for (const std::string& remark : read.remarks) result.facts.push_back({"read as", remark});
   if (!read.passed_over.empty())
