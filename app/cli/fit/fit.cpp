@@ -26,9 +26,10 @@ struct FitOptions {
 // A strategy, and what it is for.
 struct Subject {
   LoadedModel model;
-  Problem problem;  // in the groups of the strategy
+  Problem problem;  // in the groups of the strategy, with what is left of each device's memory
   Strategy strategy;
   std::string planner;
+  std::shared_ptr<const Cluster> cluster = {};  // with all of it
 };
 
 std::shared_ptr<const Cluster> left_over(const std::shared_ptr<const Cluster>& cluster,
@@ -43,8 +44,8 @@ Subject planned(const FitOptions& options, Interrupt& interrupt) {
   const auto planner = plugins().planner(options.planner.planner);
   Subject subject;
   subject.model = load_model(options.model, options.costs);
-  const auto cluster = left_over(load_cluster(options.cluster), options.allowance);
-  const Problem problem = problem_of(subject.model, cluster);
+  subject.cluster = load_cluster(options.cluster);
+  const Problem problem = problem_of(subject.model, left_over(subject.cluster, options.allowance));
   PlannerOptions own = given;
   own.floor = false;  // it is asked about, whatever else fits
   Observer observer;
@@ -60,9 +61,10 @@ Subject stored(const FitOptions& options, Interrupt& interrupt) {
   LoadedPlan plan = load_plan({options.plan, options.model.graph, options.cluster, options.costs});
   for (const std::string& line : plan.unmatched) remark(line);
   interrupt.arm();
-  const auto cluster = left_over(plan.problem.cluster, options.allowance);
-  Problem problem = problem_of(*plan.problem.graph, cluster, plan.model.options);
-  return {plan.model, with_grouping(problem, *plan.problem.grouping), plan.strategy, plan.planner};
+  Problem problem = plan.problem;
+  problem.cluster = left_over(problem.cluster, options.allowance);
+  problem.cost = make_cost_model(problem.graph, problem.cluster, plan.model.options.costs);
+  return {plan.model, problem, plan.strategy, plan.planner, plan.problem.cluster};
 }
 
 Bytes peak_of(const Problem& problem, const Strategy& strategy) {
@@ -99,9 +101,12 @@ void write_fitting(const FitOptions& options, const Subject& subject, const FitR
   const Strategy* fits = fitting_strategy(report, subject.strategy);
   if (fits == nullptr)
     return remark(fmt::format("{} is not written: nothing fits", options.output));
+  Problem whole = subject.problem;
+  whole.cluster = subject.cluster;
+  whole.cost = make_cost_model(whole.graph, whole.cluster, subject.model.options.costs);
   SearchOutcome outcome;
   outcome.result.strategy = *fits;
-  outcome.verdict = make_verdict(subject.problem, *fits);
+  outcome.verdict = make_verdict(whole, *fits);
   outcome.verdict.planner = subject.planner;
   write_plan_file(options.output, subject.model, outcome);
 }
