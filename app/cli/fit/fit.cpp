@@ -67,14 +67,24 @@ Subject stored(const FitOptions& options, Interrupt& interrupt) {
   return {plan.model, problem, plan.strategy, plan.planner, plan.problem.cluster};
 }
 
+std::vector<std::filesystem::path> files_of(const FitOptions& options) {
+  if (!options.plan.empty())
+    return PlanSource{options.plan, options.model.graph, options.cluster, options.costs}.files();
+  std::vector<std::filesystem::path> files = options.costs.files();
+  files.insert(files.end(), {model_path(options.model.graph), cluster_path(options.cluster)});
+  return files;
+}
+
 Bytes peak_of(const Problem& problem, const Strategy& strategy) {
   const Outcome outcome = simulate_outline(problem_for(problem, strategy), strategy, false);
   return outcome.timeline->devices[fullest_device(*outcome.timeline)].peak;
 }
 
 // As the planner for large models has it, in the groups of the strategy.
-void plan_anew(FitReport& report, const FitOptions& options, const std::stop_token& stop) {
+void plan_anew(FitReport& report, const FitOptions& options, ProgressLine& line,
+               const std::stop_token& stop) {
   if (report.feasible() || !report.found.plans.empty() || stop.stop_requested()) return;
+  line.show("no small change fits: meshes looks for another layout");
   PlannerOptions meshes;
   meshes.threads = options.planner.threads;
   meshes.floor = false;
@@ -88,17 +98,23 @@ void plan_anew(FitReport& report, const FitOptions& options, const std::stop_tok
     report.anew_peak = peak_of(report.problem, report.anew->strategy);
 }
 
-// The first plan that fits: the strategy itself, a changed one, or another layout.
-const Strategy* fitting_strategy(const FitReport& report, const Strategy& strategy) {
-  if (report.feasible()) return &strategy;
-  if (!report.found.plans.empty()) return &report.found.plans.front().strategy;
-  if (report.anew && report.anew->score.feasible) return &report.anew->strategy;
-  return nullptr;
+// The first plan that fits, and what made it: the strategy itself, a changed one, or another
+// layout.
+struct Fitting {
+  const Strategy* strategy = nullptr;  // nothing fits
+  std::string planner;
+};
+Fitting first_fitting(const FitReport& report, const Subject& subject) {
+  if (report.feasible()) return {&subject.strategy, subject.planner};
+  if (!report.found.plans.empty())
+    return {&report.found.plans.front().strategy, subject.planner + ", changed by fit"};
+  if (report.anew && report.anew->score.feasible) return {&report.anew->strategy, "meshes"};
+  return {};
 }
 
 void write_fitting(const FitOptions& options, const Subject& subject, const FitReport& report) {
   if (options.output.empty()) return;
-  const Strategy* fits = fitting_strategy(report, subject.strategy);
+  const auto [fits, planner] = first_fitting(report, subject);
   if (fits == nullptr)
     return remark(fmt::format("{} is not written: nothing fits", options.output));
   Problem whole = subject.problem;
@@ -107,7 +123,7 @@ void write_fitting(const FitOptions& options, const Subject& subject, const FitR
   SearchOutcome outcome;
   outcome.result.strategy = *fits;
   outcome.verdict = make_verdict(whole, *fits);
-  outcome.verdict.planner = subject.planner;
+  outcome.verdict.planner = planner;
   write_plan_file(options.output, subject.model, outcome);
 }
 
@@ -116,20 +132,20 @@ int fit(const FitOptions& options, const Command& command) {
   if (options.plan.empty() && (options.model.graph.empty() || options.cluster.empty()))
     throw InputError("", "fit", "is given no model and cluster",
                      "write fit MODEL CLUSTER, or fit --plan FILE");
-  check_writable(options.output, options.costs.files());
+  check_writable(options.output, files_of(options));
   const Subject subject =
       options.plan.empty() ? planned(options, interrupt) : stored(options, interrupt);
   FitReport report{subject.problem, {}, subject.planner, options.allowance, {}, {}, {}, {}};
   report.outcome = simulate_outline(subject.problem, subject.strategy, false);
   ProgressLine line;
-  const auto evaluator = make_simulating_evaluator(subject.problem, options.planner.threads);
+  const auto evaluator = make_simulating_evaluator(subject.problem, options.planner.threads, true);
   report.found = fitting_plans(subject.problem, subject.strategy, *evaluator, interrupt.token(),
                                [&](std::size_t done, std::size_t all) {
                                  line.show(fmt::format("{} of {} changes tried", done, all));
                                });
   for (const ChangedPlan& plan : report.found.plans)
-    report.peaks.push_back(peak_of(subject.problem, plan.strategy));
-  plan_anew(report, options, interrupt.token());
+    report.peaks.push_back(fullest_peak(*subject.problem.cluster, *plan.score.feedback));
+  plan_anew(report, options, line, interrupt.token());
   line.clear();
   write_fitting(options, subject, report);
   print(command.json ? json_text(fit_json(report, command.wall_seconds())) + "\n"

@@ -246,6 +246,19 @@ DeviceId fullest_device(const SimulatedStep& step) {
   return fullest;
 }
 
+Bytes fullest_peak(const Cluster& cluster, const Feedback& feedback) {
+  Bytes fullest;
+  double most = 0;
+  for (const DeviceGroupId group : feedback.device_groups.ids()) {
+    const Bytes peak = feedback.device_groups[group].peak;
+    const double fill = peak / cluster.gpu(cluster.groups()[group].devices.front()).memory;
+    if (fill <= most) continue;
+    most = fill;
+    fullest = peak;
+  }
+  return fullest;
+}
+
 Json fit_json(const FitReport& report, double wall_seconds) {
   const Timeline& timeline = *report.outcome.timeline;
   const Program& program = *timeline.program;

@@ -29,7 +29,8 @@ struct FitReport {
 Json fit_json(const FitReport& report, double wall_seconds);
 std::string fit_text(const FitReport& report);
 
-// Of the device that has most of its own memory in use.
+// The device that has most of its own memory in use, and what is in it.
 DeviceId fullest_device(const SimulatedStep& step);
+Bytes fullest_peak(const Cluster& cluster, const Feedback& feedback);
 
 }  // namespace strato::cli

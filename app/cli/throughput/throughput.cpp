@@ -40,7 +40,7 @@ struct CheckedStep {
   std::shared_ptr<const Calibration> calibration;
   MeasuredFramework framework = MeasuredFramework::Megatron;
   std::string framework_name;
-  std::vector<PlanResult::Fact> facts;
+  std::vector<PlanResult::Fact> facts;  // what of the configuration was read how
 };
 
 bool is_plan(const std::string& file) {
@@ -74,7 +74,12 @@ CheckedStep of_plan(const ThroughputOptions& options) {
   const LoadedPlan plan =
       load_plan({options.file, options.model.graph, options.cluster, options.costs});
   for (const std::string& line : plan.unmatched) remark(line);
-  CheckedStep step{plan.problem, plan.strategy, {}, MeasuredFramework::Megatron, "Megatron-LM", {}};
+  CheckedStep step{plan.problem,
+                   plan.strategy,
+                   {},
+                   MeasuredFramework::Megatron,
+                   "Megatron-LM (a plan names no framework)",
+                   {}};
   step.calibration = calibration_of(options, step.framework);
   step.problem = costed(plan.problem, step.calibration, options.costs);
   return step;
@@ -148,6 +153,7 @@ struct ThroughputReport {
   std::vector<PublishedRow> rows;
   ExpectedRatio expected;
   std::vector<ThroughputCause> causes;
+  std::vector<PlanResult::Fact> facts;
   bool stopped = false;
 
   double ratio() const { return measured / predicted; }
@@ -178,6 +184,8 @@ std::string throughput_report_text(const ThroughputReport& report) {
   text += fmt::format("  expected   {} to {}\n", seconds_of(report.expected.low * report.predicted),
                       seconds_of(report.expected.high * report.predicted));
   text += fmt::format("  verdict    {}\n", report.verdict());
+  for (const PlanResult::Fact& fact : report.facts)
+    if (fact.name != "configuration of") text += fmt::format("  {}: {}\n", fact.name, fact.value);
   if (report.rows.size() >= kFewRows)
     text += fmt::format(
         "\nOf {} published measurements most like this one the middle four fifths took {:.2f} to "
@@ -215,10 +223,13 @@ Json throughput_json(const ThroughputReport& report, double wall_seconds) {
                {"mfu", report.work.flops / report.measured / report.work.peak},
                {"published", Json::array()},
                {"causes", Json::array()},
+               {"facts", Json::array()},
                {"stopped", report.stopped},
                {"wall_s", wall_seconds}};
   for (const PublishedRow& row : report.rows)
     json["published"].push_back({{"row", row.label}, {"measured_over_predicted", row.ratio}});
+  for (const PlanResult::Fact& fact : report.facts)
+    json["facts"].push_back({{"name", fact.name}, {"value", fact.value}});
   for (const ThroughputCause& cause : report.causes)
     json["causes"].push_back({{"what", cause.words}, {"step_time_s", cause.seconds}});
   return json;
@@ -233,6 +244,7 @@ int check_throughput(const ThroughputOptions& options, const Command& command) {
   report.model = step.problem.graph->name();
   report.cluster = step.problem.cluster->name();
   report.framework = step.framework_name;
+  report.facts = step.facts;
   report.work = work_of(step.problem);
   report.measured = step_seconds(options.measured, report.work);
   const ThroughputCauses causes(step.problem, step.strategy, *step.calibration);

@@ -12,11 +12,11 @@
 
 #include "core/base/error.h"
 #include "core/base/number_from.h"
+#include "core/base/words.h"
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/read/discovered_cluster.h"
 #include "core/cluster/read/gpu_ports.h"
 #include "core/cluster/read/mig_slice.h"
-#include "core/cluster/read/words.h"
 
 namespace strato {
 namespace {

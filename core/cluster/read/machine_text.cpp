@@ -8,6 +8,7 @@
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/read/nccl_topology.h"
 #include "core/cluster/read/slurm_topology.h"
+#include "core/cluster/slurm/slurm_configuration.h"
 #include "core/io/file.h"
 
 namespace strato {

@@ -7,10 +7,10 @@
 
 #include "core/base/error.h"
 #include "core/base/number_from.h"
+#include "core/base/words.h"
 #include "core/cluster/read/discovered_cluster.h"
 #include "core/cluster/read/gpu_ports.h"
 #include "core/cluster/read/machine_text.h"
-#include "core/cluster/read/words.h"
 
 namespace strato {
 namespace {

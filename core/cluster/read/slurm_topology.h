@@ -19,8 +19,6 @@
 
 namespace strato {
 
-bool is_slurm_configuration(std::string_view text);
-
 // The text of a cluster file. Throws InputError (file: `file`, place: the line) for lists of hosts
 // that cannot be, or are longer than a cluster may be, nodes whose GPUs nothing tells, and switches
 // that are not there.

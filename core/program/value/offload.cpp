@@ -82,4 +82,9 @@ std::vector<OpId> offloaded_ops(const Graph& graph, Offload which) {
   return result;
 }
 
+bool may_try_hosts(const Cluster& cluster) {
+  constexpr std::size_t kMostDevices = 256;
+  return cluster.device_count() <= kMostDevices && has_host_memory(cluster);
+}
+
 }  // namespace strato

@@ -39,5 +39,7 @@ std::vector<OpId> kept_ones(const std::vector<OpId>& offloaded,
 
 // Has every device a way to the memory of a host?
 bool has_host_memory(const Cluster& cluster);
+// And is it not so large that a strategy that keeps something there takes minutes to evaluate?
+bool may_try_hosts(const Cluster& cluster);
 
 }  // namespace strato

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -13,14 +13,6 @@
 
 namespace strato {
 namespace {
-
-// Passes under way on a device, at most, of so many stages.
-std::int64_t in_flight(const MicroBatches& micro_batches, std::size_t stages) {
-  const bool all_at_once = micro_batches.schedule == PipelineSchedule::AsReady ||
-                           micro_batches.schedule == PipelineSchedule::Gpipe;
-  if (all_at_once) return micro_batches.count;
-  return std::min(std::int64_t{micro_batches.count}, static_cast<std::int64_t>(stages));
-}
 
 class Changes {
  public:
@@ -56,7 +48,7 @@ class Changes {
   void recompute() {
     const auto by = [&](Recompute which, bool saves, const char* words) {
       const std::vector<OpId> ops =
-          recomputed_ops(graph_, which, in_flight(now_.micro_batches, stages_));
+          recomputed_ops(graph_, which, most_under_way(now_.micro_batches, stages_));
       add(Kind::Recompute, saves, words, [ops](Strategy strategy) {
         strategy.recomputed = ops;
         strategy.offloaded = kept_ones(strategy.offloaded, ops);
@@ -118,9 +110,7 @@ class Changes {
   }
 
   void offload() {
-    // On more devices an evaluation with hosts takes minutes.
-    constexpr std::size_t kMostDevices = 256;
-    if (!has_host_memory(cluster_) || cluster_.device_count() > kMostDevices) return;
+    if (!may_try_hosts(cluster_)) return;
     const auto by = [&](Offload which, bool saves, const char* words) {
       add(Kind::Offload, saves, words, [ops = offloaded_ops(graph_, which)](Strategy strategy) {
         strategy.offloaded = kept_ones(ops, strategy.recomputed);

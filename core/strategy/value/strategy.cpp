@@ -218,6 +218,12 @@ std::string_view name_of(PipelineSchedule schedule) {
   return kPipelineSchedules[static_cast<std::size_t>(schedule)];
 }
 
+std::int64_t most_under_way(const MicroBatches& micro_batches, std::size_t chunks) {
+  const bool all_at_once = micro_batches.schedule == PipelineSchedule::AsReady ||
+                           micro_batches.schedule == PipelineSchedule::Gpipe;
+  return all_at_once ? std::int64_t{micro_batches.count} : static_cast<std::int64_t>(chunks);
+}
+
 MicroBatches by_hand(ScheduleTable table, std::int32_t count) {
   if (count == 1) count = std::max(1, micro_batch_count(table));
   return {count, PipelineSchedule::ByHand, std::move(table)};

@@ -121,6 +121,9 @@ struct MicroBatches {
 // By a table of which nothing is checked yet. Of 1 micro-batch, as nothing was said: of as many as
 // it has.
 MicroBatches by_hand(ScheduleTable table, std::int32_t count);
+// Passes that have been forward and not all backward on a device, at most, of a pipeline with so
+// many chunks in all.
+std::int64_t most_under_way(const MicroBatches& micro_batches, std::size_t chunks);
 
 struct Strategy {
   IdVector<GroupId, std::optional<Decision>> groups;  // one entry per op group

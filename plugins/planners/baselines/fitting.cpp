@@ -28,9 +28,8 @@ std::vector<Strategy> recomputing(std::vector<Strategy> strategies,
 }  // namespace
 
 std::vector<Offload> rounds_of(Offloading how, const Cluster& cluster) {
-  constexpr std::size_t kMostDevices = 256;
   if (how != Offloading::WhenNeeded) return {static_cast<Offload>(how)};
-  if (cluster.device_count() > kMostDevices || !has_host_memory(cluster)) return {Offload::None};
+  if (!may_try_hosts(cluster)) return {Offload::None};
   return {Offload::None, Offload::States, Offload::Activations, Offload::All};
 }
 

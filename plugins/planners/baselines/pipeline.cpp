@@ -45,14 +45,6 @@ Shape shape_of(std::size_t stages, std::size_t chunks, PipelineSchedule schedule
   return {stages, chunks, chunks == 2 && has_v_shape(schedule)};
 }
 
-// Passes under way on a device, at most.
-std::int64_t in_flight(const MicroBatches& micro_batches, std::size_t stages, std::size_t chunks) {
-  const bool all_at_once = micro_batches.schedule == PipelineSchedule::AsReady ||
-                           micro_batches.schedule == PipelineSchedule::Gpipe;
-  return all_at_once ? std::int64_t{micro_batches.count}
-                     : static_cast<std::int64_t>(stages * chunks);
-}
-
 std::int32_t most_blocks(const Problem& problem, const Settings& settings) {
   return settings.whole_layers ? frameworks::model_layers(*problem.graph).count
                                : layers_of(*problem.graph).count;
@@ -358,7 +350,7 @@ Strategy strategy_of(const Problem& problem, const Settings& whole,
   Strategy strategy = sharded(staged(problem, shape, whole, block_of), whole);
   strategy.micro_batches = {whole.micro_batches, whole.schedule};
   strategy.recomputed = recomputed_ops(*problem.graph, whole.recompute,
-                                       in_flight(strategy.micro_batches, stages, chunks));
+                                       most_under_way(strategy.micro_batches, stages * chunks));
   strategy.offloaded = kept_ones(offloaded_ops(*problem.graph, static_cast<Offload>(whole.offload)),
                                  strategy.recomputed);
   return strategy;
@@ -394,7 +386,7 @@ Tried try_stages(const PlanRequest& request, const Settings& settings, std::size
     }
   }
   return try_recomputing(request, strategies, settings.recompute, offload,
-                         in_flight(strategies.back().micro_batches, stages, most_chunks));
+                         most_under_way(strategies.back().micro_batches, stages * most_chunks));
 }
 
 void check_shard_rows(const Settings& settings, std::int64_t rows, std::int32_t apart) {

@@ -59,6 +59,11 @@ TEST(Fit, LeavesWhatItIsToldTo) {
 }
 
 TEST(Fit, RefusesWhatItCannotAnswer) {
+  const TemporaryFolder folder;
+  const std::string plan = folder / "plan.json";
+  json_of(run_cli({"plan", "--graph", "lenet", "--batch", "8", "--cluster", "tag-2x1080ti",
+                   "--planner", "dp-allreduce", "-o", plan, "--json"}));
+  expect_refused({"fit", "--plan", plan, "-o", plan}, {plan});  // it would be lost
   expect_refused({"fit"}, {"is given no model and cluster"});
   expect_refused({"fit", "lenet"}, {"is given no model and cluster"});
   expect_refused({"fit", "lenet", "gdp", "--batch", "8", "--planner", "dreams"}, {"dreams"});

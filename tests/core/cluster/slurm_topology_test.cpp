@@ -7,7 +7,7 @@
 #include <random>
 
 #include "core/cluster/read/cluster_reader.h"
-#include "core/cluster/read/hostlist.h"
+#include "core/cluster/slurm/hostlist.h"
 #include "core/cluster/spec/cluster_spec.h"
 #include "core/cluster/vary/changed_cluster.h"
 #include "tests/message_of.h"

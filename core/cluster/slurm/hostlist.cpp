@@ -1,4 +1,4 @@
-#include "core/cluster/read/hostlist.h"
+#include "core/cluster/slurm/hostlist.h"
 
 #include <fmt/format.h>
 
