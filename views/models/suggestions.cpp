@@ -222,7 +222,8 @@ class Suggestions::Search {
     EditEffect effect = effect_of(changed, before_, simulator_.use(changed));
     if (!is_worth_a_word(effect)) return;
     found_.push_back({groups, words, std::move(effect)});
-    keep_best(found_, job_.targets.size() == 1 ? kShown : 1);
+    // Of several ways to make it fit a person chooses.
+    keep_best(found_, job_.targets.size() == 1 || !before_.feasible ? kShown : 1);
   }
 
   const Job& job_;

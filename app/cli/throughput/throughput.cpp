@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "app/cli/command.h"
+#include "app/cli/context.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/output.h"
 #include "app/cli/samples.h"
@@ -139,7 +140,8 @@ ExpectedRatio expected_ratio(std::vector<double> ratios) {
   if (ratios.size() < kFewRows) return {};
   std::ranges::sort(ratios);
   const auto at = [&](double share) {
-    return ratios[static_cast<std::size_t>(share * static_cast<double>(ratios.size() - 1) + 0.5)];
+    return ratios[static_cast<std::size_t>(
+        std::lround(share * static_cast<double>(ratios.size() - 1)))];
   };
   return {at(0.1), at(0.5), at(0.9)};
 }
