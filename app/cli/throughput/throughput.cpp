@@ -11,6 +11,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/output.h"
 #include "app/cli/samples.h"
+#include "app/cli/study/measured/measured_prediction.h"
 #include "app/cli/throughput/published_rows.h"
 #include "app/cli/throughput/throughput_causes.h"
 #include "app/cli/throughput/throughput_figure.h"

@@ -116,11 +116,10 @@ class Search {
 
   // As fast as one before it, with as much in memory.
   static void drop_equals(std::vector<ChangedPlan>& plans) {
-    const auto [first, last] =
-        std::ranges::unique(plans, [](const ChangedPlan& a, const ChangedPlan& b) {
-          return a.score.step_time == b.score.step_time && a.score.overflow == b.score.overflow;
-        });
-    plans.erase(first, last);
+    const auto equal = [](const ChangedPlan& a, const ChangedPlan& b) {
+      return a.score.step_time == b.score.step_time && a.score.overflow == b.score.overflow;
+    };
+    plans.erase(std::unique(plans.begin(), plans.end(), equal), plans.end());
   }
 
   void keep_what_fits(std::vector<ChangedPlan> singles, std::vector<ChangedPlan> pairs) {
