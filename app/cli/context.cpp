@@ -17,9 +17,11 @@
 #include "core/cost/model/measured_cost_model.h"
 #include "core/cost/value/calibration.h"
 #include "core/cost/value/profile.h"
+#include "core/graph/build/copy_graph.h"
 #include "core/graph/build/graph_file.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/plugin/use/import_model.h"
 #include "core/plugin/use/import_note.h"
 #include "core/strategy/file/named_strategy.h"
 
@@ -52,7 +54,7 @@ std::int64_t whole_number(const std::string& text, const std::string& option) {
 }
 
 std::shared_ptr<const Graph> import_graph(const fs::path& path, const ImportOptions& options) {
-  return std::make_shared<const Graph>(plugins().importer_for(path)->import(path, options));
+  return std::make_shared<const Graph>(import_model(plugins(), path, options));
 }
 
 // Few common ops mean that the model is another one, and not a later version of the plan's.
@@ -159,12 +161,22 @@ void ModelOptions::declare_binding(CLI::App& command) {
       ->check(CLI::Range(0, 7));
   command.add_option("--optimizer", optimizer, "adam, momentum or sgd")->capture_default_str();
   command.add_flag("--inference", inference, "Plan the forward graph alone");
+  command.add_option("--precision", precision,
+                     "Of what is computed: float32, bfloat16 or float16. Parameters, gradients and "
+                     "optimizer states stay in 32 bits. If none is given: as the model has it");
+  command.add_option("--trainable", trainable,
+                     "Train these parameters alone, as with adapters (LoRA): names, or patterns "
+                     "as \"*lora*\"");
+  command.add_option("--freeze", frozen, "Do not train these parameters: names or patterns");
 }
 
 ImportOptions ModelOptions::import_options() const {
   ImportOptions options;
   options.batch = batch;
   options.batch_axis = batch_axis;
+  if (!precision.empty()) options.precision = precision_from(precision);
+  options.trainable = trainable;
+  options.frozen = frozen;
   for (const std::string& text : dimensions) {
     const auto [name, value] = key_and_value(text, "--set-dim");
     options.dimensions[name] = whole_number(value, "--set-dim " + name);

@@ -40,6 +40,8 @@ struct ModelOptions {
   int groups = 60;
   std::string grouping = "metis";
   bool inference = false;
+  std::string precision;                       // empty: as the model has it
+  std::vector<std::string> trainable, frozen;  // names or patterns of parameters
 
   void declare(CLI::App& command);  // with --graph, which is required
   void declare_without_graph(CLI::App& command);

@@ -5,6 +5,7 @@
 #include "core/cost/value/profile.h"
 #include "core/graph/train/training_graph.h"
 #include "core/launch/profiling/op_times.h"
+#include "core/plugin/use/import_model.h"
 
 namespace strato::worker {
 namespace {
@@ -13,7 +14,7 @@ std::shared_ptr<const Graph> training_graph(const ProfileHere& what, const Plugi
                                             std::optional<std::int64_t> batch) {
   ImportOptions options;
   options.batch = batch;
-  const Graph forward = plugins.importer_for(what.graph)->import(what.graph, options);
+  const Graph forward = import_model(plugins, what.graph, options);
   return std::make_shared<const Graph>(
       make_training_graph(simplify(forward, false), optimizer_from(what.optimizer)));
 }

@@ -22,4 +22,11 @@ inline std::uint16_t half_bits(float value) {
   return static_cast<std::uint16_t>(sign | (exponent << 10) | ((bits >> 13) & 0x3ff));
 }
 
+inline float bfloat_value(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+inline float half_value(std::uint16_t bits) {
+  return static_cast<float>(std::bit_cast<_Float16>(bits));
+}
+
 }  // namespace strato

@@ -31,4 +31,16 @@ inline Words words_in(std::string_view line) {
   return words;
 }
 
+// Whether `pattern` describes the whole text: "*" stands for any text.
+inline bool matches_pattern(std::string_view pattern, std::string_view text) {
+  bool is_first = true;  // part of the pattern: nothing is before it
+  for (std::size_t star; (star = pattern.find('*')) != std::string_view::npos; is_first = false) {
+    const std::size_t place = text.find(pattern.substr(0, star));
+    if (place == std::string_view::npos || (is_first && place != 0)) return false;
+    text.remove_prefix(place + star);
+    pattern.remove_prefix(star + 1);
+  }
+  return is_first ? text == pattern : text.ends_with(pattern);
+}
+
 }  // namespace strato

@@ -11,6 +11,7 @@
 #include "core/graph/build/graph_file.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/plugin/use/import_model.h"
 #include "core/plugin/use/import_note.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/lower_bound.h"
@@ -86,7 +87,7 @@ ModelSource import_model(const PluginRegistry& plugins, const std::filesystem::p
                          const ImportOptions& import, const ProblemOptions& options) {
   ModelSource model;
   model.path = file;
-  model.graph = std::make_shared<const Graph>(plugins.importer_for(file)->import(file, import));
+  model.graph = std::make_shared<const Graph>(import_model(plugins, file, import));
   model.name = model.graph->name();
   model.import = import;
   model.options = options;

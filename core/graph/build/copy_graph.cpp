@@ -50,10 +50,6 @@ Graph with_tensors(const Graph& graph, std::int64_t batch, F change) {
   return result;
 }
 
-bool is_changeable(DataType type) {
-  return type == DataType::F32 || type == DataType::F16 || type == DataType::BF16;
-}
-
 }  // namespace
 
 GraphBuilder builder_with_tensors(const Graph& graph) {
@@ -94,12 +90,20 @@ Graph with_batch(const Graph& graph, std::int64_t batch) {
   return result;
 }
 
-Graph with_precision(const Graph& graph, DataType type) {
-  if (!is_changeable(type))
-    throw InputError(graph.name(), "precision", fmt::format("\"{}\"", name_of(type)),
+bool has_precision(DataType type) {
+  return type == DataType::F32 || type == DataType::F16 || type == DataType::BF16;
+}
+
+void check_precision(DataType type, const std::string& graph) {
+  if (!has_precision(type))
+    throw InputError(graph, "precision", fmt::format("\"{}\"", name_of(type)),
                      "give float32, float16 or bfloat16");
+}
+
+Graph with_precision(const Graph& graph, DataType type) {
+  check_precision(type, graph.name());
   return with_tensors(graph, graph.batch(), [&](Tensor& tensor) {
-    if (!is_changeable(tensor.type) || tensor.type == type) return;
+    if (!has_precision(tensor.type) || tensor.type == type) return;
     tensor.type = type;
     tensor.data = nullptr;  // its elements were written otherwise
   });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,10 @@ Graph with_batch(const Graph& graph, std::int64_t batch);
 // tensors keep their ids. Forward and training graphs. Throws InputError unless `type` is F32, F16
 // or BF16.
 Graph with_precision(const Graph& graph, DataType type);
+
+// Whether numbers of this type are computed in one precision or another: those of 32 and 16 bits.
+bool has_precision(DataType type);
+void check_precision(DataType type, const std::string& graph);  // InputError for any other
 
 // Returns the type that the model is computed in mostly: of its parameters by size, else of its
 // other tensors.

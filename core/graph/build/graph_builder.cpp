@@ -179,6 +179,7 @@ Digest digest_of_graph(const Graph& graph) {
     hasher.text(tensor.name).number(tensor.type).number(tensor.role);
     hasher.numbers(std::span<const std::int64_t>(tensor.shape));
     hasher.number(tensor.batch.kind).number(tensor.batch.axis).number(tensor.batch.blocks);
+    if (tensor.frozen) hasher.text("frozen");
     hasher.text(tensor.data ? std::string_view(*tensor.data) : std::string_view());
   }
   return hasher.finish();

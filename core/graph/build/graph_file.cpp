@@ -68,12 +68,16 @@ Json tensors_json(const IdVector<TensorId, Tensor>& tensors) {
     if (const auto& elements = tensors[id].data)
       data.push_back(
           {{"tensor", id.index()}, {"elements", packed(std::span<const char>(*elements))}});
+  std::vector<std::int32_t> frozen;
+  for (const TensorId id : tensors.ids())
+    if (tensors[id].frozen) frozen.push_back(id.value());
   return {{"names", texts(tensors, &Tensor::name)},
           {"types", column(tensors, &Tensor::type)},
           {"roles", column(tensors, &Tensor::role)},
           {"kinds", column(tensors, [](const Tensor& each) { return each.batch.kind; })},
           {"axes", column(tensors, [](const Tensor& each) { return each.batch.axis; })},
           {"shapes", lists(tensors, &Tensor::shape)},
+          {"frozen", packed(frozen)},
           {"data", data}};
 }
 
@@ -181,6 +185,9 @@ void add_tensors(const JsonView& view, GraphBuilder& builder) {
                         .shape = std::move(shapes[i]),
                         .batch = {kinds[i], axes[i]}});
   }
+  if (const auto frozen = view.find("frozen"))  // later than version 2 itself
+    for (const auto id : unpacked<std::int32_t>(*frozen))
+      builder.tensor(id_in<TensorId>(*frozen, id, count, false)).frozen = true;
   for (const JsonView& data : view.at("data").items()) {
     const auto index = data.at("tensor").integer(0, static_cast<std::int64_t>(count) - 1);
     builder.tensor(TensorId(static_cast<std::size_t>(index))).data =

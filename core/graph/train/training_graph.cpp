@@ -58,7 +58,8 @@ class TrainingGraph : private GradientWriter {
   void mark_trained() {
     for (const TensorId id : graph_.tensors().ids()) {
       const Tensor& tensor = graph_.tensor(id);
-      trains_[id.index()] = tensor.role == TensorRole::Parameter && is_floating(tensor.type);
+      trains_[id.index()] =
+          tensor.role == TensorRole::Parameter && !tensor.frozen && is_floating(tensor.type);
     }
     for (const Op& op : graph_.ops()) {
       const OpRule& rule = rule_of(op.type);

@@ -12,18 +12,19 @@ struct DataTypeInfo {
   std::string_view name;
   int size;
   bool floating;
+  int onnx;
 };
 constexpr std::array<DataTypeInfo, 10> data_types = {{
-    {"float64", 8, true},
-    {"float32", 4, true},
-    {"float16", 2, true},
-    {"bfloat16", 2, true},
-    {"int64", 8, false},
-    {"int32", 4, false},
-    {"int16", 2, false},
-    {"int8", 1, false},
-    {"uint8", 1, false},
-    {"bool", 1, false},
+    {"float64", 8, true, 11},
+    {"float32", 4, true, 1},
+    {"float16", 2, true, 10},
+    {"bfloat16", 2, true, 16},
+    {"int64", 8, false, 7},
+    {"int32", 4, false, 6},
+    {"int16", 2, false, 5},
+    {"int8", 1, false, 3},
+    {"uint8", 1, false, 2},
+    {"bool", 1, false, 9},
 }};
 constexpr std::array<std::string_view, 3> split_names = {"concat", "sum", "none"};
 constexpr std::array<std::string_view, 4> phase_names = {"forward", "loss", "backward", "update"};
@@ -49,6 +50,7 @@ T value_or(const Attribute* attribute, T fallback) {
 int size_of(DataType type) { return entry(data_types, type).size; }
 std::string_view name_of(DataType type) { return entry(data_types, type).name; }
 bool is_floating(DataType type) { return entry(data_types, type).floating; }
+int onnx_number(DataType type) { return entry(data_types, type).onnx; }
 std::string_view name_of(Splittability split) { return entry(split_names, split); }
 std::string_view name_of(Phase phase) { return entry(phase_names, phase); }
 std::string_view name_of(OpFamily family) { return entry(family_names, family); }

@@ -29,10 +29,11 @@ enum class DataType : std::uint8_t { F64, F32, F16, BF16, I64, I32, I16, I8, U8,
 int size_of(DataType type);  // bytes of one element
 std::string_view name_of(DataType type);
 bool is_floating(DataType type);
+int onnx_number(DataType type);  // TensorProto.DataType: what a Cast's attribute "to" says
 
 enum class TensorRole : std::uint8_t {
   Input,           // read from the data set each step
-  Parameter,       // trained (or frozen, when no update op reads it); lives from step to step
+  Parameter,       // trained by an update op, or frozen; lives from step to step
   Constant,        // the same in every step
   OptimizerState,  // lives beside a parameter
   Activation,      // made by a forward op
@@ -91,6 +92,7 @@ struct Tensor {
   OpId producer = {};  // invalid for inputs, parameters, constants, state
   BatchLayout batch = {};
   std::shared_ptr<const std::string> data = {};  // a small constant's, little endian; or null
+  bool frozen = false;                           // of a parameter: it is not to be trained
 
   std::int64_t elements() const;
   Bytes bytes() const { return Bytes(elements() * size_of(type)); }

@@ -32,6 +32,10 @@ struct ImportOptions {
   // The axis of the data inputs that carries the samples, where the file does not name it: 1 for a
   // model exported sequence first.
   std::size_t batch_axis = 0;
+  // What is trained, and in which precision (core/graph/train/training_choice.h). Importers leave
+  // these alone: import_model() changes what they made.
+  std::optional<DataType> precision;           // nothing: as the file has it
+  std::vector<std::string> trainable, frozen;  // patterns of parameters' names
 };
 
 // Importers throw this where a model has dimensions without an extent and nobody said one: the

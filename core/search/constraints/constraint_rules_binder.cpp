@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/number_from.h"
+#include "core/base/words.h"
 #include "core/search/constraints/constraint_rules.h"
 #include "core/search/constraints/constraints.h"
 #include "core/strategy/value/expert_check.h"
@@ -16,18 +17,6 @@ namespace strato {
 namespace {
 
 constexpr std::size_t kNamedAtMost = 12;
-
-// "*" stands for any text.
-bool matches(std::string_view pattern, std::string_view text) {
-  bool is_first = true;  // part of the pattern: nothing is before it
-  for (std::size_t star; (star = pattern.find('*')) != std::string_view::npos; is_first = false) {
-    const std::size_t place = text.find(pattern.substr(0, star));
-    if (place == std::string_view::npos || (is_first && place != 0)) return false;
-    text.remove_prefix(place + star);
-    pattern.remove_prefix(star + 1);
-  }
-  return is_first ? text == pattern : text.ends_with(pattern);
-}
 
 template <class List>
 std::string first_names(const List& list) {
@@ -124,7 +113,7 @@ class ConstraintBinder {
     std::vector<OpId>& ops = items_.back().ops;
     const std::size_t before = ops.size();
     const auto wanted = [&](const std::string& name) {
-      return of.is_pattern() ? matches(of.name, name) : name == of.name;
+      return of.is_pattern() ? matches_pattern(of.name, name) : name == of.name;
     };
     for (const OpGroup& group : problem_.grouping->groups())
       if (wanted(group.name)) ops.insert(ops.end(), group.ops.begin(), group.ops.end());

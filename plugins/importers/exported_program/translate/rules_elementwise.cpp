@@ -161,14 +161,10 @@ void fill_where(Lowering& to) {
 
 // Also conversions that leave the type as it is.
 void convert(Lowering& to) {
-  static const std::map<DataType, std::int64_t> numbers = {
-      {DataType::F32, 1},  {DataType::U8, 2},   {DataType::I8, 3},   {DataType::I16, 5},
-      {DataType::I32, 6},  {DataType::I64, 7},  {DataType::Bool, 9}, {DataType::F16, 10},
-      {DataType::F64, 11}, {DataType::BF16, 16}};
   const TensorId x = to.in("self").valid() ? to.in("self") : to.required("a");
   const DataType type = to.result().type;
   if (type == to.tensor(x).type) return to.alias(x);
-  to.emit("Cast", {x}, {{"to", numbers.at(type)}});
+  to.emit("Cast", {x}, {{"to", std::int64_t{onnx_number(type)}}});
 }
 
 void same(Lowering& to) { to.alias(to.in("self").valid() ? to.in("self") : to.required("input")); }

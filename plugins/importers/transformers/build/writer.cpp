@@ -45,8 +45,6 @@ std::vector<T> values_of(const Shape& shape, const Element& element) {
   return values;
 }
 
-constexpr std::int64_t onnx_number(DataType type) { return type == DataType::F16 ? 10 : 16; }
-
 struct ActivationOp {
   const char* type;
   bool by_tanh = false;
@@ -161,7 +159,7 @@ std::vector<TensorId> Writer::ops(std::string name, std::string type, std::vecto
 }
 
 TensorId Writer::cast(std::string name, TensorId x) {
-  return op(std::move(name), "Cast", {x}, {{"to", onnx_number(type_)}});
+  return op(std::move(name), "Cast", {x}, {{"to", std::int64_t{onnx_number(type_)}}});
 }
 
 TensorId Writer::reshape(std::string name, TensorId x, const Shape& shape) {
