@@ -5,9 +5,11 @@
 #include <QMenu>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "app/explorer/header_bar.h"
 #include "core/io/file.h"
+#include "views/models/problem_source.h"
 #include "views/style/text.h"
 
 namespace strato {
@@ -42,6 +44,26 @@ void add_batches(QMenu& menu, std::int64_t batch, HeaderBar& bar,
   });
 }
 
+QString name_of(std::optional<DataType> precision) {
+  return precision ? text(name_of(*precision)) : HeaderBar::tr("as the model has it");
+}
+
+void add_precisions(QMenu& menu, const ImportOptions& import, HeaderBar& bar,
+                    const std::function<void(const ImportOptions&)>& reopen) {
+  menu.setToolTipsVisible(true);
+  const std::initializer_list<std::optional<DataType>> choices = {std::nullopt, DataType::F32,
+                                                                  DataType::BF16, DataType::F16};
+  for (const auto& precision : choices) {
+    ImportOptions changed = import;
+    changed.precision = precision;
+    add_choice(menu, name_of(precision), precision == import.precision, bar,
+               [=] { reopen(changed); });
+    menu.actions().back()->setToolTip(
+        HeaderBar::tr("Of what is computed; parameters, gradients and optimizer states stay in "
+                      "32 bits"));
+  }
+}
+
 }  // namespace
 
 void fill_model_menu(QMenu& menu, Session& session, HeaderBar& bar) {
@@ -53,13 +75,18 @@ void fill_model_menu(QMenu& menu, Session& session, HeaderBar& bar) {
   menu.addSeparator();
   const ProblemOptions options = *session.problem_options();
   const std::int64_t batch = session.snapshot().problem->graph->batch();
-  const auto reopen = [&session](std::int64_t new_batch, const ProblemOptions& changed) {
-    ImportOptions import;
-    import.batch = new_batch;
-    session.reopen_model(import, changed);
+  const ImportOptions import = session.model_source()->import;
+  const auto reopen = [&session, import](std::int64_t new_batch, const ProblemOptions& changed) {
+    ImportOptions other = import;
+    other.batch = new_batch;
+    session.reopen_model(other, changed);
   };
   add_batches(*menu.addMenu(HeaderBar::tr("Batch: %1").arg(batch)), batch, bar,
               [=](std::int64_t value) { reopen(value, options); });
+  add_precisions(*menu.addMenu(HeaderBar::tr("Precision: %1").arg(name_of(import.precision))),
+                 import, bar, [&session, options](const ImportOptions& changed) {
+                   session.reopen_model(changed, options);
+                 });
   QMenu* optimizers =
       menu.addMenu(HeaderBar::tr("Optimizer: %1").arg(text(name_of(options.optimizer))));
   for (const Optimizer optimizer : {Optimizer::Sgd, Optimizer::Momentum, Optimizer::Adam}) {

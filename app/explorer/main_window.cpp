@@ -126,6 +126,7 @@ void MainWindow::build_views() {
   placement_ = new PlacementView(session_);
   add(QT_TR_NOOP("Placement"), "placement", placement_);
   add(QT_TR_NOOP("Cluster"), "cluster", new ClusterView(session_));
+  add(QT_TR_NOOP("Memory"), "memory", new MemoryView(session_));
   add(QT_TR_NOOP("Search"), "search", new SearchTreeView(session_));
   add(QT_TR_NOOP("Planner Steps"), "planning", new PlanningView(session_));
   tournament_ = new TournamentView(session_);

@@ -11,6 +11,7 @@
 #include "views/launch/discover_dialog.h"
 #include "views/launch/launch_view.h"
 #include "views/lessons/lesson_panel.h"
+#include "views/memory/memory_view.h"
 #include "views/placement/placement_view.h"
 #include "views/planning/planning_view.h"
 #include "views/search/search_tree_view.h"

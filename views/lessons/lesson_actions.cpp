@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/search/evaluate/baselines.h"
 #include "views/lessons/group_choice.h"
+#include "views/models/problem_source.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/text.h"
 
@@ -94,7 +95,7 @@ void select_part(const LessonAction& action, Session& session) {
 
 void reopen_with_batch(std::int64_t batch, Session& session) {
   if (!session.problem_options()) return;
-  ImportOptions import;
+  ImportOptions import = session.model_source()->import;
   import.batch = batch;
   session.reopen_model(import, *session.problem_options());
 }

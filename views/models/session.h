@@ -147,7 +147,8 @@ class Session : public QObject {
   void show_model(ModelRow model);        // on the cluster that is open
   void show_cluster(ClusterRow cluster);  // under the model that is open
   void regroup(int max_groups);
-  // The open model again with another batch or optimizer: from its file, which must still be there.
+  // The open model again, imported or trained otherwise: from its file, which must still be there,
+  // unless it is imported alike.
   void reopen_model(const ImportOptions& import, const ProblemOptions& options);
   void rename_strategy(StrategyRow strategy, const QString& label);
   void remove_run(RunRow run);

@@ -193,17 +193,15 @@ ModelSource Session::import_asking(const std::filesystem::path& file, const Impo
 
 void Session::reopen_model(const ImportOptions& import, const ProblemOptions& options) {
   if (!state_->model) return;
-  const bool same_batch = !import.batch || *import.batch == state_->model->graph->batch();
-  load_model(opening(state_->model->path), [this, import, options, same_batch](Loader& loader) {
+  ImportOptions now = state_->model->import, wanted = import;
+  if (!wanted.batch) wanted.batch = state_->model->graph->batch();
+  now.batch = state_->model->graph->batch();
+  load_model(opening(state_->model->path), [=, this](Loader& loader) {
     if (!loader.model) return;
-    if (!same_batch) {
-      ImportOptions same = import;
-      if (same.dimensions.empty()) same.dimensions = loader.model->import.dimensions;
-      same.batch_axis = loader.model->import.batch_axis;
+    if (wanted != now)
       loader.model =
-          import_asking(loader.model->path, same, options,
+          import_asking(loader.model->path, wanted, options,
                         [=, this](const ImportOptions& bound) { reopen_model(bound, options); });
-    }
     loader.model->options = options;
     loader.forget_problem();
   });

@@ -10,6 +10,7 @@
 #include "app/cli/search.h"
 #include "core/cluster/vary/changed_cluster.h"
 #include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/run/problem_change.h"
 #include "core/search/run/run_planner.h"
 
 namespace strato::cli {
@@ -135,7 +136,7 @@ int fit(const FitOptions& options, const Command& command) {
   check_writable(options.output, files_of(options));
   const Subject subject =
       options.plan.empty() ? planned(options, interrupt) : stored(options, interrupt);
-  FitReport report{subject.problem, {}, subject.planner, options.allowance, {}, {}, {}, {}};
+  FitReport report{subject.problem, {}, subject.planner, options.allowance, {}, {}, {}};
   report.outcome = simulate_outline(subject.problem, subject.strategy, false);
   ProgressLine line;
   const auto evaluator = make_simulating_evaluator(subject.problem, options.planner.threads, true);
@@ -143,8 +144,6 @@ int fit(const FitOptions& options, const Command& command) {
                                [&](std::size_t done, std::size_t all) {
                                  line.show(fmt::format("{} of {} changes tried", done, all));
                                });
-  for (const ChangedPlan& plan : report.found.plans)
-    report.peaks.push_back(fullest_peak(*subject.problem.cluster, *plan.score.feedback));
   plan_anew(report, options, line, interrupt.token());
   line.clear();
   write_fitting(options, subject, report);

@@ -10,6 +10,7 @@
 #include "core/framework/layout/model_layers.h"
 #include "core/graph/value/scopes.h"
 #include "core/search/api/planner.h"
+#include "core/search/run/problem_change.h"
 #include "core/sim/explain/device_peaks.h"
 
 namespace strato::cli {
@@ -18,57 +19,10 @@ namespace {
 constexpr std::size_t kParts = 12;   // of a model that has no layers
 constexpr std::size_t kChanges = 8;  // in the text
 
-// Devices of one stage that have the same in memory.
-struct DevicesAlike {
-  DeviceId first;
-  std::int32_t stage = -1;  // -1: there are no stages
-  std::vector<DeviceId> devices;
-};
-
-std::int32_t stage_of(const Program& program, DeviceId device) {
-  return program.stage_of.empty() ? -1 : program.stage_of[device];
-}
-
-std::vector<DevicesAlike> devices_alike(const Timeline& timeline,
-                                        const IdVector<DeviceId, DevicePeak>& peaks) {
-  std::vector<DevicesAlike> kinds;
-  const Program& program = *timeline.program;
-  for (const DeviceId device : peaks.ids()) {
-    const std::int32_t stage = stage_of(program, device);
-    const auto same = std::ranges::find_if(kinds, [&](const DevicesAlike& kind) {
-      return kind.stage == stage && peaks[kind.first].by_cause == peaks[device].by_cause &&
-             timeline.devices[kind.first].capacity == timeline.devices[device].capacity;
-    });
-    if (same == kinds.end())
-      kinds.push_back({device, stage, {device}});
-    else
-      same->devices.push_back(device);
-  }
-  return kinds;
-}
-
 std::string names_of(const DevicesAlike& alike, const Cluster& cluster) {
-  const std::string& first = cluster.device(alike.first).name;
+  const std::string& first = cluster.device(alike.devices.front()).name;
   if (alike.devices.size() == 1) return first;
   return fmt::format("{} and {} alike", first, alike.devices.size() - 1);
-}
-
-// What the device computes at its peak, and of which micro-batch.
-std::string running_text(const Program& program, TaskId running) {
-  if (!running.valid()) return "while it computes nothing";
-  const Task& task = program.tasks[running];
-  const Op& op = program.graph->op(task.op);
-  const std::string micro =
-      program.micro_batches > 1 && op.phase != Phase::Update
-          ? fmt::format(" of micro-batch {} of {}", task.micro + 1, program.micro_batches)
-          : "";
-  return fmt::format("in the {} of {}{}",
-                     op.phase == Phase::Update    ? "update"
-                     : task.again                 ? "recomputation"
-                     : op.phase == Phase::Forward ? "forward pass"
-                                                  : "backward pass",
-                     op.phase == Phase::Forward ? op.name : layer_op(*program.graph, task.op).name,
-                     micro);
 }
 
 struct LayerBytes {
@@ -146,7 +100,7 @@ std::string memory_text(const FitReport& report) {
   std::vector<std::size_t> causes;  // that there are
   for (std::size_t cause = 0; cause < kMemoryCauses; ++cause)
     if (std::ranges::any_of(kinds, [&](const DevicesAlike& kind) {
-          return peaks[kind.first].by_cause[cause] > Bytes(0);
+          return peaks[kind.devices.front()].by_cause[cause] > Bytes(0);
         }))
       causes.push_back(cause);
   const bool stages = !program.stage_of.empty();
@@ -157,8 +111,8 @@ std::string memory_text(const FitReport& report) {
   Table table(heads);
   table.align_left(stages ? 1 : 0);
   for (const DevicesAlike& kind : kinds) {
-    const DevicePeak& peak = peaks[kind.first];
-    const DeviceUse& use = timeline.devices[kind.first];
+    const DevicePeak& peak = peaks[kind.devices.front()];
+    const DeviceUse& use = timeline.devices[kind.devices.front()];
     std::vector<std::string> cells = {names_of(kind, *program.cluster), bytes_text(use.capacity),
                                       bytes_text(peak.peak) + (use.fits() ? "" : " !")};
     if (stages) cells.insert(cells.begin(), kind.stage < 0 ? "-" : std::to_string(kind.stage + 1));
@@ -195,8 +149,7 @@ std::string changes_text(const FitReport& report) {
     for (std::size_t i = 0; i < std::min(kChanges, found.plans.size()); ++i) {
       const ChangedPlan& plan = found.plans[i];
       table.add({words_of(plan), time_text(plan.score.step_time),
-                 price_text(found.now.step_time, plan.score.step_time),
-                 bytes_text(report.peaks[i])});
+                 price_text(found.now.step_time, plan.score.step_time), bytes_text(plan.peak)});
     }
     text += "\n" + table.text();
     if (found.plans.size() > kChanges)
@@ -236,39 +189,16 @@ Json json_of(const ChangedPlan& plan) {
 
 }  // namespace
 
-DeviceId fullest_device(const SimulatedStep& step) {
-  DeviceId fullest(0);
-  const auto fill = [&](DeviceId device) {
-    return step.devices[device].peak / step.devices[device].capacity;
-  };
-  for (const DeviceId device : step.devices.ids())
-    if (fill(device) > fill(fullest)) fullest = device;
-  return fullest;
-}
-
-Bytes fullest_peak(const Cluster& cluster, const Feedback& feedback) {
-  Bytes fullest;
-  double most = 0;
-  for (const DeviceGroupId group : feedback.device_groups.ids()) {
-    const Bytes peak = feedback.device_groups[group].peak;
-    const double fill = peak / cluster.gpu(cluster.groups()[group].devices.front()).memory;
-    if (fill <= most) continue;
-    most = fill;
-    fullest = peak;
-  }
-  return fullest;
-}
-
 Json fit_json(const FitReport& report, double wall_seconds) {
   const Timeline& timeline = *report.outcome.timeline;
   const Program& program = *timeline.program;
   const auto peaks = device_peaks(timeline);
   Json devices = Json::array();
   for (const DevicesAlike& kind : devices_alike(timeline, peaks)) {
-    const DevicePeak& peak = peaks[kind.first];
+    const DevicePeak& peak = peaks[kind.devices.front()];
     Json entry = {{"devices", Json::array()},
                   {"peak_bytes", peak.peak.value},
-                  {"capacity_bytes", timeline.devices[kind.first].capacity.value},
+                  {"capacity_bytes", timeline.devices[kind.devices.front()].capacity.value},
                   {"moment_s", to_seconds(peak.moment)},
                   {"running", running_text(program, peak.running)},
                   {"bytes", Json::object()},
@@ -296,9 +226,9 @@ Json fit_json(const FitReport& report, double wall_seconds) {
                {"evaluations", report.found.evaluations},
                {"stopped", report.found.stopped},
                {"wall_s", wall_seconds}};
-  for (std::size_t i = 0; i < report.found.plans.size(); ++i) {
-    Json change = json_of(report.found.plans[i]);
-    change["peak_bytes"] = report.peaks[i].value;
+  for (const ChangedPlan& plan : report.found.plans) {
+    Json change = json_of(plan);
+    change["peak_bytes"] = plan.peak.value;
     json["changes"].push_back(std::move(change));
   }
   for (const ChangedPlan& plan : report.found.nearest) json["nearest"].push_back(json_of(plan));

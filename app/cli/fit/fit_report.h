@@ -18,7 +18,6 @@ struct FitReport {
   std::string planner;   // that made the strategy
   double allowance = 0;  // part of each device's memory that is left to allocator and libraries
   FittingPlans found;
-  std::vector<Bytes> peaks;  // of found.plans, of the fullest device
   // What a planner finds where no small change fits.
   std::optional<PlanResult> anew;
   Bytes anew_peak;
@@ -28,9 +27,5 @@ struct FitReport {
 
 Json fit_json(const FitReport& report, double wall_seconds);
 std::string fit_text(const FitReport& report);
-
-// The device that has most of its own memory in use, and what is in it.
-DeviceId fullest_device(const SimulatedStep& step);
-Bytes fullest_peak(const Cluster& cluster, const Feedback& feedback);
 
 }  // namespace strato::cli

@@ -36,6 +36,7 @@ struct ImportOptions {
   // these alone: import_model() changes what they made.
   std::optional<DataType> precision;           // nothing: as the file has it
   std::vector<std::string> trainable, frozen;  // patterns of parameters' names
+  friend bool operator==(const ImportOptions&, const ImportOptions&) = default;
 };
 
 // Importers throw this where a model has dimensions without an extent and nobody said one: the

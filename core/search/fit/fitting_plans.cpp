@@ -18,6 +18,19 @@ bool is_faster(const ChangedPlan& a, const ChangedPlan& b) {
   return a.score.step_time < b.score.step_time;
 }
 
+Bytes fullest_peak(const Cluster& cluster, const Feedback& feedback) {
+  Bytes fullest;
+  double most = 0;
+  for (const DeviceGroupId group : feedback.device_groups.ids()) {
+    const Bytes peak = feedback.device_groups[group].peak;
+    const double fill = peak / cluster.gpu(cluster.groups()[group].devices.front()).memory;
+    if (fill <= most) continue;
+    most = fill;
+    fullest = peak;
+  }
+  return fullest;
+}
+
 class Search {
  public:
   Search(const Problem& problem, const Strategy& strategy, Evaluator& evaluator,
@@ -49,7 +62,7 @@ class Search {
   std::vector<ChangedPlan> one_change(bool saving) const {
     std::vector<ChangedPlan> plans;
     for (const MemoryChange& change : changes_)
-      if (!saving || change.saves) plans.push_back({{change.words}, change.apply(strategy_), {}});
+      if (!saving || change.saves) plans.push_back({{change.words}, change.apply(strategy_)});
     return plans;
   }
 
@@ -78,7 +91,7 @@ class Search {
           continue;
         Strategy both = second->apply(first->apply(strategy_));
         if (std::ranges::find(of_one_, both) == of_one_.end())
-          plans.push_back({{first->words, second->words}, std::move(both), {}});
+          plans.push_back({{first->words, second->words}, std::move(both)});
       }
     return plans;
   }
@@ -107,6 +120,8 @@ class Search {
     const std::vector<Score> scores = evaluator_.evaluate(strategies);
     for (std::size_t i = 0; i < plans.size(); ++i) {
       plans[i].score = scores[i];
+      if (scores[i].feedback)
+        plans[i].peak = fullest_peak(evaluator_.cluster(), *scores[i].feedback);
       known.push_back(std::move(plans[i]));
     }
   } catch (const InputError&) {

@@ -17,7 +17,8 @@ namespace strato {
 struct ChangedPlan {
   std::vector<std::string> words;  // of each change: one, or two that belong to different kinds
   Strategy strategy;
-  Score score;
+  Score score = {};
+  Bytes peak = {};  // of the fullest device, where the evaluator gives feedback
 };
 
 struct FittingPlans {

@@ -1,6 +1,10 @@
 #include "core/sim/explain/device_peaks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "core/graph/value/scopes.h"
 
 namespace strato {
 namespace {
@@ -129,6 +133,42 @@ bool is_of_an_op(MemoryCause cause) {
 
 std::string_view name_of(MemoryCause cause) { return kNames[static_cast<std::size_t>(cause)]; }
 std::string_view label_of(MemoryCause cause) { return kLabels[static_cast<std::size_t>(cause)]; }
+
+std::vector<DevicesAlike> devices_alike(const Timeline& timeline,
+                                        const IdVector<DeviceId, DevicePeak>& peaks) {
+  std::vector<DevicesAlike> kinds;
+  const Program& program = *timeline.program;
+  for (const DeviceId device : peaks.ids()) {
+    const std::int32_t stage = program.stage_of.empty() ? -1 : program.stage_of[device];
+    const auto same = std::ranges::find_if(kinds, [&](const DevicesAlike& kind) {
+      const DeviceId first = kind.devices.front();
+      return kind.stage == stage && peaks[first].by_cause == peaks[device].by_cause &&
+             timeline.devices[first].capacity == timeline.devices[device].capacity;
+    });
+    if (same == kinds.end())
+      kinds.push_back({stage, {device}});
+    else
+      same->devices.push_back(device);
+  }
+  return kinds;
+}
+
+std::string running_text(const Program& program, TaskId running) {
+  if (!running.valid()) return "while it computes nothing";
+  const Task& task = program.tasks[running];
+  const Op& op = program.graph->op(task.op);
+  const std::string micro =
+      program.micro_batches > 1 && op.phase != Phase::Update
+          ? fmt::format(" of micro-batch {} of {}", task.micro + 1, program.micro_batches)
+          : "";
+  return fmt::format("in the {} of {}{}",
+                     op.phase == Phase::Update    ? "update"
+                     : task.again                 ? "recomputation"
+                     : op.phase == Phase::Forward ? "forward pass"
+                                                  : "backward pass",
+                     op.phase == Phase::Forward ? op.name : layer_op(*program.graph, task.op).name,
+                     micro);
+}
 
 void each_held_at_peak(const Timeline& timeline, const HeldAtPeak& hold) {
   const Program& program = *timeline.program;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,17 @@ struct DevicePeak {
 };
 // Of devices whose tasks another one stands for (Timeline::like): that one's.
 IdVector<DeviceId, DevicePeak> device_peaks(const Timeline& timeline);
+
+// Devices of one stage, and of as much memory, that have the same in it at their peaks.
+struct DevicesAlike {
+  std::int32_t stage = -1;  // -1: there are no stages
+  std::vector<DeviceId> devices;
+};
+std::vector<DevicesAlike> devices_alike(const Timeline& timeline,
+                                        const IdVector<DeviceId, DevicePeak>& peaks);
+
+// What a device does at its peak, for people: "in the backward pass of fc6 of micro-batch 2 of 4".
+std::string running_text(const Program& program, TaskId running);
 
 // Calls `hold` with each part of a tensor that is in the memory of a device at the moment of that
 // device's peak, and with its buffer: invalid of what is resident. Devices whose tasks another one

@@ -21,15 +21,16 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMostOfAConfiguration = std::uintmax_t{16} << 20;
 constexpr std::int64_t kMostSequence = std::int64_t{1} << 20;
+constexpr std::int64_t kMostRank = 1024;
 constexpr std::int64_t kUsualSequence = 4096;  // at most, where nobody says how long
 
-// The dimensions that somebody may give for a model: "sequence", "target_sequence", "flash"; and
-// "batch", as the error calls it where nobody has given it otherwise.
+// The dimensions that somebody may give for a model: "sequence", "target_sequence", "flash",
+// "lora_rank"; and "batch", as the error calls it where nobody has given it otherwise.
 class Dimensions {
  public:
   Dimensions(const Description& model, std::string file, const ImportOptions& options)
       : model_(model), file_(std::move(file)), options_(options) {
-    std::vector<std::string> known = {"flash"};
+    std::vector<std::string> known = {"flash", "lora_rank"};
     if (!model.patches) known.insert(known.begin(), "sequence");
     if (model.encoder) known.emplace_back("target_sequence");
     for (const auto& [name, value] : options.dimensions) {
@@ -48,6 +49,7 @@ class Dimensions {
     sizes.sequence = length("sequence");
     sizes.target_sequence = length("target_sequence");
     sizes.flash = given("flash", 1, 0, 1) == 1;
+    sizes.adapter_rank = given("lora_rank", 0, 0, kMostRank);
     return sizes;
   }
 

@@ -33,7 +33,7 @@ class ModelWriter {
  public:
   ModelWriter(const Description& model, const Sizes& sizes, const std::string& name,
               const std::string& file)
-      : model_(model), sizes_(sizes), to_(name, sizes.batch, model, file) {}
+      : model_(model), sizes_(sizes), to_(name, sizes.batch, model, file, sizes.adapter_rank) {}
 
   Graph write() {
     const TensorId first = model_.patches ? patches() : words("input_ids", sizes_.sequence);

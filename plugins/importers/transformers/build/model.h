@@ -16,6 +16,8 @@ struct Sizes {
   // Attention is one op. Else it is written out as a product, a softmax and a product; so it is
   // always where the bias of the scores is learned, which no such op trains.
   bool flash = true;
+  std::int64_t adapter_rank =
+      0;  // of LoRA: adapters of all linear layers are trained, and only they
 };
 
 // `file` is named in errors. Throws InputError for more ops or larger tensors than graphs may have.

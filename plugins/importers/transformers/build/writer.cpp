@@ -70,12 +70,13 @@ ActivationOp op_of(Activation activation) {
 }  // namespace
 
 Writer::Writer(const std::string& name, std::int64_t batch, const Description& model,
-               std::string file)
+               std::string file, std::int64_t adapter_rank)
     : graph_(name, batch, file),
       file_(std::move(file)),
       type_(model.type),
       norm_(model.norm),
-      epsilon_(model.epsilon) {}
+      epsilon_(model.epsilon),
+      adapter_rank_(adapter_rank) {}
 
 TensorId Writer::input(std::string name, Shape shape, DataType type) {
   return graph_.add_tensor({.name = std::move(name),
@@ -85,11 +86,17 @@ TensorId Writer::input(std::string name, Shape shape, DataType type) {
 }
 
 TensorId Writer::parameter(const std::string& name, Shape shape) {
+  return parameter(name, std::move(shape), adapter_rank_ > 0);
+}
+
+TensorId Writer::parameter(const std::string& name, Shape shape, bool frozen) {
   const auto [at, is_new] = parameters_.try_emplace(name);
   if (!is_new) return at->second;
-  TensorId id =
-      graph_.add_tensor({.name = name, .role = TensorRole::Parameter, .shape = std::move(shape)});
-  if (type_ != DataType::F32) id = cast(name + "/cast", id);
+  Tensor made = {.name = name, .role = TensorRole::Parameter, .shape = std::move(shape)};
+  made.frozen = frozen;
+  if (frozen) made.type = type_;
+  TensorId id = graph_.add_tensor(std::move(made));
+  if (graph_.tensors()[id].type != type_) id = cast(name + "/cast", id);
   return at->second = id;
 }
 
@@ -185,7 +192,14 @@ TensorId Writer::product(const std::string& name, TensorId x, std::int64_t out) 
 TensorId Writer::linear(const Linear& layer, const std::string& prefix, TensorId x,
                         std::int64_t out) {
   const std::string name = prefix + layer.name;
-  const TensorId made = product(name, x, out);
+  TensorId made = product(name, x, out);
+  if (adapter_rank_ > 0) {
+    const std::string down = name + ".lora_A", up = name + ".lora_B";
+    const TensorId narrow = op(
+        down, "MatMul", {x, parameter(down + ".weight", {shape(x).back(), adapter_rank_}, false)});
+    made = add(name + "/adapted", made,
+               op(up, "MatMul", {narrow, parameter(up + ".weight", {adapter_rank_, out}, false)}));
+  }
   return layer.bias ? add(name + "/bias", made, parameter(name + ".bias", {out})) : made;
 }
 

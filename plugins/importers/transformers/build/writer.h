@@ -2,7 +2,9 @@
 //
 // Numbers are of one type, the activations'. Parameters are F32: where activations are not, one
 // Cast a parameter makes a copy that all its readers share ("NAME/cast"), as training in mixed
-// precision has it. Not thread-safe.
+// precision has it. With adapters (LoRA, Hu et al. 2021, section 4.1) each linear layer has a
+// product of two more matrices added, "NAME.lora_A.weight" and "NAME.lora_B.weight", which alone
+// are trained; what is frozen is of the activations' type. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -25,7 +27,9 @@ using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
 class Writer {
  public:
-  Writer(const std::string& name, std::int64_t batch, const Description& model, std::string file);
+  // `adapter_rank`: of the adapters' matrices; 0: none.
+  Writer(const std::string& name, std::int64_t batch, const Description& model, std::string file,
+         std::int64_t adapter_rank);
 
   // ---- tensors without a producer
   TensorId input(std::string name, Shape shape, DataType type);
@@ -65,6 +69,7 @@ class Writer {
   Graph build() { return std::move(graph_).build(); }
 
  private:
+  TensorId parameter(const std::string& name, Shape shape, bool frozen);
   TensorId constant(std::string name, DataType type, Shape shape, std::string bytes);
   void count_op();
 
@@ -73,6 +78,7 @@ class Writer {
   DataType type_;
   Norm norm_;
   double epsilon_;
+  std::int64_t adapter_rank_;
   std::map<std::string, TensorId> parameters_;
   std::map<std::vector<std::int64_t>, TensorId> integers_;
 };

@@ -15,6 +15,12 @@ double forward_flops(const Graph& graph) {
   return flops;
 }
 
+double product_flops(const Graph& graph) {
+  double flops = 0;
+  for (const Op& op : graph.ops()) flops += op.type == "MatMul" ? op.work.flops : 0;
+  return flops;
+}
+
 double flops_a_token(const std::string& name, std::int64_t batch, std::int64_t sequence) {
   ImportOptions options;
   options.batch = batch;
@@ -54,6 +60,30 @@ TEST(ConfiguredWork, OfDeepseekIsThatOfItsReport) {
   const double attention = 61 * 128.0 * (2 * 192 + 2 * 128) * 4096 / 2;
   EXPECT_NEAR(flops_a_token("deepseek_v3", 1, 4096), 2 * active + attention,
               0.03 * (2 * active + attention));
+}
+
+// Of LoRA (Hu et al. 2021, section 4.1): r * (in + out) parameters for each linear layer are
+// trained; the rest is there once, in the type that it is computed in.
+TEST(ConfiguredWork, OfAdaptersIsTheirOwnBesideTheModel) {
+  constexpr std::int64_t kRank = 16, kLayers = 32, kWidth = 4096, kKeys = 1024, kWide = 14'336;
+  ImportOptions options;
+  options.batch = 1;
+  options.dimensions = {{"sequence", 128}, {"lora_rank", kRank}};
+  const std::filesystem::path file =
+      std::filesystem::path(kSourceFolder) / "sample_graphs/models/llama3_8b.json";
+  const Graph graph = import_config(file, options);
+  std::int64_t trained = 0, frozen = 0;
+  for (const Tensor& tensor : graph.tensors()) {
+    if (tensor.role != TensorRole::Parameter) continue;
+    (tensor.frozen ? frozen : trained) += tensor.elements();
+    EXPECT_EQ(tensor.type, tensor.frozen ? DataType::BF16 : DataType::F32) << tensor.name;
+  }
+  const std::int64_t attention = 2 * (kWidth + kWidth) + 2 * (kWidth + kKeys);
+  EXPECT_EQ(trained, kLayers * kRank * (attention + 3 * (kWidth + kWide)));
+  EXPECT_EQ(frozen, 8'030'261'248);
+  options.dimensions.erase("lora_rank");
+  const double alone = product_flops(import_config(file, options));
+  EXPECT_DOUBLE_EQ(product_flops(graph) - alone, 2.0 * 128 * static_cast<double>(trained));
 }
 
 }  // namespace
