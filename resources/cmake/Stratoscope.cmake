@@ -151,9 +151,10 @@ endfunction()
 
 # tests/<folder>/*_test.cpp -> one executable and one ctest entry named after the folder. NEEDS_PLUGINS: all of them; PLUGINS:
 # the named ones. ALONE: it expects frames in time, and nothing else is tested meanwhile. PROCESSES: it starts several and expects
-# answers within seconds; at most one other test runs beside it on two cores. COST: what has more of it starts sooner.
+# answers within seconds; at most one other test runs beside it on two cores. READER: of what reads files from outside, which CI
+# runs under the sanitizers, too, with no more of core than they name. COST: what has more of it starts sooner.
 function(strato_test folder)
-  cmake_parse_arguments(ARG "NEEDS_PLUGINS;ALONE;PROCESSES" "TIMEOUT;COST" "DEPENDS;PLUGINS;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "NEEDS_PLUGINS;ALONE;PROCESSES;READER" "TIMEOUT;COST" "DEPENDS;PLUGINS;PRIVATE_LINK" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   set(target test_${name})
   strato_target_names("${ARG_DEPENDS}" depends)
@@ -164,7 +165,10 @@ function(strato_test folder)
   # What is tested is optimised; the tests themselves need not be, and compile in half of the time so.
   target_compile_options(${target} PRIVATE -O0)
   set_target_properties(${target} PROPERTIES STRATO_TEST ON)
-  target_link_libraries(${target} PRIVATE ${depends} ${ARG_PRIVATE_LINK} strato_core strato_test_paths GTest::gtest_main)
+  target_link_libraries(${target} PRIVATE ${depends} ${ARG_PRIVATE_LINK} strato_test_paths GTest::gtest_main)
+  if(NOT ARG_READER)
+    target_link_libraries(${target} PRIVATE strato_core)
+  endif()
   if(ARG_NEEDS_PLUGINS)
     get_property(plugins GLOBAL PROPERTY STRATO_PLUGINS)
     add_dependencies(${target} ${plugins})
@@ -191,10 +195,15 @@ function(strato_test folder)
   elseif(part STREQUAL "core" AND ARG_NEEDS_PLUGINS)
     set(part plugins)
   endif()
-  if(NOT TARGET tests_${part})
-    add_custom_target(tests_${part})
+  if(ARG_READER)
+    list(APPEND part readers)
   endif()
-  add_dependencies(tests_${part} ${target})
-  set_tests_properties(${folder} PROPERTIES LABELS ${part} TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_ALONE} PROCESSORS ${processors} COST ${ARG_COST}
+  foreach(name ${part})
+    if(NOT TARGET tests_${name})
+      add_custom_target(tests_${name})
+    endif()
+    add_dependencies(tests_${name} ${target})
+  endforeach()
+  set_tests_properties(${folder} PROPERTIES LABELS "${part}" TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_ALONE} PROCESSORS ${processors} COST ${ARG_COST}
     ENVIRONMENT "QT_QPA_PLATFORM=offscreen;ASAN_OPTIONS=detect_leaks=0")
 endfunction()

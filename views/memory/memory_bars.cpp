@@ -130,6 +130,10 @@ void MemoryBars::paint_row(QPainter& painter, std::size_t at) const {
   painter.drawText(QRect(0, top, name_width(), row_height()), Qt::AlignVCenter | Qt::AlignLeft,
                    fontMetrics().elidedText(row.name, Qt::ElideMiddle, name_width()));
   const double scale = 1 / bytes_per_pixel();
+  const double end = rail.left() + scale * static_cast<double>(row.capacity.value);
+  QColor track = palette().color(QPalette::WindowText);
+  track.setAlphaF(0.08F);
+  painter.fillRect(QRectF(rail.topLeft(), QPointF(end, rail.bottom())), track);
   double left = rail.left();
   each_cause(row, [&](MemoryCause cause) {
     const double wide = scale * static_cast<double>(held(row, cause).value);
@@ -139,11 +143,13 @@ void MemoryBars::paint_row(QPainter& painter, std::size_t at) const {
       painter.fillRect(part, QBrush(palette().color(QPalette::Window), Qt::BDiagPattern));
     left += wide;
   });
-  const double end = rail.left() + scale * static_cast<double>(row.capacity.value);
-  painter.setPen(
-      QPen(row.fits() ? palette().color(QPalette::WindowText) : style::infeasible(dark), 2));
-  painter.drawLine(QPointF(end - 1, rail.top() - 2), QPointF(end - 1, rail.bottom() + 2));
-  painter.setPen(row.fits() ? palette().color(QPalette::WindowText) : style::infeasible(dark));
+  const QColor ink = row.fits() ? palette().color(QPalette::WindowText) : style::infeasible(dark);
+  const QLineF mark(end - 1, rail.top() - 3, end - 1, rail.bottom() + 3);
+  painter.setPen(QPen(palette().color(QPalette::Window), 6, Qt::SolidLine, Qt::FlatCap));
+  if (!row.fits()) painter.drawLine(mark);  // it stands within the bar
+  painter.setPen(QPen(ink, 2, Qt::SolidLine, Qt::FlatCap));
+  painter.drawLine(mark);
+  painter.setPen(ink);
   painter.drawText(QRect(width() - figure_width(), top, figure_width(), row_height()),
                    Qt::AlignVCenter | Qt::AlignRight, figure_of(row));
 }

@@ -111,11 +111,11 @@ QString MemoryView::headline() const {
   if (fullest == nullptr)
     return use_->looking() ? tr("Looking at all devices…") : tr("No memory is known of this step");
   if (!fullest->fits())
-    return tr("Does not fit: %1 of %2, %3 more than there are")
-        .arg(style::bytes_of(fullest->peak.peak, fullest->capacity), fullest->name,
+    return tr("Does not fit: %1: %2, %3 more than there are")
+        .arg(fullest->name, style::bytes_of(fullest->peak.peak, fullest->capacity),
              style::bytes(fullest->peak.peak - fullest->capacity));
   if (!outcome->timeline->feasible) return tr("Does not fit: hosts would keep more than they have");
-  return tr("Fits: at most %1, of %2")
+  return tr("Fits: at most %1, in %2")
       .arg(style::bytes_of(fullest->peak.peak, fullest->capacity), fullest->name);
 }
 
