@@ -79,9 +79,9 @@ std::vector<std::int64_t> Op::integers(std::string_view key) const {
 }
 
 OpId Graph::find_op(std::string_view name) const {
-  const auto found = std::ranges::lower_bound(
-      ops_by_name_, name, {}, [this](OpId id) -> std::string_view { return ops_[id].name; });
-  return found != ops_by_name_.end() && ops_[*found].name == name ? *found : OpId();
+  const std::int32_t found = op_names_.find(
+      name, [&](std::int32_t op) -> std::string_view { return ops_[OpId(at(op))].name; });
+  return found >= 0 ? OpId(at(found)) : OpId();
 }
 
 Bytes Graph::parameter_bytes() const {
