@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/graph/value/name_table.h"
 #include "core/graph/value/op_reader.h"
 
 namespace strato {
@@ -225,7 +226,7 @@ Graph GraphBuilder::build() && {
       for (const TensorId id : ops_[maker].outputs) tensors_[id].producer = maker;
   }
   sort_attributes(ops_);
-  NameTable op_names =
+  const NameTable op_names =
       make_names_unique(ops_, [](const Op& op) { return op.type.empty() ? "op" : op.type; });
   make_names_unique(tensors_, [](const Tensor&) { return "tensor"; });
   annotate();
@@ -235,7 +236,7 @@ Graph GraphBuilder::build() && {
   graph.batch_ = batch_;
   graph.ops_ = std::move(ops_);
   graph.tensors_ = std::move(tensors_);
-  graph.op_names_ = std::move(op_names);
+  graph.ops_by_name_ = op_names.ids<OpId>();
   graph.index();
   graph.digest_ = digest_of_graph(graph);
   return graph;
@@ -244,9 +245,9 @@ Graph GraphBuilder::build() && {
 void Graph::index() {
   update_of_.assign(tensors_.size(), OpId());
   consumer_begin_.assign(tensors_.size() + 1, 0);
-  IdVector<TensorId, OpId> last(tensors_.size());  // reader so far
+  IdVector<TensorId, OpId> last;  // reader so far
   const auto each_reader = [&](auto&& what) {
-    std::ranges::fill(last, OpId());
+    last.assign(tensors_.size(), OpId());
     for (const OpId id : ops_.ids())
       for (const TensorId input : ops_[id].inputs)
         if (input.valid() && std::exchange(last[input], id) != id) what(input, id);

@@ -19,7 +19,6 @@
 #include "core/base/digest.h"
 #include "core/base/ids.h"
 #include "core/base/units.h"
-#include "core/graph/value/name_table.h"
 
 namespace strato {
 
@@ -170,7 +169,7 @@ class Graph {
   std::vector<std::int32_t> consumer_begin_;  // one per tensor and one more
   std::vector<OpId> consumers_;
   IdVector<TensorId, OpId> update_of_;
-  NameTable op_names_;
+  std::vector<OpId> ops_by_name_;  // an open table (name_table.h)
   Digest digest_;
 };
 
