@@ -68,10 +68,6 @@ Part Layout::divided(const Part& of, int axis, std::int64_t extent, Place place)
   return of.cut({static_cast<std::int8_t>(axis), at, at + unit});
 }
 
-bool have_same_devices(const Layout& a, const Layout& b) {
-  return &a == &b || std::ranges::equal(a.shards, b.shards, {}, &Shard::device, &Shard::device);
-}
-
 bool have_same_grid(const Layout& a, const Layout& b) {
   const auto samples = [](const Shard& shard) { return std::pair(shard.begin, shard.end); };
   return a.is_mesh && a.columns == b.columns && a.context == b.context && a.experts == b.experts &&
@@ -96,7 +92,19 @@ bool Layouts::forget_if_many() {
   return many;
 }
 
+LayoutId Layouts::first_there(std::span<const Shard> shards) {
+  std::uint64_t hash = shards.size();
+  for (const Shard& shard : shards)
+    hash = (hash ^ static_cast<std::uint32_t>(shard.device.value())) * 0x9e3779b97f4a7c15u;
+  const auto [first, last] = by_devices_.equal_range(hash);
+  for (auto at = first; at != last; ++at)
+    if (std::ranges::equal((*this)[at->second].shards, shards, {}, &Shard::device, &Shard::device))
+      return at->second;
+  return by_devices_.emplace(hash, static_cast<LayoutId>(known_.size()))->second;
+}
+
 LayoutId Layouts::add(Known known) {
+  known.layout.first_there = first_there(known.layout.shards);
   known_.push_back(std::move(known));
   return static_cast<LayoutId>(known_.size() - 1);
 }
@@ -120,6 +128,7 @@ void Layouts::forget() {
   ++generation_;
   known_.clear();
   by_hash_.clear();
+  by_devices_.clear();
   tables_.forget();
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
     const Device& device = tables_.cluster->device(DeviceId(d));
