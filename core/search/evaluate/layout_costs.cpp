@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <tuple>
+#include <span>
+#include <unordered_map>
 
+#include "core/base/digest.h"
 #include "core/graph/axes/letter_splits.h"
 
 namespace strato {
@@ -33,8 +34,8 @@ bool is_free(const Op& op) {
 // Whether parts of it that have the same samples can be computed on their own. An update's are
 // those of its variable.
 bool is_divisible(const Graph& graph, OpId op) {
-  return graph.op(op).phase == Phase::Update || !letter_splits(graph, op).empty() ||
-         !split_axes(graph, op).empty();
+  return graph.op(op).phase == Phase::Update || !split_axes(graph, op).empty() ||
+         !letter_splits(graph, op).empty();
 }
 
 double time_of(const Problem& problem, OpId op, GpuTypeId type, std::int64_t samples) {
@@ -80,7 +81,7 @@ LayoutCosts::LayoutCosts(const Problem& problem, BoundOf strategies)
     floor_.push_back(std::max(
         1.0, static_cast<double>(problem.cost->local_move(GpuTypeId(type), Bytes(1)).value)));
   using Table = std::vector<std::vector<double>>;
-  std::map<std::tuple<bool, bool, Table, Table>, std::size_t> known;
+  std::unordered_map<Digest, std::size_t> known;
   for (std::size_t i = 0; i < problem.graph->op_count(); ++i) {
     const Op& op = problem.graph->op(OpId(i));
     const bool splits = op.split != Splittability::None && op.phase != Phase::Update;
@@ -94,10 +95,13 @@ LayoutCosts::LayoutCosts(const Problem& problem, BoundOf strategies)
       if (splits && !is_free(op))
         rate[type] = least_rates(problem, OpId(i), GpuTypeId(type), counts_, time[type]);
     }
-    const auto [at, fresh] =
-        known.try_emplace({splits, divides, std::move(time), std::move(rate)}, classes_.size());
-    if (fresh)
-      classes_.push_back({splits, divides, std::get<2>(at->first), std::get<3>(at->first), 0});
+    Hasher hasher;
+    hasher.number(splits).number(divides);
+    for (const Table* table : {&time, &rate})
+      for (const std::vector<double>& of_type : *table)
+        hasher.numbers(std::span<const double>(of_type));
+    const auto [at, fresh] = known.try_emplace(hasher.finish(), classes_.size());
+    if (fresh) classes_.push_back({splits, divides, std::move(time), std::move(rate), 0});
     class_of_.push_back(at->second);
   }
   for (OpClass& op : classes_) {
