@@ -168,7 +168,8 @@ RankDrafts::RankDrafts(const Program& program, DeviceId only) : only_(only) {
 std::vector<RankProgram> RankDrafts::finish() && {
   std::vector<RankProgram> ranks(drafts_.size());
   parallel_for(ranks.size(), 0, [&](std::size_t i) {
-    ranks[i] = std::move(drafts_[i]).finish(first_rank_ + static_cast<int>(i));
+    RankDraft draft = std::move(drafts_[i]);  // whose memory is free when its program is there
+    ranks[i] = std::move(draft).finish(first_rank_ + static_cast<int>(i));
   });
   return ranks;
 }

@@ -209,7 +209,6 @@ class Layouts {
   std::size_t sharers_of(const Decision& decision, std::size_t experts) const;
   void forget();
   LayoutId add(Known known);
-  LayoutId first_there(std::span<const Shard> shards);  // or the next one that is added
   // The layout of the shards in scratch_: a known one, or one more.
   LayoutId find(bool sharded, std::vector<std::int32_t> cuts = {}, LayoutId unfolded = -1,
                 const Grid& grid = {});
