@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "app/cli/output.h"
+#include "core/base/parallel.h"
 #include "core/base/quantity_text.h"
 #include "core/graph/axes/batch_stop.h"
 #include "core/search/evaluate/baselines.h"
@@ -202,6 +205,12 @@ double Verdict::speedup() const {
              : 1;
 }
 
+static bool is_data_parallel(const Problem& problem, const Strategy& strategy) {
+  return strategy.grouping == nullptr &&
+         CompleteStrategy(strategy, *problem.cluster).digest() ==
+             CompleteStrategy(data_parallel(problem), *problem.cluster).digest();
+}
+
 Verdict make_verdict(const Problem& problem, const Strategy& strategy,
                      const SimulateOptions& options) {
   return make_verdict(problem, strategy,
@@ -217,10 +226,16 @@ Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome b
   verdict.offloaded = strategy.offloaded.size();
   verdict.undivided = describe_undivided(problem, complete(strategy, *problem.cluster));
   verdict.batch_stop = describe_batch_stop(*problem.graph);
-  verdict.outcome = simulate_outline(problem, strategy, true, options);
+  const std::array<std::function<void()>, 3> parts = {
+      [&] {
+        verdict.outcome = is_data_parallel(problem, strategy)
+                              ? baseline
+                              : simulate_outline(problem, strategy, true, options);
+      },
+      [&] { verdict.lower_bound = lower_bound(problem); },
+      [&] { verdict.batch_bound = lower_bound(problem, BoundOf::WholeOps); }};
+  parallel_for(parts.size(), 0, [&](std::size_t i) { parts[i](); });
   verdict.baseline = std::move(baseline);
-  verdict.lower_bound = lower_bound(problem);
-  verdict.batch_bound = lower_bound(problem, BoundOf::WholeOps);
   verdict.error = error_bar(*verdict.outcome.timeline, *problem.cost);
   return verdict;
 }

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <queue>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "core/base/error.h"
+#include "core/graph/value/name_table.h"
 #include "core/graph/value/op_reader.h"
 
 namespace strato {
@@ -100,6 +102,13 @@ std::vector<OpId> predecessors(const Op& op, const Tensors& tensors) {
                    "remove the cycle; loops must be unrolled");
 }
 
+bool are_in_order(const Ops& ops, const Tensors& tensors) {
+  for (const OpId id : ops.ids())
+    for (const TensorId input : ops[id].inputs)
+      if (input.valid() && tensors[input].producer >= id) return false;
+  return true;
+}
+
 // Kahn's algorithm; among ready ops the one inserted first comes first.
 std::vector<OpId> topological_order(const Ops& ops, const Tensors& tensors,
                                     const std::string& file) {
@@ -134,28 +143,33 @@ Ops reordered(Ops ops, const std::vector<OpId>& order) {
     result.push_back(std::move(ops[old]));
     Op& op = result.back();
     if (op.forward.valid()) op.forward = new_id[op.forward];
-    std::ranges::sort(
-        op.attributes, {}, [](const auto& each) -> const auto& { return each.first; });
   }
   return result;
 }
 
+void sort_attributes(Ops& ops) {
+  for (Op& op : ops)
+    std::ranges::sort(
+        op.attributes, {}, [](const auto& each) -> const auto& { return each.first; });
+}
+
 // Gives a number to each name that is taken, and a name to what has none.
 template <class List, class F>
-void make_names_unique(List& list, F name_of_kind) {
-  std::unordered_set<std::string> taken;
+NameTable make_names_unique(List& list, F name_of_kind) {
+  NameTable names(list.size());
   std::unordered_map<std::string, int> next;
-  taken.reserve(list.size());
-  for (auto& each : list) {
-    if (each.name.empty()) each.name = name_of_kind(each);
-    if (taken.insert(each.name).second) continue;
-    int& number = next[each.name];
-    std::string candidate;
+  const auto name_of = [&](std::int32_t i) -> std::string_view { return list.data()[i].name; };
+  for (std::int32_t i = 0; i < std::ssize(list); ++i) {
+    std::string& name = list.data()[i].name;
+    if (name.empty()) name = name_of_kind(list.data()[i]);
+    if (names.add(i, name_of)) continue;
+    const std::string taken = name;
+    int& number = next[taken];
     do {
-      candidate = fmt::format("{}_{}", each.name, ++number);
-    } while (!taken.insert(candidate).second);
-    each.name = std::move(candidate);
+      name = fmt::format("{}_{}", taken, ++number);
+    } while (!names.add(i, name_of));
   }
+  return names;
 }
 
 void hash_ids(Hasher& hasher, const std::vector<TensorId>& ids) {
@@ -205,13 +219,16 @@ Graph GraphBuilder::build() && {
     throw InputError(file_, "", fmt::format("batch size {}", batch_), "give a batch of at least 1");
   check_shapes(tensors_, file_);
   set_producers(ops_, tensors_, file_);
-  const std::vector<OpId> order = topological_order(ops_, tensors_, file_);
-
-  ops_ = reordered(std::move(ops_), order);
-  make_names_unique(ops_, [](const Op& op) { return op.type.empty() ? "op" : op.type; });
+  // What is in a topological order already is in the one that is looked for.
+  if (!are_in_order(ops_, tensors_)) {
+    ops_ = reordered(std::move(ops_), topological_order(ops_, tensors_, file_));
+    for (const OpId maker : ops_.ids())
+      for (const TensorId id : ops_[maker].outputs) tensors_[id].producer = maker;
+  }
+  sort_attributes(ops_);
+  const NameTable op_names =
+      make_names_unique(ops_, [](const Op& op) { return op.type.empty() ? "op" : op.type; });
   make_names_unique(tensors_, [](const Tensor&) { return "tensor"; });
-  for (const OpId maker : ops_.ids())
-    for (const TensorId id : ops_[maker].outputs) tensors_[id].producer = maker;
   annotate();
 
   Graph graph;
@@ -219,35 +236,33 @@ Graph GraphBuilder::build() && {
   graph.batch_ = batch_;
   graph.ops_ = std::move(ops_);
   graph.tensors_ = std::move(tensors_);
+  graph.ops_by_name_ = op_names.ids<OpId>();
   graph.index();
   graph.digest_ = digest_of_graph(graph);
   return graph;
 }
 
 void Graph::index() {
-  std::vector<std::vector<OpId>> readers(tensors_.size());
   update_of_.assign(tensors_.size(), OpId());
+  consumer_begin_.assign(tensors_.size() + 1, 0);
+  IdVector<TensorId, OpId> last;  // reader so far
+  const auto each_reader = [&](auto&& what) {
+    last.assign(tensors_.size(), OpId());
+    for (const OpId id : ops_.ids())
+      for (const TensorId input : ops_[id].inputs)
+        if (input.valid() && std::exchange(last[input], id) != id) what(input, id);
+  };
+  each_reader([&](TensorId input, OpId) { ++consumer_begin_[input.index() + 1]; });
+  std::partial_sum(consumer_begin_.begin(), consumer_begin_.end(), consumer_begin_.begin());
+  consumers_.resize(at(consumer_begin_.back()));
+  std::vector<std::int32_t> next = consumer_begin_;
+  each_reader([&](TensorId input, OpId id) { consumers_[at(next[input.index()]++)] = id; });
   for (const OpId id : ops_.ids()) {
     const Op& op = ops_[id];
-    for (const TensorId input : op.inputs) {
-      if (!input.valid()) continue;
-      std::vector<OpId>& list = readers[input.index()];
-      if (list.empty() || list.back() != id) list.push_back(id);
-    }
-    if (op.phase == Phase::Update && !op.inputs.empty() && op.inputs[0].valid()) {
-      update_of_[op.inputs[0]] = id;
-      training_ = true;
-    }
-    ops_by_name_.push_back(id);
+    if (op.phase != Phase::Update || op.inputs.empty() || !op.inputs[0].valid()) continue;
+    update_of_[op.inputs[0]] = id;
+    training_ = true;
   }
-  consumer_begin_.reserve(tensors_.size() + 1);
-  consumer_begin_.push_back(0);
-  for (const std::vector<OpId>& list : readers) {
-    consumers_.insert(consumers_.end(), list.begin(), list.end());
-    consumer_begin_.push_back(static_cast<std::int32_t>(consumers_.size()));
-  }
-  std::ranges::sort(ops_by_name_, {},
-                    [this](OpId id) -> const std::string& { return ops_[id].name; });
 }
 
 }  // namespace strato

@@ -129,15 +129,15 @@ Grouping::Grouping(const Graph& graph, std::span<const std::int32_t> group_of,
   make_unique(groups_);
 
   std::map<std::pair<GroupId, GroupId>, Bytes> bytes;
+  std::set<GroupId> readers;  // of one tensor, in other groups
   for (const TensorId id : graph.tensors().ids()) {
     const Tensor& tensor = graph.tensor(id);
     if (!tensor.producer.valid()) continue;
-    std::set<GroupId> readers;
-    for (const OpId reader : graph.consumers(id)) readers.insert(group_of_[reader]);
-    for (const GroupId to : readers) {
-      const GroupId from = group_of_[tensor.producer];
-      if (to != from) bytes[{from, to}] += tensor.bytes();
-    }
+    const GroupId from = group_of_[tensor.producer];
+    readers.clear();
+    for (const OpId reader : graph.consumers(id))
+      if (group_of_[reader] != from) readers.insert(group_of_[reader]);
+    for (const GroupId to : readers) bytes[{from, to}] += tensor.bytes();
   }
   for (const auto& [pair, sum] : bytes) edges_.push_back({pair.first, pair.second, sum});
 

@@ -1,7 +1,6 @@
 #include "core/graph/group/metis_grouping.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/base/at.h"
 #include "core/base/error.h"
@@ -31,12 +30,15 @@ Vertices contract(const Graph& graph, std::span<const OpId> ops) {
 std::vector<WeightedEdge> edges_between(const Graph& graph, const Vertices& vertices,
                                         std::span<const OpId> ops) {
   std::vector<WeightedEdge> edges;
+  std::vector<std::int32_t> readers;
   for (const OpId id : ops) {
     const std::int32_t from = vertices.of_op[id.index()];
     for (const TensorId output : graph.op(id).outputs) {
-      std::set<std::int32_t> readers;
+      readers.clear();
       for (const OpId reader : graph.consumers(output))
-        readers.insert(vertices.of_op[reader.index()]);
+        readers.push_back(vertices.of_op[reader.index()]);
+      std::ranges::sort(readers);
+      readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
       const std::int64_t bytes = std::max<std::int64_t>(1, graph.tensor(output).bytes().value);
       for (const std::int32_t to : readers)
         if (to >= 0 && to != from) edges.push_back({from, to, bytes});

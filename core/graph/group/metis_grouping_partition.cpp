@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "core/base/at.h"
 #include "core/base/error.h"
@@ -29,19 +29,25 @@ struct Adjacency {
 };
 
 Adjacency adjacency_of(std::size_t vertices, std::span<const WeightedEdge> edges) {
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> merged;
+  std::vector<WeightedEdge> both;  // from a to b
+  both.reserve(2 * edges.size());
   double sum = 0;
   for (const WeightedEdge& edge : edges) {
-    merged[{edge.a, edge.b}] += edge.weight;
-    merged[{edge.b, edge.a}] += edge.weight;
+    both.push_back(edge);
+    both.push_back({edge.b, edge.a, edge.weight});
     sum += 2.0 * static_cast<double>(edge.weight);
   }
+  std::ranges::sort(both, {}, [](const WeightedEdge& edge) { return std::pair(edge.a, edge.b); });
   Adjacency result;
-  auto next = merged.begin();
+  auto next = both.begin();
   for (std::int32_t vertex = 0; at(vertex) < vertices; ++vertex) {
-    for (; next != merged.end() && next->first.first == vertex; ++next) {
-      result.neighbour.push_back(next->first.second);
-      result.weight.push_back(scaled(next->second, scale_for(sum)));
+    while (next != both.end() && next->a == vertex) {
+      const std::int32_t to = next->b;
+      std::int64_t weight = 0;
+      for (; next != both.end() && next->a == vertex && next->b == to; ++next)
+        weight += next->weight;
+      result.neighbour.push_back(to);
+      result.weight.push_back(scaled(weight, scale_for(sum)));
     }
     result.begin.push_back(static_cast<idx_t>(result.neighbour.size()));
   }

@@ -23,7 +23,7 @@ class Simplifier {
   Graph run() {
     bypass();
     mark_needed();
-    return rebuilt();
+    return keeps_all() ? graph_ : rebuilt();
   }
 
  private:
@@ -57,6 +57,25 @@ class Simplifier {
       if (!needed_[i]) continue;
       for (const TensorId id : op.inputs) keep(id);
     }
+  }
+
+  // Then what is rebuilt is the graph itself: all is needed, and tensors are in the order in which
+  // ops touch them.
+  bool keeps_all() const {
+    std::size_t next = 0;
+    const auto is_next = [&](TensorId id) {
+      if (!id.valid()) return true;
+      next += id.index() == next;
+      return id.index() < next && stands_for_[id] == id;
+    };
+    for (const OpId id : graph_.ops().ids()) {
+      const Op& op = graph_.op(id);
+      if (!needed_[id.index()] || !std::ranges::all_of(op.inputs, is_next) ||
+          !std::ranges::all_of(op.outputs, is_next) ||
+          (op.outputs.size() > 1 && !kept_[op.outputs.back().index()]))
+        return false;
+    }
+    return next == graph_.tensor_count();
   }
 
   // Tensors that no kept op touches are left out, and trailing outputs that nothing reads.

@@ -5,6 +5,8 @@
 #include <functional>
 #include <numeric>
 
+#include "core/graph/value/name_table.h"
+
 namespace strato {
 namespace {
 
@@ -79,9 +81,11 @@ std::vector<std::int64_t> Op::integers(std::string_view key) const {
 }
 
 OpId Graph::find_op(std::string_view name) const {
-  const auto found = std::ranges::lower_bound(
-      ops_by_name_, name, {}, [this](OpId id) -> std::string_view { return ops_[id].name; });
-  return found != ops_by_name_.end() && ops_[*found].name == name ? *found : OpId();
+  const std::size_t size = ops_by_name_.size();
+  std::size_t place = place_of_hash(std::hash<std::string_view>()(name), size);
+  while (ops_by_name_[place].valid() && ops_[ops_by_name_[place]].name != name)
+    place = place_behind(place, size);
+  return ops_by_name_[place];
 }
 
 Bytes Graph::parameter_bytes() const {

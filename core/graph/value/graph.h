@@ -159,7 +159,7 @@ class Graph {
  private:
   friend class GraphBuilder;
   Graph() = default;
-  void index();  // consumers, updates, names: from ops_ and tensors_
+  void index();  // consumers and updates: from ops_ and tensors_
 
   std::string name_;
   std::int64_t batch_ = 1;
@@ -169,7 +169,7 @@ class Graph {
   std::vector<std::int32_t> consumer_begin_;  // one per tensor and one more
   std::vector<OpId> consumers_;
   IdVector<TensorId, OpId> update_of_;
-  std::vector<OpId> ops_by_name_;  // ascending by name
+  std::vector<OpId> ops_by_name_;  // an open table (name_table.h)
   Digest digest_;
 };
 

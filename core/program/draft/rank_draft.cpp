@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/parallel.h"
 #include "core/program/value/collective.h"
 
 namespace strato {
@@ -165,9 +166,11 @@ RankDrafts::RankDrafts(const Program& program, DeviceId only) : only_(only) {
 }
 
 std::vector<RankProgram> RankDrafts::finish() && {
-  std::vector<RankProgram> ranks;
-  for (RankDraft& draft : drafts_)
-    ranks.push_back(std::move(draft).finish(first_rank_ + static_cast<int>(ranks.size())));
+  std::vector<RankProgram> ranks(drafts_.size());
+  parallel_for(ranks.size(), 0, [&](std::size_t i) {
+    RankDraft draft = std::move(drafts_[i]);  // whose memory is free when its program is there
+    ranks[i] = std::move(draft).finish(first_rank_ + static_cast<int>(i));
+  });
   return ranks;
 }
 

@@ -7,6 +7,19 @@
 
 namespace strato {
 
+void MeshTwins::start() {
+  constexpr std::size_t kMostChecked = 50'000;
+  const std::uint32_t generation = placement_.layouts().generation();
+  if (fold() == nullptr) return;
+  if (generation_ == generation && representative_ == fold()->representative &&
+      collectives_.size() + transfers_.size() <= kMostChecked)
+    return;
+  collectives_.clear();
+  transfers_.clear();
+  generation_ = generation;
+  representative_ = fold()->representative;
+}
+
 MeshTwins::Ports MeshTwins::ports_of(std::span<const Shard> members,
                                      std::span<const LinkId> links) const {
   Ports ports;
@@ -46,7 +59,7 @@ void MeshTwins::check_members(LayoutId group, std::span<const LinkId> links) con
 
 void MeshTwins::check_collective(TaskKind kind, LayoutId mesh, MeshLine line, LayoutId group,
                                  Bytes bytes) {
-  if (!is_folded(mesh) || !collectives_.emplace(group, kind, bytes).second) return;
+  if (!is_folded(mesh) || collectives_.contains({mesh, line, group, kind, bytes})) return;
   const Layouts& layouts = placement_.layouts();
   const CollectiveCost cost = tasks_.collective_cost(kind, group, bytes);  // more are looked up
   check_members(group, cost.links);
@@ -61,6 +74,7 @@ void MeshTwins::check_collective(TaskKind kind, LayoutId mesh, MeshLine line, La
         ports.used != ports_of(members_of(other), like.links).used)
       throw TwinsDiffer();
   }
+  collectives_.emplace(mesh, line, group, kind, bytes);
 }
 
 // As MeshTransfers::holders() chooses it.
@@ -98,7 +112,7 @@ void MeshTwins::check_path(DeviceId from, DeviceId to, const Path& like) const {
 }
 
 void MeshTwins::check_transfer(LayoutId made_id, LayoutId read_id, Holders holders, Ends ends) {
-  if (!transfers_.emplace(made_id, read_id, holders, ends).second) return;
+  if (transfers_.contains({made_id, read_id, holders, ends})) return;
   const Layouts& layouts = placement_.layouts();
   const Layout& made = layouts[layouts.unfolded(made_id)];
   const Layout& read = layouts[layouts.unfolded(read_id)];
@@ -115,6 +129,7 @@ void MeshTwins::check_transfer(LayoutId made_id, LayoutId read_id, Holders holde
     if (to == ends.to && from != ends.from) throw TwinsDiffer();
     check_path(from, to, tables_.cluster->path(sender, representative[to]));
   }
+  transfers_.emplace(made_id, read_id, holders, ends);
 }
 
 void MeshTwins::check_shares(LayoutId mesh, std::int64_t elements) const {

@@ -28,10 +28,8 @@ class MeshTwins {
  public:
   MeshTwins(const Tables& tables, const Placement& placement, ExchangeTasks& tasks)
       : tables_(tables), placement_(placement), tasks_(tasks) {}
-  void start() {
-    collectives_.clear();
-    transfers_.clear();
-  }
+  // Of the strategy that is placed. What was checked of the same twins stays so.
+  void start();
 
   // A collective of a line of the mesh, of which `group` are those that are kept. Lines that stand
   // for others must take as long as these; none may use a link that another one uses, and twins the
@@ -76,8 +74,11 @@ class MeshTwins {
   const Tables& tables_;
   const Placement& placement_;
   ExchangeTasks& tasks_;
-  std::set<std::tuple<LayoutId, TaskKind, Bytes>> collectives_;  // that were checked
+  // That were checked, of these layouts and representatives.
+  std::set<std::tuple<LayoutId, MeshLine, LayoutId, TaskKind, Bytes>> collectives_;
   std::set<std::tuple<LayoutId, LayoutId, Holders, Ends>> transfers_;
+  std::uint32_t generation_ = 0;
+  IdVector<DeviceId, DeviceId> representative_;
 };
 
 }  // namespace strato

@@ -22,7 +22,7 @@ bool MicroBatchLowering::lower(const MicroBatches& micro_batches, Program& into,
     repeated_.emplace(ops_.tables(), ops_.emitter(), ops_.copies(), ops_.residents(),
                       in_order ? &order : nullptr, into, pipeline.chunks().passes().size());
   for (const ScheduleCell& cell : cells) {
-    order.begin_cell();
+    order.begin_cell(into.tasks.next_id());
     if (!lower_or_repeat(pipeline, cell)) return false;
   }
   if (repeated_) repeated_->repeat_residents();

@@ -31,6 +31,15 @@ std::uint64_t hash_of(bool sharded, std::span<const Shard> shards,
   return hash;
 }
 
+std::uint64_t hash_of_devices(std::span<const Shard> shards) {
+  std::uint64_t hash = shards.size();
+  for (const Shard& shard : shards) {
+    hash = (hash ^ static_cast<std::uint32_t>(shard.device.value())) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
 // Rows that have positions among them have the same samples.
 std::vector<std::int64_t> samples_of_rows(const Decision& decision, std::int64_t batch) {
   const std::size_t context = context_rows_of(decision);
@@ -68,10 +77,6 @@ Part Layout::divided(const Part& of, int axis, std::int64_t extent, Place place)
   return of.cut({static_cast<std::int8_t>(axis), at, at + unit});
 }
 
-bool have_same_devices(const Layout& a, const Layout& b) {
-  return &a == &b || std::ranges::equal(a.shards, b.shards, {}, &Shard::device, &Shard::device);
-}
-
 bool have_same_grid(const Layout& a, const Layout& b) {
   const auto samples = [](const Shard& shard) { return std::pair(shard.begin, shard.end); };
   return a.is_mesh && a.columns == b.columns && a.context == b.context && a.experts == b.experts &&
@@ -97,8 +102,17 @@ bool Layouts::forget_if_many() {
 }
 
 LayoutId Layouts::add(Known known) {
+  const auto made = static_cast<LayoutId>(known_.size());
+  const std::vector<Shard>& shards = known.layout.shards;
+  const std::uint64_t hash = hash_of_devices(shards);
+  known.layout.first_there = made;
+  const auto [first, last] = by_devices_.equal_range(hash);
+  for (auto at = first; at != last; ++at)
+    if (std::ranges::equal((*this)[at->second].shards, shards, {}, &Shard::device, &Shard::device))
+      known.layout.first_there = at->second;
+  if (known.layout.first_there == made) by_devices_.emplace(hash, made);
   known_.push_back(std::move(known));
-  return static_cast<LayoutId>(known_.size() - 1);
+  return made;
 }
 
 LayoutId Layouts::find(bool sharded, std::vector<std::int32_t> cuts, LayoutId unfolded,
@@ -120,6 +134,7 @@ void Layouts::forget() {
   ++generation_;
   known_.clear();
   by_hash_.clear();
+  by_devices_.clear();
   tables_.forget();
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
     const Device& device = tables_.cluster->device(DeviceId(d));

@@ -52,6 +52,7 @@ struct Layout : Grid {
   std::vector<Shard> shards;  // ascending by device
   // Of a split op: shard i makes [cuts[i], cuts[i + 1]) along its axis. Else empty.
   std::vector<std::int32_t> cuts;
+  LayoutId first_there = -1;  // of the layouts on the same devices
   std::size_t column(std::size_t shard) const { return shard % columns; }
   std::size_t row(std::size_t shard) const { return shard / columns; }
   // Among the rows that have positions, or experts, together.
@@ -97,7 +98,9 @@ struct Layout : Grid {
   }
 };
 
-bool have_same_devices(const Layout& a, const Layout& b);
+inline bool have_same_devices(const Layout& a, const Layout& b) {
+  return a.first_there == b.first_there;
+}
 
 // Lines of a mesh's shards, which have collectives of their own.
 enum class MeshLine : std::uint8_t {
@@ -214,7 +217,7 @@ class Layouts {
   Tables& tables_;
   Samples now_;
   std::vector<Known> known_;  // the first device_count() are "whole on one device"
-  std::unordered_multimap<std::uint64_t, LayoutId> by_hash_;
+  std::unordered_multimap<std::uint64_t, LayoutId> by_hash_, by_devices_;
   std::uint32_t generation_ = 0;
   std::vector<Shard> scratch_;  // memory that is used again
 };

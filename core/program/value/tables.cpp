@@ -78,8 +78,7 @@ void Tables::describe_tensors() {
     facts.source = Source::Parameter;
     facts.kind = BatchKind::Whole;
     facts.op = graph->update_of(id);
-    if (std::find(updates.begin(), updates.end(), facts.op) == updates.end())
-      updates.push_back(facts.op);
+    updates.push_back(facts.op);  // of no other parameter
   }
 }
 

@@ -14,14 +14,20 @@ Digest Problem::digest() const {
       .finish();
 }
 
+namespace {
+
+// The simplified graph is there only while the training graph is made of it.
+Graph graph_of(const Graph& model, const ProblemOptions& options) {
+  Graph forward = simplify(model, /*inference=*/!options.training);
+  return options.training ? make_training_graph(forward, options.optimizer) : std::move(forward);
+}
+
+}  // namespace
+
 Problem make_problem(const Graph& model, std::shared_ptr<const Cluster> cluster,
                      const ProblemOptions& options, std::vector<std::string>* warnings) {
   Problem problem;
-  Graph forward = simplify(model, /*inference=*/!options.training);
-  problem.graph =
-      options.training
-          ? std::make_shared<const Graph>(make_training_graph(forward, options.optimizer))
-          : std::make_shared<const Graph>(std::move(forward));
+  problem.graph = std::make_shared<const Graph>(graph_of(model, options));
   if (options.training && !problem.graph->is_training() && warnings != nullptr)
     warnings->push_back("nothing in the model can be trained: its forward pass is planned");
   problem.cluster = std::move(cluster);

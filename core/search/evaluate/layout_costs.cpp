@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <tuple>
+#include <span>
+#include <unordered_map>
 
+#include "core/base/digest.h"
 #include "core/graph/axes/letter_splits.h"
 
 namespace strato {
@@ -33,8 +34,8 @@ bool is_free(const Op& op) {
 // Whether parts of it that have the same samples can be computed on their own. An update's are
 // those of its variable.
 bool is_divisible(const Graph& graph, OpId op) {
-  return graph.op(op).phase == Phase::Update || !letter_splits(graph, op).empty() ||
-         !split_axes(graph, op).empty();
+  return graph.op(op).phase == Phase::Update || !split_axes(graph, op).empty() ||
+         !letter_splits(graph, op).empty();
 }
 
 double time_of(const Problem& problem, OpId op, GpuTypeId type, std::int64_t samples) {
@@ -45,14 +46,13 @@ double time_of(const Problem& problem, OpId op, GpuTypeId type, std::int64_t sam
 // The least times per sample between the points. Analytic ones never grow with the samples; those
 // of measurements may, so every count is asked for, or, where that is too many, all that is known
 // is that times never fall.
-std::vector<double> least_rates(const Problem& problem, OpId op, GpuTypeId type,
-                                const std::vector<std::int64_t>& counts,
-                                const std::vector<double>& time) {
+void add_least_rates(const Problem& problem, OpId op, GpuTypeId type,
+                     const std::vector<std::int64_t>& counts, const std::vector<double>& time,
+                     std::vector<double>& rates) {
   constexpr std::int64_t kMostAsked = 256;
   const bool every = counts.back() == static_cast<std::int64_t>(counts.size());
   const bool measured = !every && problem.cost->explain_compute(op, type, counts.back()).source !=
                                       CostSource::Analytic;
-  std::vector<double> rates;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const auto n = static_cast<double>(counts[i]);
     rates.push_back(time[i] / n);
@@ -64,7 +64,6 @@ std::vector<double> least_rates(const Problem& problem, OpId op, GpuTypeId type,
         rates.back() =
             std::min(rates.back(), time_of(problem, op, type, m) / static_cast<double>(m));
   }
-  return rates;
 }
 
 }  // namespace
@@ -80,24 +79,29 @@ LayoutCosts::LayoutCosts(const Problem& problem, BoundOf strategies)
     floor_.push_back(std::max(
         1.0, static_cast<double>(problem.cost->local_move(GpuTypeId(type), Bytes(1)).value)));
   using Table = std::vector<std::vector<double>>;
-  std::map<std::tuple<bool, bool, Table, Table>, std::size_t> known;
+  std::unordered_map<Digest, std::size_t> known;
+  Table time(types), rate(types);  // of an op: memory that is used again
   for (std::size_t i = 0; i < problem.graph->op_count(); ++i) {
     const Op& op = problem.graph->op(OpId(i));
     const bool splits = op.split != Splittability::None && op.phase != Phase::Update;
     const bool divides =
         strategies == BoundOf::All && !is_free(op) && is_divisible(*problem.graph, OpId(i));
-    Table time(types), rate(types);
     for (std::size_t type = 0; type < types; ++type) {
+      time[type].clear();
+      rate[type].clear();
       for (const std::int64_t n : counts_)
         if (splits || n == counts_.back())
           time[type].push_back(is_free(op) ? 0.0 : time_of(problem, OpId(i), GpuTypeId(type), n));
       if (splits && !is_free(op))
-        rate[type] = least_rates(problem, OpId(i), GpuTypeId(type), counts_, time[type]);
+        add_least_rates(problem, OpId(i), GpuTypeId(type), counts_, time[type], rate[type]);
     }
-    const auto [at, fresh] =
-        known.try_emplace({splits, divides, std::move(time), std::move(rate)}, classes_.size());
-    if (fresh)
-      classes_.push_back({splits, divides, std::get<2>(at->first), std::get<3>(at->first), 0});
+    Hasher hasher;
+    hasher.number(splits).number(divides);
+    for (const Table* table : {&time, &rate})
+      for (const std::vector<double>& of_type : *table)
+        hasher.numbers(std::span<const double>(of_type));
+    const auto [at, fresh] = known.try_emplace(hasher.finish(), classes_.size());
+    if (fresh) classes_.push_back({splits, divides, time, rate, 0});
     class_of_.push_back(at->second);
   }
   for (OpClass& op : classes_) {

@@ -25,7 +25,8 @@ struct Point {
   friend auto operator<=>(const Point&, const Point&) = default;
 };
 
-// Of more devices an evaluation may take seconds: a stop is looked for after so many.
+// Of more devices an evaluation may take seconds: a stop is looked for after so many, and it goes
+// up from the best start, from others only while nothing fits.
 constexpr std::size_t kManyDevices = 64, kTogether = 4;
 
 class Climb {
@@ -50,7 +51,10 @@ class Climb {
     std::ranges::stable_sort(starts, [&](const Point& a, const Point& b) {
       return known_.at(a).better_than(known_.at(b));
     });
-    for (const Point& start : starts) climb(start);
+    for (const Point& start : starts) {
+      climb(start);
+      if (are_many_ && known_.at(*best_).feasible) break;
+    }
     return result();
   }
 
@@ -186,8 +190,7 @@ class Climb {
     std::vector<Point> fresh;
     for (const Point& point : points)
       if (!known_.contains(point) && !refused_.contains(point)) fresh.push_back(point);
-    const std::size_t together =
-        request_.problem.cluster->device_count() > kManyDevices ? kTogether : fresh.size();
+    const std::size_t together = are_many_ ? kTogether : fresh.size();
     for (std::size_t first = 0; first < fresh.size() && !is_over(); first += together) {
       const std::vector<Point> part(
           fresh.begin() + static_cast<std::ptrdiff_t>(first),
@@ -262,6 +265,7 @@ class Climb {
   const PlanRequest& request_;
   const std::int64_t most_;
   const bool whole_layers_;
+  const bool are_many_ = request_.problem.cluster->device_count() > kManyDevices;
   const std::int64_t experts_ = experts_of(*request_.problem.graph);
   const bool has_attention_ = std::ranges::any_of(
       request_.problem.graph->ops(), [](const Op& op) { return op.type == "Attention"; });

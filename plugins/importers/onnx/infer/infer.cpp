@@ -186,6 +186,32 @@ bool reduces_by_default(const onnx::NodeProto& node, const InputFacts& inputs) {
   return empty || (!listed && integer(node, "noop_with_empty_axes", 0) != 0);
 }
 
+template <class T>
+void append(std::string& key, const T& number) {
+  key.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+// All that a node's inference follows from but for names; elements of inputs are left out.
+std::string key_of(const onnx::NodeProto& node, const InputFacts& inputs, const std::string& domain,
+                   int opset) {
+  std::string key = node.op_type();
+  key.append(1, '\0').append(domain).append(1, '\0');
+  append(key, opset);
+  for (const std::string& input : node.input()) key += input.empty() ? '-' : 'i';
+  for (const std::string& output : node.output()) key += output.empty() ? '-' : 'o';
+  for (const Facts* input : inputs) {
+    append(key, input == nullptr ? std::ptrdiff_t{-1} : std::ssize(input->shape));
+    if (input == nullptr) continue;
+    append(key, input->type);
+    for (const std::int64_t extent : input->shape) append(key, extent);
+  }
+  for (const auto& attribute : node.attribute()) {
+    append(key, attribute.ByteSizeLong());
+    attribute.AppendToString(&key);
+  }
+  return key;
+}
+
 // Tells whether libonnx has the op set's own rules. For a later one than it knows it has those of
 // an earlier one, which may have changed.
 bool knows(const std::string& domain, int opset) {
@@ -217,6 +243,20 @@ Inference infer_node(const onnx::NodeProto& node, const InputFacts& inputs,
     result.outputs.clear();
   }
   return result;
+}
+
+// What it says of a node that fails has the node's name.
+Inference Inferences::of(const onnx::NodeProto& node, const InputFacts& inputs,
+                         const std::string& domain, int opset) {
+  constexpr std::size_t kMostKnown = 10'000;
+  if (std::ranges::any_of(inputs, [](const Facts* input) { return input && input->value; }))
+    return infer_node(node, inputs, domain, opset);
+  std::string key = key_of(node, inputs, domain, opset);
+  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  Inference inference = infer_node(node, inputs, domain, opset);
+  if (known_.size() >= kMostKnown) known_.clear();
+  if (inference.failure.empty()) known_.emplace(std::move(key), inference);
+  return inference;
 }
 
 }  // namespace strato::onnx_import

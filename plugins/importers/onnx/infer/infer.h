@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "plugins/importers/onnx/read/value.h"
@@ -29,5 +30,15 @@ using InputFacts = std::vector<const Facts*>;  // null: left out
 // Never throws for a bad node: says so in `failure`.
 Inference infer_node(const onnx::NodeProto& node, const InputFacts& inputs,
                      const std::string& domain, int opset);
+
+// Infers nodes that are alike, as most of a deep model are, once. Not thread-safe.
+class Inferences {
+ public:
+  Inference of(const onnx::NodeProto& node, const InputFacts& inputs, const std::string& domain,
+               int opset);
+
+ private:
+  std::unordered_map<std::string, Inference> known_;  // by all that they follow from
+};
 
 }  // namespace strato::onnx_import

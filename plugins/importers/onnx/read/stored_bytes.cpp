@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "plugins/importers/onnx/read/read_model.h"
-#include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
 
@@ -34,7 +33,7 @@ std::string_view StoredBytes::of(const TensorProto& tensor) const {
   const auto size = static_cast<std::size_t>(*count * size_of(*type));
   std::string_view bytes = tensor.raw_data();
   if (tensor.data_location() == TensorProto::EXTERNAL) {
-    const ExternalPlace place = external_place(tensor, folder_);
+    const ExternalPlace place = beside_.place_of(tensor);
     if (place.problem.empty()) bytes = part(place.file, place.offset, size);
   } else if (const auto payload = payload_of(tensor)) {
     if (is_plain(payload->field)) bytes = part(model_, payload->offset, payload->size);

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "core/io/file.h"
+#include "plugins/importers/onnx/read/value.h"
 
 namespace strato::onnx_import {
 
@@ -28,7 +29,7 @@ bool is_plain(unsigned field);
 class StoredBytes {
  public:
   StoredBytes(std::string model, std::filesystem::path folder)
-      : model_(std::move(model)), folder_(std::move(folder)) {}
+      : model_(std::move(model)), beside_(std::move(folder)) {}
 
   // All elements, little endian; empty: they are not there, not whole, or not as in memory. They
   // are valid as long as this object and the message are.
@@ -39,7 +40,7 @@ class StoredBytes {
                         std::size_t size) const;
 
   std::string model_;
-  std::filesystem::path folder_;
+  mutable ExternalFiles beside_;
   mutable std::map<std::filesystem::path, std::unique_ptr<MappedFile>> files_;  // null: unreadable
 };
 

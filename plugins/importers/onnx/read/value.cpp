@@ -185,21 +185,13 @@ int onnx_type_of(DataType type) {
   return std::ranges::find(kTypes, type, &ElementType::type)->onnx;  // each is there
 }
 
-ExternalPlace external_place(const TensorProto& tensor, const fs::path& folder) {
-  ExternalPlace place;
-  fs::path location;
-  bool numbers = true;
-  for (const auto& entry : tensor.external_data()) {
-    if (entry.key() == "location") location = fs::path(entry.value()).lexically_normal();
-    const bool is_offset = entry.key() == "offset";
-    if (!is_offset && entry.key() != "length") continue;
-    const auto number = number_from<std::uint64_t>(entry.value());
-    numbers = numbers && number.has_value();
-    if (is_offset) place.offset = number.value_or(0);
-    if (!is_offset) place.length = number;
-  }
+const ExternalPlace& ExternalFiles::found(const std::string& given) {
+  const auto [at, fresh] = found_.try_emplace(given);
+  ExternalPlace& place = at->second;
+  if (!fresh) return place;
+  const fs::path location = fs::path(given).lexically_normal();
   std::error_code error;
-  const fs::path home = fs::canonical(folder.empty() ? "." : folder, error);
+  const fs::path home = fs::canonical(folder_.empty() ? "." : folder_, error);
   place.file = fs::weakly_canonical(home / location, error);
   const std::string name = "\"" + location.string() + "\"";
   if (location.empty() || location.is_absolute() || error || !is_below(place.file, home)) {
@@ -207,10 +199,31 @@ ExternalPlace external_place(const TensorProto& tensor, const fs::path& folder) 
   } else if (!fs::is_regular_file(place.file, error)) {
     place.problem = name + " is not there";
     place.absent = true;
-  } else if (!numbers) {
-    place.problem = "its offset or length is no number";
   }
   return place;
+}
+
+ExternalPlace ExternalFiles::place_of(const TensorProto& tensor) {
+  std::string location;
+  std::optional<std::uint64_t> offset = 0, length;
+  bool numbers = true;
+  for (const auto& entry : tensor.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    const bool is_offset = entry.key() == "offset";
+    if (!is_offset && entry.key() != "length") continue;
+    std::optional<std::uint64_t>& number = is_offset ? offset : length;
+    number = number_from<std::uint64_t>(entry.value());
+    numbers = numbers && number.has_value();
+  }
+  ExternalPlace place = found(location);
+  place.offset = offset.value_or(0);
+  place.length = length;
+  if (place.problem.empty() && !numbers) place.problem = "its offset or length is no number";
+  return place;
+}
+
+ExternalPlace external_place(const TensorProto& tensor, const fs::path& folder) {
+  return ExternalFiles(folder).place_of(tensor);
 }
 
 std::shared_ptr<const Value> read_value(const TensorProto& tensor, const fs::path& folder) {

@@ -11,6 +11,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/graph/value/graph.h"
@@ -77,7 +79,19 @@ struct ExternalPlace {  // a tensor's elements in a file beside the model
   std::string problem;                  // in words; empty: the file is there
   bool absent = false;                  // the problem: there is no such file
 };
-// The file is in `folder` or below, also where links lead.
+// Finds tensors' elements in files in `folder` or below, also where links lead: looks for each file
+// once. Not thread-safe.
+class ExternalFiles {
+ public:
+  explicit ExternalFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  ExternalPlace place_of(const onnx::TensorProto& tensor);
+
+ private:
+  const ExternalPlace& found(const std::string& location);
+
+  std::filesystem::path folder_;
+  std::unordered_map<std::string, ExternalPlace> found_;  // by location: the file, or its problem
+};
 ExternalPlace external_place(const onnx::TensorProto& tensor, const std::filesystem::path& folder);
 
 // The elements, when the message holds all of them (or a file in `folder` does) and they fit

@@ -296,18 +296,19 @@ class Translator final : public Scope {
   }
 
   std::vector<Facts> types_of(const onnx::NodeProto& node, const std::string& domain,
-                              const TranslatedOp& op) const {
+                              const TranslatedOp& op) {
     InputFacts facts;
     for (const Entry* input : op.inputs)
       facts.push_back(input != nullptr ? &input->facts : nullptr);
     const auto version = model.opsets.find(domain);
     const int opset = version == model.opsets.end() ? 1 : version->second;
-    const Inference inference = infer_node(node, facts, domain, opset);
+    const Inference inference = inferences_.of(node, facts, domain, opset);
     if (batch_ && !inference.failure.empty()) batch_->refuse_node(node, inference.failure);
     return output_types(*this, node, op, inference);
   }
 
   std::optional<BatchAdjustment> batch_;
+  Inferences inferences_;
   std::vector<TranslatedOp> ops_;
 };
 
