@@ -353,7 +353,8 @@ LoadedPlan load_plan(const PlanSource& source) {
   const JsonView result = result_of(file);
   note_other_costs(result, options.costs);
   options.grouping.max_groups = static_cast<int>(file.strategy.groups.size());
-  loaded.model = {path, model->name(), model, options, GroupingMethod::Metis, import, source.costs};
+  loaded.model = {path,   model->name(), model, options, GroupingMethod::Metis,
+                  import, source.costs,  {}};
   if (const auto planner = result.find("planner")) loaded.planner = planner->string();
   if (const auto seed = result.find("seed"); seed && seed->json().is_number_unsigned()) {
     loaded.seed = seed->json().get<std::uint64_t>();
