@@ -53,8 +53,9 @@ std::int64_t whole_number(const std::string& text, const std::string& option) {
   return value;
 }
 
-std::shared_ptr<const Graph> import_graph(const fs::path& path, const ImportOptions& options) {
-  return std::make_shared<const Graph>(import_model(plugins(), path, options));
+std::shared_ptr<const Graph> import_graph(const fs::path& path, const ImportOptions& options,
+                                          std::vector<std::string>* remarks = nullptr) {
+  return std::make_shared<const Graph>(import_model(plugins(), path, options, remarks));
 }
 
 // Few common ops mean that the model is another one, and not a later version of the plan's.
@@ -126,6 +127,7 @@ Problem problem_of(const Graph& graph, std::shared_ptr<const Cluster> cluster,
 }
 
 Problem problem_of(const LoadedModel& model, std::shared_ptr<const Cluster> cluster) {
+  for (const std::string& text : model.remarks) remark(fmt::format("{}: {}", model.name, text));
   return problem_by(model.grouping, *model.graph, std::move(cluster), model.options);
 }
 
@@ -293,7 +295,7 @@ LoadedModel load_model(const ModelOptions& options) {
   model.grouping = grouping_method_from(options.grouping);
   model.import = options.import_options();
   model.path = found_model(options.graph);
-  model.graph = import_graph(model.path, model.import);
+  model.graph = import_graph(model.path, model.import, &model.remarks);
   model.name = model.graph->name();
   return model;
 }
@@ -351,7 +353,8 @@ LoadedPlan load_plan(const PlanSource& source) {
   const JsonView result = result_of(file);
   note_other_costs(result, options.costs);
   options.grouping.max_groups = static_cast<int>(file.strategy.groups.size());
-  loaded.model = {path, model->name(), model, options, GroupingMethod::Metis, import, source.costs};
+  loaded.model = {path,   model->name(), model, options, GroupingMethod::Metis,
+                  import, source.costs,  {}};
   if (const auto planner = result.find("planner")) loaded.planner = planner->string();
   if (const auto seed = result.find("seed"); seed && seed->json().is_number_unsigned()) {
     loaded.seed = seed->json().get<std::uint64_t>();

@@ -78,7 +78,8 @@ struct LoadedModel {
   ProblemOptions options;
   GroupingMethod grouping = GroupingMethod::Metis;
   ImportOptions import;
-  CostOptions cost_files;  // where options.costs came from
+  CostOptions cost_files;            // where options.costs came from
+  std::vector<std::string> remarks;  // the importer's, on what of the file is not in the graph
 };
 
 // The same of a model in the groups that it was asked for.

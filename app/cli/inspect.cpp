@@ -59,6 +59,7 @@ int inspect_model(const InspectOptions& options, const Command& command) {
   Graph graph = simplify(*model.graph, options.model.inference);
   if (!options.model.inference) graph = make_training_graph(graph, model.options.optimizer);
   GraphInspection inspection = inspect_graph(*model.graph, graph, assumed);
+  inspection.remarks = model.remarks;
   inspection.untrainable = !options.model.inference && !graph.is_training();
   print(command.json ? json_text(inspection_json(inspection)) + "\n" : inspection_text(inspection));
   return Done;

@@ -137,6 +137,7 @@ Json inspection_json(const GraphInspection& all) {
                {"estimated_types", all.estimated_types},
                {"types", types}};
   if (all.untrainable) json["untrainable"] = true;
+  if (!all.remarks.empty()) json["remarks"] = all.remarks;
   if (!all.batch_stop.empty()) json["batch_stop"] = all.batch_stop;
   return json;
 }
@@ -158,6 +159,8 @@ std::string inspection_text(const GraphInspection& all) {
   text += fmt::format("  splittable     {} with concatenation, {} with sum, {} not\n", all.concat,
                       all.sum, all.whole);
   if (!all.batch_stop.empty()) text += fmt::format("  not split      {}\n", all.batch_stop);
+  for (const std::string& remark : all.remarks)
+    text += fmt::format("  note           {}\n", remark);
   if (!all.estimated_types.empty()) {
     text += fmt::format("  estimated      {} (unknown op types)\n",
                         fmt::join(all.estimated_types, ", "));

@@ -32,8 +32,9 @@ struct GraphInspection {
   std::int64_t parameter_count = 0;
   Bytes parameter_bytes, optimizer_bytes, activation_bytes;
   std::int64_t concat = 0, sum = 0, whole = 0;
-  std::string batch_stop;        // describe_batch_stop()
-  std::vector<TypeCount> types;  // most FLOPs first, then most ops, then by name
+  std::string batch_stop;            // describe_batch_stop()
+  std::vector<std::string> remarks;  // the importer's
+  std::vector<TypeCount> types;      // most FLOPs first, then most ops, then by name
   std::vector<std::string> estimated_types;
 };
 

@@ -87,7 +87,7 @@ ModelSource import_model(const PluginRegistry& plugins, const std::filesystem::p
                          const ImportOptions& import, const ProblemOptions& options) {
   ModelSource model;
   model.path = file;
-  model.graph = std::make_shared<const Graph>(import_model(plugins, file, import));
+  model.graph = std::make_shared<const Graph>(import_model(plugins, file, import, &model.remarks));
   model.name = model.graph->name();
   model.import = import;
   model.options = options;
@@ -155,7 +155,7 @@ PreparedProblem prepare(const ModelSource& model, const ClusterSource& cluster,
                         const CostSources& costs) {
   ProblemOptions options = model.options;
   options.costs = costs;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = model.remarks;
   PreparedProblem prepared = with_baseline(
       make_problem(*model.graph, cluster.cluster, options, model.grouping, &warnings));
   prepared.warnings = std::move(warnings);

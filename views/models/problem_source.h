@@ -23,6 +23,7 @@ struct ModelSource {
   ImportOptions import;
   ProblemOptions options;
   GroupingMethod grouping = GroupingMethod::Metis;
+  std::vector<std::string> remarks = {};  // the importer's, on what of the file is not in the graph
 };
 
 struct ClusterSource {
@@ -35,7 +36,7 @@ struct PreparedProblem {
   std::shared_ptr<const Problem> problem;
   std::shared_ptr<const Outcome> baseline;  // first in, first out on exclusive links
   Nanos lower_bound;
-  std::vector<std::string> warnings;  // what of the costs could not be used
+  std::vector<std::string> warnings;  // of the importer, and what of the costs could not be used
   std::string coverage;               // what a profile knows of the model; empty without one
   bool regrouped = false;             // not in the groups that the model's options ask for
 };

@@ -70,6 +70,8 @@ class Importer {
  public:
   virtual ~Importer() = default;
   virtual Graph import(const std::filesystem::path& file, const ImportOptions& options) = 0;
+  // Of the last import: what of the file is not in the graph, one sentence each.
+  virtual std::vector<std::string> remarks() const { return {}; }
 };
 
 struct ExportInput {

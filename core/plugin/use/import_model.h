@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "core/graph/value/graph.h"
 #include "core/plugin/api/plugin.h"
@@ -11,8 +13,9 @@
 namespace strato {
 
 // What the importer of the file makes, with what of it is trained, and in which precision. Throws
-// InputError, and UnboundDimension as importers do.
+// InputError, and UnboundDimension as importers do. `remarks`, if there is one, gets the
+// importer's.
 Graph import_model(const PluginRegistry& plugins, const std::filesystem::path& file,
-                   const ImportOptions& options);
+                   const ImportOptions& options, std::vector<std::string>* remarks = nullptr);
 
 }  // namespace strato

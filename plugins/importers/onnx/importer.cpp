@@ -1,5 +1,7 @@
-// The plugin's entry: an ONNX file becomes a forward graph, in four steps (read, translate,
-// rewrite, build).
+// The plugin's entry: an ONNX file becomes a forward graph, in five steps (read, leave out what is
+// of training, translate, rewrite, build).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -13,8 +15,8 @@
 #include "core/base/error.h"
 #include "core/graph/build/graph_builder.h"
 #include "core/plugin/api/plugin.h"
-#include "plugins/importers/onnx/read/read_model.h"
 #include "plugins/importers/onnx/rewrite/rewrite.h"
+#include "plugins/importers/onnx/training/training.h"
 #include "plugins/importers/onnx/translate/translate.h"
 
 namespace strato::onnx_import {
@@ -83,6 +85,7 @@ class Builder {
     tensor.type = entry.facts.type;
     tensor.role = entry.role;
     tensor.shape = entry.facts.shape;
+    tensor.frozen = entry.frozen;
     if (entry.batch_axis >= 0) tensor.batch = {BatchKind::Batched, entry.batch_axis};
     if (entry.facts.value != nullptr &&
         tensor.elements() * size_of(tensor.type) <= static_cast<std::int64_t>(kMaxDataBytes)) {
@@ -231,13 +234,28 @@ class Spreader {
 class OnnxImporter : public Importer {
  public:
   Graph import(const std::filesystem::path& file, const ImportOptions& options) override {
-    const Model model = read_model(file);
+    const Model model = read_forward_model(file, remarks_);
     Translation translation = translate_model(model, options);
     rewrite_for_samples(translation);
     Spreader(translation).run();
     read_weights_as_stored(translation);
-    return Builder(translation, file.stem().string(), model.file).build();
+    Graph graph = Builder(translation, file.stem().string(), model.file).build();
+    remark_on_frozen(graph);
+    return graph;
   }
+
+  std::vector<std::string> remarks() const override { return remarks_; }
+
+ private:
+  void remark_on_frozen(const Graph& graph) {
+    const auto frozen = std::ranges::count(graph.tensors(), true, &Tensor::frozen);
+    const auto all = std::ranges::count(graph.tensors(), TensorRole::Parameter, &Tensor::role);
+    if (frozen > 0)
+      remarks_.push_back(fmt::format(
+          "{} of its {} parameters have no gradient in the file, and stay frozen", frozen, all));
+  }
+
+  std::vector<std::string> remarks_;
 };
 
 }  // namespace

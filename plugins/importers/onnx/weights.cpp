@@ -10,9 +10,9 @@
 #include "core/io/file.h"
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/load/tensor_files.h"
-#include "plugins/importers/onnx/read/read_model.h"
 #include "plugins/importers/onnx/read/stored_bytes.h"
 #include "plugins/importers/onnx/read/value.h"
+#include "plugins/importers/onnx/training/training.h"
 #include "plugins/importers/onnx/translate/translate.h"
 
 namespace strato::onnx_import {
@@ -31,7 +31,8 @@ class OnnxWeights final : public TensorSource {
   // Throws InputError, as importing does.
   OnnxWeights(const fs::path& file, const ImportOptions& options)
       : name_(file.string()), folder_(file.parent_path()) {
-    Model model = read_model(file);
+    std::vector<std::string> remarks;
+    Model model = read_forward_model(file, remarks);
     model.with_weights = true;
     for (const Entry& entry : translate_model(model, options).entries) add(entry);
   }

@@ -138,14 +138,16 @@ class Binder {
   }
 
   // Beside inputs with a symbolic batch, a floating-point input with none is a weight; where all
-  // extents are fixed, only one that is read as a weight is. An option may say otherwise.
+  // extents are fixed, only one that is read as a weight is, or that the file trains. An option may
+  // say otherwise.
   void tell_weights() {
     const bool any_symbolic = std::ranges::any_of(inputs_, &RawInput::symbolic);
     for (RawInput& input : inputs_) {
       const bool candidate = is_floating(input.type) && !input.symbolic() && !input.shape.empty();
       const auto given = options_.dimensions.find(input.name);
       if (given != options_.dimensions.end() && input.lone_number()) input.value = given->second;
-      input.weight = candidate && (any_symbolic || uses_.as_weight(input.name));
+      const bool trained = model_.trained && model_.trained->contains(input.name);
+      input.weight = candidate && (any_symbolic || trained || uses_.as_weight(input.name));
       if (given == options_.dimensions.end() || !candidate) continue;
       if (given->second > 1)
         fail("--set-dim " + input.name, fmt::format("is {}", given->second),

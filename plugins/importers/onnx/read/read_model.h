@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,10 @@ struct Model {
   std::string file;                   // for messages
   std::filesystem::path folder;       // where external data would be
   bool with_weights = false;          // asked for: entries then know where their elements are
+  // Of the file of a whole training step: the tensors whose gradients it computes.
+  std::optional<std::set<std::string>> trained = {};
+
+  bool freezes(const std::string& name) const { return trained && !trained->contains(name); }
 };
 
 // Throws InputError when the file cannot be read, is no ONNX model, is damaged, or has no ops.

@@ -45,6 +45,7 @@ void read_by_bodies(const onnx::NodeProto& node, std::vector<std::string>& names
     std::vector<std::string> read;
     std::unordered_set<std::string> own;
     for (const auto& input : attribute.g().input()) own.insert(input.name());
+    for (const auto& tensor : attribute.g().initializer()) own.insert(tensor.name());
     for (const auto& inner : attribute.g().node()) {
       read.insert(read.end(), inner.input().begin(), inner.input().end());
       own.insert(inner.output().begin(), inner.output().end());

@@ -28,6 +28,7 @@ struct Entry {  // one tensor
   Facts facts;          // a value is known of constants only
   int batch_axis = -1;  // of inputs
   bool stored = false;  // an initializer of the file
+  bool frozen = false;  // a parameter that the file does not train
   bool given = false;   // its elements are the file's, and not computed from others
   // The op whose result was guessed, as no rule knows its type, if this follows from it; or null.
   std::shared_ptr<const std::string> guess = nullptr;

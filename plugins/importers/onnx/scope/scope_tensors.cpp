@@ -27,6 +27,7 @@ void Tensors::add_input(const BoundInput& input) {
   Entry& entry = add(input.name, input.weight ? TensorRole::Parameter : TensorRole::Input,
                      {input.type, input.shape});
   entry.batch_axis = input.batch_axis;
+  entry.frozen = input.weight && model_.freezes(input.name);
 }
 
 Entry& Tensors::add_stored(const onnx::TensorProto& tensor, const std::string& name,
@@ -47,8 +48,12 @@ Entry& Tensors::add_stored(const onnx::TensorProto& tensor, const std::string& n
 
 void Tensors::add_initializer(const onnx::TensorProto& tensor, const std::string& name,
                               bool may_be_weight) {
-  const bool setting = uses_.only_as_setting(name, tensor.dims().empty());
-  add_stored(tensor, name, "initializer \"" + name + "\"", may_be_weight && !setting).stored = true;
+  const bool setting = uses_.only_as_setting(name, tensor.dims().empty()) ||
+                       (model_.freezes(name) && !uses_.as_weight(name));
+  Entry& entry =
+      add_stored(tensor, name, "initializer \"" + name + "\"", may_be_weight && !setting);
+  entry.stored = true;
+  entry.frozen = entry.role == TensorRole::Parameter && model_.freezes(name);
 }
 
 void Tensors::add_sparse(const onnx::SparseTensorProto& sparse) {

@@ -15,17 +15,47 @@ namespace {
 constexpr int kListsAreInputs = 13;         // op set
 constexpr std::size_t kDefaultBytes = 512;  // of a function's attributes: a step's worth
 
+// Names that mean another tensor in the body than outside of it.
+Names own_among(const Renaming& names, const onnx::GraphProto& body) {
+  Names own;
+  const auto look_at = [&](const std::string& name) {
+    if (names.contains(name)) own.push_back(name);
+  };
+  for (const auto& input : body.input()) look_at(input.name());
+  for (const auto& tensor : body.initializer()) look_at(tensor.name());
+  for (const auto& node : body.node()) std::ranges::for_each(node.output(), look_at);
+  return own;
+}
+
+void rename_in_body(onnx::GraphProto& body, const Renaming& names);
+
 // Bodies inside the body read its tensors by their old names.
 void rename_in_bodies(onnx::NodeProto& node, const Renaming& names) {
   for (auto& attribute : *node.mutable_attribute()) {
     if (!attribute.has_g()) continue;
-    for (auto& inner : *attribute.mutable_g()->mutable_node()) {
-      for (std::string& input : *inner.mutable_input()) input = new_name(names, input);
-      rename_in_bodies(inner, names);
+    const Names own = own_among(names, attribute.g());
+    if (own.empty()) {
+      rename_in_body(*attribute.mutable_g(), names);
+      continue;
     }
-    for (auto& output : *attribute.mutable_g()->mutable_output())
-      output.set_name(new_name(names, output.name()));
+    Renaming others = names;
+    for (const std::string& name : own) others.erase(name);
+    rename_in_body(*attribute.mutable_g(), others);
   }
+}
+
+void rename_in_body(onnx::GraphProto& body, const Renaming& names) {
+  for (auto& node : *body.mutable_node()) {
+    for (std::string& input : *node.mutable_input()) input = new_name(names, input);
+    rename_in_bodies(node, names);
+  }
+  for (auto& output : *body.mutable_output()) output.set_name(new_name(names, output.name()));
+}
+
+// Options call loops and branches by name; what has none goes by its first result, as in the file.
+bool runs_bodies(const onnx::NodeProto& node) {
+  return std::ranges::any_of(node.attribute(),
+                             [](const auto& attribute) { return attribute.has_g(); });
 }
 
 Nodes renamed(const Nodes& body, const std::string& prefix, Renaming& names) {
@@ -35,7 +65,7 @@ Nodes renamed(const Nodes& body, const std::string& prefix, Renaming& names) {
   }
   Nodes copy = body;
   for (auto& node : copy) {
-    if (!node.name().empty()) node.set_name(prefix + "/" + node.name());
+    if (!node.name().empty() || runs_bodies(node)) node.set_name(prefix + "/" + given_name(node));
     for (std::string& input : *node.mutable_input()) input = new_name(names, input);
     for (std::string& output : *node.mutable_output()) output = new_name(names, output);
     rename_in_bodies(node, names);

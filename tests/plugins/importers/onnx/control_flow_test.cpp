@@ -205,6 +205,43 @@ TEST(OnnxBranch, AnOptionChooses) {
   }
 }
 
+// A loop in a branch, whose body has names of its own that are others outside.
+TEST(OnnxBranch, NamesOfInnerBodiesAreTheirOwn) {
+  onnx::GraphProto round = body({"i", "go", "h"}, {"go", "z"});
+  *round.add_initializer() = int64(2);
+  round.mutable_initializer(0)->set_name("later");
+  add_node(round, "Tanh", {"h"}, {"z"});
+  onnx::GraphProto with = body({}, {"y"});
+  add_node(with, "Relu", {"x"}, {"h"});
+  add_node(with, "Loop", {"n", "", "h"}, {"t"}).set("body", round);
+  add_node(with, "Sigmoid", {"t"}, {"z"});
+  add_node(with, "Neg", {"z"}, {"y"});
+  ModelKit kit;
+  kit.input("x", {"batch", 3}).constant("n", int64(2)).constant("yes", truth(true)).output("later");
+  kit.node("If", {"yes"}, {"r"}).set("then_branch", with).set("else_branch", with);
+  kit.node("Abs", {"r"}, {"later"});
+  EXPECT_EQ(op_types(kit.import(batch(2))),
+            (Names{"Relu", "Tanh", "Tanh", "Sigmoid", "Neg", "Abs"}));
+}
+
+// A loop without a name, in a branch whose result it makes.
+TEST(OnnxBranch, InnerLoopsGetTheirRoundsByTheirFirstResult) {
+  onnx::GraphProto round = body({"i", "go", "h"}, {"again", "z"});
+  add_node(round, "Tanh", {"h"}, {"z"});
+  add_node(round, "ReduceMax", {"z"}, {"most"}).set("keepdims", 0L);
+  add_node(round, "Cast", {"most"}, {"again"}).set("to", static_cast<std::int64_t>(kBool));
+  onnx::GraphProto with = body({}, {"t"});
+  add_node(with, "Loop", {"", "yes", "x"}, {"t"}).set("body", round);
+  ModelKit kit;
+  kit.input("x", {"batch", 3}).constant("yes", truth(true)).output("r");
+  kit.node("If", {"yes"}, {"r"}).set("then_branch", with).set("else_branch", with);
+  const std::string error = error_of([&] { kit.import(batch(2)); });
+  EXPECT_NE(error.find("give its rounds with --set-dim t=N"), std::string::npos) << error;
+  ImportOptions options = batch(2);
+  options.dimensions["t"] = 3;
+  EXPECT_EQ(op_types(kit.import(options)), (Names{"Tanh", "Tanh", "Tanh"}));
+}
+
 TEST(OnnxSequence, ListsVanish) {
   ModelKit kit;
   kit.input("x", {"batch", 8}).output("y").weight("w", {4, 4});
