@@ -80,6 +80,9 @@ int inspect_traces(const std::string& path, const Command& command) {
 }
 
 int inspect(InspectOptions options, const Command& command) {
+  if (std::filesystem::path(options.subject).extension() == ".strata")
+    throw InputError(options.subject, "", "is a workspace: it holds models, clusters and runs",
+                     "list them with: stratoscope-cli runs --workspace " + options.subject);
   if (trace::holds_traces(options.subject)) return inspect_traces(options.subject, command);
   if (std::error_code error; std::filesystem::is_directory(options.subject, error))
     throw InputError(options.subject, "", "is a folder without a trace that is known here",

@@ -65,6 +65,7 @@ void count_tensors(const Graph& graph, GraphInspection& all) {
       case TensorRole::Parameter:
         if (is_statistic(graph, id)) break;
         all.parameter_count += tensor.elements();
+        if (tensor.frozen) all.frozen_count += tensor.elements();
         all.parameter_bytes += tensor.bytes();
         break;
       case TensorRole::OptimizerState:
@@ -137,6 +138,7 @@ Json inspection_json(const GraphInspection& all) {
                {"estimated_types", all.estimated_types},
                {"types", types}};
   if (all.untrainable) json["untrainable"] = true;
+  if (all.frozen_count > 0) json["frozen_parameters"] = all.frozen_count;
   if (!all.remarks.empty()) json["remarks"] = all.remarks;
   if (!all.batch_stop.empty()) json["batch_stop"] = all.batch_stop;
   return json;
@@ -151,9 +153,12 @@ std::string inspection_text(const GraphInspection& all) {
   text += fmt::format("  tensors        {}\n", all.tensors);
   text += fmt::format("  work           {} ({} forward)\n", flops_text(all.flops),
                       flops_text(all.forward_flops));
-  text += fmt::format("  parameters     {} ({})\n",
-                      count_text(static_cast<double>(all.parameter_count)),
-                      bytes_text(all.parameter_bytes));
+  text += fmt::format(
+      "  parameters     {} ({}){}\n", count_text(static_cast<double>(all.parameter_count)),
+      bytes_text(all.parameter_bytes),
+      all.frozen_count > 0
+          ? fmt::format(", {} of them frozen", count_text(static_cast<double>(all.frozen_count)))
+          : std::string());
   text += fmt::format("  optimizer      {}\n", bytes_text(all.optimizer_bytes));
   text += fmt::format("  activations    {}\n", bytes_text(all.activation_bytes));
   text += fmt::format("  splittable     {} with concatenation, {} with sum, {} not\n", all.concat,

@@ -30,6 +30,7 @@ struct GraphInspection {
   std::size_t ops = 0, tensors = 0;
   double forward_flops = 0, flops = 0;
   std::int64_t parameter_count = 0;
+  std::int64_t frozen_count = 0;  // of them: of parameters that are not trained
   Bytes parameter_bytes, optimizer_bytes, activation_bytes;
   std::int64_t concat = 0, sum = 0, whole = 0;
   std::string batch_stop;            // describe_batch_stop()

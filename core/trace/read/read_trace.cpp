@@ -32,8 +32,15 @@ std::optional<Format> format_of_json(std::string_view text) {
   return std::nullopt;
 }
 
+// Of any program that gives its files no number of its own, as Nsight Systems.
+bool is_database_of_nobody(std::string_view text) {
+  constexpr std::size_t kNumberAt = 68, kNumberSize = 4;  // in SQLite's header
+  return text.starts_with(std::string_view("SQLite format 3\0", 16)) &&
+         text.substr(0, kNumberAt + kNumberSize).ends_with(std::string_view("\0\0\0\0", 4));
+}
+
 std::optional<Format> format_of(std::string_view text) {
-  if (text.starts_with(std::string_view("SQLite format 3\0", 16))) return Format::NsightSystems;
+  if (is_database_of_nobody(text)) return Format::NsightSystems;
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return std::nullopt;
   if (text[first] == '{' || text[first] == '[') return format_of_json(text);

@@ -94,6 +94,15 @@ TEST_F(BadInput, AnyPrefixOfAModelIsRefusedOrRead) {
   }
 }
 
+TEST_F(BadInput, AWorkspaceIsNoModelAndNoTrace) {
+  const std::string workspace = (folder_ / "work.strata").string();
+  json_of(run_cli({"plan", "--graph", lenet_, "--batch", "8", "--cluster", cluster_, "--planner",
+                   "dp-allreduce", "--workspace", workspace, "--json"}));
+  expect_refused({"inspect", workspace}, {"is a workspace", "runs --workspace"});
+  std::filesystem::copy_file(workspace, folder_ / "copy.sqlite");
+  expect_refused({"inspect", folder_ / "copy.sqlite"}, {"copy.sqlite"});
+}
+
 TEST_F(BadInput, Batch) {
   refuse_plan(lenet_, cluster_, {}, {"lenet.onnx", "--batch"});
   for (const char* batch : {"0", "-1", "x", "1.5", "99999999999999999999", "4611686018427387904"}) {

@@ -32,6 +32,39 @@ TEST(Configuration, IsAModelNamedAsItsFolder) {
   EXPECT_TRUE(json_of(run_cli({"simulate", "--plan", plan, "--json"})).contains("step_time_s"));
 }
 
+// What is trained, and in which precision, is the plan's and the workspace's, too.
+TEST(Configuration, IsTrainedAsItIsAsked) {
+  const TemporaryFolder folder;
+  const std::string file = folder / "config.json", plan = folder / "plan.json";
+  const std::string workspace = folder / "kept.strata";
+  write_file(file, kSmallLlama);
+  const std::vector<std::string> how = {"--batch",     "8",        "--set-dim",
+                                        "sequence=12", "--freeze", "model.layers.0*",
+                                        "--precision", "bf16"};
+  std::vector<std::string> command = {"inspect", file, "--json"};
+  command.insert(command.end(), how.begin(), how.end());
+  const Json inspected = json_of(run_cli(command));
+  EXPECT_EQ(inspected["frozen_parameters"], 4 * 32 * 32 + 3 * 32 * 48 + 2 * 32);
+
+  command = {
+      "plan",      "--graph",      file,          "--cluster", sample_cluster("tag-2x1080ti"),
+      "--planner", "dp-allreduce", "--workspace", workspace,   "-o",
+      plan,        "--json"};
+  command.insert(command.end(), how.begin(), how.end());
+  const Json planned = json_of(run_cli(command));
+  const auto step_of = [](const std::vector<std::string>& simulate) {
+    return json_of(run_cli(simulate))["step_time_s"];
+  };
+  EXPECT_EQ(step_of({"simulate", "--plan", plan, "--json"}), planned["step_time_s"]);
+  const Json noted = Json::parse(read_file(plan))["result"];
+  EXPECT_EQ(noted["precision"], "bfloat16");
+  EXPECT_EQ(noted["frozen"], Json::array({"model.layers.0*"}));
+  expect_refused({"inspect", file, "--batch", "8", "--trainable", "*lora*"},
+                 {"none is named \"*lora*\"", "they are"});
+  expect_refused({"inspect", file, "--batch", "8", "--precision", "int4"},
+                 {"precision", "float32, float16 or bfloat16"});
+}
+
 TEST(Configuration, IsASampleToo) {
   const Json listed = json_of(run_cli({"list", "models", "--json"}));
   for (const char* name : {"gpt2_medium", "llama3_8b", "mixtral_8x7b"})
