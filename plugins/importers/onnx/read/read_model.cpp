@@ -173,6 +173,16 @@ void name_by_modules(onnx::GraphProto& graph) {
   }
 }
 
+bool has_ops_of_onnx(const onnx::ModelProto& proto) {
+  bool has = false;
+  const auto look_at = [&has](const onnx::NodeProto& node) {
+    has = has || normal_domain(node.domain()).empty();
+  };
+  for_each_node(proto.graph().node(), look_at);
+  for (const auto& function : proto.functions()) for_each_node(function.node(), look_at);
+  return has;
+}
+
 std::map<std::string, int> opsets_of(const onnx::ModelProto& proto, const std::string& file) {
   std::map<std::string, int> opsets;
   for (const auto& import : proto.opset_import()) {
@@ -190,6 +200,9 @@ std::map<std::string, int> opsets_of(const onnx::ModelProto& proto, const std::s
       if (import.version() >= 1 && import.version() <= kNewestOpset)
         opsets.try_emplace(normal_domain(import.domain()), static_cast<int>(import.version()));
   if (proto.ir_version() < 3) opsets.try_emplace("", 1);  // before imports were in the format
+  // Nothing is read by it, but for the ops that are written in the place of others.
+  constexpr int kAnyOpset = 13;
+  if (!has_ops_of_onnx(proto)) opsets.try_emplace("", kAnyOpset);
   if (!opsets.contains(""))
     throw InputError(file, "opset_import", "the op set of ONNX itself (ai.onnx) is not imported",
                      "export the model with an opset_version");
