@@ -133,7 +133,7 @@ class Rewriter {
 
 // ---- the message
 
-constexpr std::size_t kKeptPayload = 64 * 1024;
+constexpr std::size_t kKeptPayload = std::size_t{64} * 1024;
 constexpr std::int64_t kNewestIr = 100;      // newer ones have so far only added fields
 constexpr std::int64_t kNewestOpset = 1000;  // beyond any that is plausible
 constexpr const char* kExportAgain = "copy or export the file again";
@@ -169,7 +169,7 @@ void name_by_modules(onnx::GraphProto& graph) {
   for (onnx::NodeProto& node : *graph.mutable_node()) {
     const std::string path = module_path(node), name = given_name(node);
     const bool told = name.starts_with(path) && name.substr(path.size()).starts_with("/");
-    if (!path.empty() && !told) node.set_name(path + "/" + name);
+    if (!path.empty() && !told) node.set_name(fmt::format("{}/{}", path, name));
   }
 }
 
