@@ -90,6 +90,8 @@ class Binder {
     std::unordered_set<std::string> initializers, seen;
     for (const auto& initializer : model_.proto.graph().initializer())
       initializers.insert(initializer.name());
+    for (const auto& sparse : model_.proto.graph().sparse_initializer())
+      initializers.insert(sparse.values().name());
     for (const auto& info : model_.proto.graph().input()) {
       if (!seen.insert(info.name()).second)
         fail("input \"" + info.name() + "\"", "is defined twice", "give every input its own name");

@@ -25,7 +25,8 @@ class Uses {
   // Read as a weight (a convolution's filter, a norm's scale, an embedding table) by some op,
   // directly or through ops that only rename, reshape or convert.
   bool as_weight(const std::string& tensor) const;
-  // Never read but as a setting (bounds, scales, padding), or as a lone number in arithmetic.
+  // Never read but as a setting (bounds, scales, padding, tables of rotations), or as a lone number
+  // in arithmetic.
   bool only_as_setting(const std::string& tensor, bool lone_number) const;
 
  private:

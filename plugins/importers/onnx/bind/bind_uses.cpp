@@ -36,6 +36,8 @@ bool is_setting_slot(std::string_view type, int slot) {
     return slot >= 1;
   if (one_of(type, {"Dropout", "Pow"})) return slot == 1;
   if (one_of(type, {"Pad", "OneHot"})) return slot == 2;
+  if (type == "RotaryEmbedding") return slot >= 1;  // positions, and tables of their angles
+  if (type == "GroupQueryAttention") return slot == 7 || slot == 8;
   return type == "Range";
 }
 

@@ -131,11 +131,28 @@ onnx::NodeProto adapted(const onnx::NodeProto& node, const InputFacts& inputs,
   return result;
 }
 
+// A lone number as a list of one.
+Facts as_list(const Facts& number) {
+  Facts list = number;
+  list.shape = {1};
+  if (number.value == nullptr) return list;
+  Value elements = *number.value;
+  elements.shape = {1};
+  list.value = std::make_shared<const Value>(std::move(elements));
+  return list;
+}
+
 // Owns what an inference context points to.
 struct ContextInputs {
   ContextInputs(const onnx::NodeProto& node, const InputFacts& inputs) {
     for (std::size_t i = 0; i < inputs.size() && std::cmp_less(i, node.input_size()); ++i)
-      if (inputs[i] != nullptr) add(node.input(static_cast<int>(i)), *inputs[i]);
+      if (inputs[i] != nullptr) add(node.input(static_cast<int>(i)), as_expected(node, i, inputs));
+  }
+
+  // TopK wants its number in a list; runtimes take either.
+  static Facts as_expected(const onnx::NodeProto& node, std::size_t i, const InputFacts& inputs) {
+    const bool lone = node.op_type() == "TopK" && i == 1 && inputs[i]->shape.empty();
+    return lone ? as_list(*inputs[i]) : *inputs[i];
   }
 
   void add(const std::string& name, const Facts& facts) {

@@ -133,7 +133,7 @@ class Rewriter {
 
 // ---- the message
 
-constexpr std::size_t kKeptPayload = 64 * 1024;
+constexpr std::size_t kKeptPayload = std::size_t{64} * 1024;
 constexpr std::int64_t kNewestIr = 100;      // newer ones have so far only added fields
 constexpr std::int64_t kNewestOpset = 1000;  // beyond any that is plausible
 constexpr const char* kExportAgain = "copy or export the file again";
@@ -169,8 +169,18 @@ void name_by_modules(onnx::GraphProto& graph) {
   for (onnx::NodeProto& node : *graph.mutable_node()) {
     const std::string path = module_path(node), name = given_name(node);
     const bool told = name.starts_with(path) && name.substr(path.size()).starts_with("/");
-    if (!path.empty() && !told) node.set_name(path + "/" + name);
+    if (!path.empty() && !told) node.set_name(fmt::format("{}/{}", path, name));
   }
+}
+
+bool has_ops_of_onnx(const onnx::ModelProto& proto) {
+  bool has = false;
+  const auto look_at = [&has](const onnx::NodeProto& node) {
+    has = has || normal_domain(node.domain()).empty();
+  };
+  for_each_node(proto.graph().node(), look_at);
+  for (const auto& function : proto.functions()) for_each_node(function.node(), look_at);
+  return has;
 }
 
 std::map<std::string, int> opsets_of(const onnx::ModelProto& proto, const std::string& file) {
@@ -190,6 +200,9 @@ std::map<std::string, int> opsets_of(const onnx::ModelProto& proto, const std::s
       if (import.version() >= 1 && import.version() <= kNewestOpset)
         opsets.try_emplace(normal_domain(import.domain()), static_cast<int>(import.version()));
   if (proto.ir_version() < 3) opsets.try_emplace("", 1);  // before imports were in the format
+  // Nothing is read by it, but for the ops that are written in the place of others.
+  constexpr int kAnyOpset = 13;
+  if (!has_ops_of_onnx(proto)) opsets.try_emplace("", kAnyOpset);
   if (!opsets.contains(""))
     throw InputError(file, "opset_import", "the op set of ONNX itself (ai.onnx) is not imported",
                      "export the model with an opset_version");

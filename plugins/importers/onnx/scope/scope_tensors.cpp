@@ -1,10 +1,37 @@
 // Tensors and lists of tensors by name.
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "core/base/error.h"
 #include "plugins/importers/onnx/scope/scope.h"
 
 namespace strato::onnx_import {
+namespace {
+
+// What modules keep beside parameters under these names and do not train, as far as no layer reads
+// it where its statistics stand.
+bool is_buffer(std::string_view name, bool as_weight) {
+  static constexpr std::array<std::string_view, 13> kNames = {"inv_freq",
+                                                              "original_inv_freq",
+                                                              "cos_cached",
+                                                              "sin_cached",
+                                                              "cos_cache",
+                                                              "sin_cache",
+                                                              "freqs_cis",
+                                                              "position_ids",
+                                                              "attn_mask",
+                                                              "causal_mask",
+                                                              "masked_bias",
+                                                              "token_type_ids",
+                                                              "relative_position_index"};
+  const std::string_view last = name.substr(name.find_last_of("./") + 1);
+  const bool statistic = last == "running_mean" || last == "running_var";
+  return statistic ? !as_weight : std::ranges::find(kNames, last) != kNames.end();
+}
+
+}  // namespace
+
 Entry& Tensors::add(const std::string& name, TensorRole role, Facts facts) {
   const std::string place = "tensor \"" + name + "\"";
   if (!element_count(facts.shape))
@@ -49,6 +76,7 @@ Entry& Tensors::add_stored(const onnx::TensorProto& tensor, const std::string& n
 void Tensors::add_initializer(const onnx::TensorProto& tensor, const std::string& name,
                               bool may_be_weight) {
   const bool setting = uses_.only_as_setting(name, tensor.dims().empty()) ||
+                       is_buffer(name, uses_.as_weight(name)) ||
                        (model_.freezes(name) && !uses_.as_weight(name));
   Entry& entry =
       add_stored(tensor, name, "initializer \"" + name + "\"", may_be_weight && !setting);

@@ -165,6 +165,23 @@ Facts guessed(const TranslatedOp& op, const InferredOutput& inferred) {
   return facts;
 }
 
+// Normalizations of op sets in which libonnx tells nothing of them. Behind the result there are
+// statistics: as many as scales, or one for each of what is normalised.
+std::optional<Facts> normalized(const TranslatedOp& op, std::size_t output) {
+  const bool of_batch = op.op.type == "BatchNormalization";
+  const bool of_layer = op.op.type.ends_with("LayerNormalization");
+  if ((!of_batch && !of_layer) || op.inputs.size() < 2 || !op.inputs[0] || !op.inputs[1])
+    return std::nullopt;
+  if (output == 0) return Facts{op.inputs[0]->facts.type, op.inputs[0]->facts.shape};
+  if (of_batch) return Facts{op.inputs[1]->facts.type, op.inputs[1]->facts.shape};
+  Facts facts{DataType::F32, op.inputs[0]->facts.shape};
+  const auto rank = std::ssize(facts.shape);
+  const std::int64_t given = op.op.integer("axis", -1), axis = given < 0 ? given + rank : given;
+  for (std::int64_t i = std::clamp<std::int64_t>(axis, 0, rank); i < rank; ++i)
+    facts.shape[static_cast<std::size_t>(i)] = 1;
+  return facts;
+}
+
 // One for each output of the node, which becomes `op`. Throws InputError when a known op's cannot
 // be told.
 std::vector<Facts> output_types(const Scope& scope, const onnx::NodeProto& node,
@@ -191,6 +208,8 @@ std::vector<Facts> output_types(const Scope& scope, const onnx::NodeProto& node,
       result.push_back(catalogue[i]);
     } else if (stated) {
       result.push_back(*stated);
+    } else if (const std::optional<Facts> told = normalized(op, i)) {
+      result.push_back(*told);
     } else if (unknown) {
       result.push_back(like_first_input(op));
     } else if (inference.failure.empty() && i < inference.outputs.size()) {
@@ -232,6 +251,7 @@ class Translator final : public Scope {
     if (run_function(*this, node)) return;
     if (domain.empty() && (run_control_flow(*this, node) || run_list_op(*this, node))) return;
     Entries inputs = tensors.inputs_of(node);
+    if (domain.empty() && joins_lone_numbers(node, inputs)) return run(of_lists(node, inputs));
     if (domain.empty()) {
       if (add_known(*this, node, inputs)) return;
       if (batch_) batch_->adjust(node, inputs);
@@ -241,6 +261,25 @@ class Translator final : public Scope {
   }
 
  private:
+  // Exporters that know of no rank 0 join lone numbers as if they were lists of one.
+  static bool joins_lone_numbers(const onnx::NodeProto& node, const Entries& inputs) {
+    const auto lone = [](const Entry* input) {
+      return input != nullptr && input->facts.shape.empty();
+    };
+    return node.op_type() == "Concat" && std::ranges::any_of(inputs, lone);
+  }
+
+  onnx::NodeProto of_lists(const onnx::NodeProto& node, const Entries& inputs) {
+    onnx::NodeProto lists = node;
+    for (int i = 0; i < node.input_size(); ++i) {
+      const Entry* input = inputs[static_cast<std::size_t>(i)];
+      if (input == nullptr || !input->facts.shape.empty()) continue;
+      lists.set_input(i, fmt::format("{}/list_{}", node.output(0), i));
+      run_made(*this, "Unsqueeze", {node.input(i)}, {lists.input(i)}, {}, {0});
+    }
+    return lists;
+  }
+
   // An initializer that holds another one's elements, as they are or transposed; false: it is none.
   bool add_copy(const std::string& name) {
     const Contents::Copy* copy = contents.copy(name);

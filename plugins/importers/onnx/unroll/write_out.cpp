@@ -61,7 +61,7 @@ bool runs_bodies(const onnx::NodeProto& node) {
 Nodes renamed(const Nodes& body, const std::string& prefix, Renaming& names) {
   for (const auto& node : body) {
     for (const std::string& output : node.output())
-      if (!output.empty()) names.try_emplace(output, prefix + "/" + output);
+      if (!output.empty()) names.try_emplace(output, fmt::format("{}/{}", prefix, output));
   }
   Nodes copy = body;
   for (auto& node : copy) {

@@ -120,5 +120,24 @@ TEST(OnnxContent, ATransposedWeightIsReadAsItIsStored) {
   }
 }
 
+// The elements are not at hand: names and uses tell.
+TEST(OnnxContent, BuffersByNameAndUse) {
+  ModelKit kit;
+  kit.input("x", {"batch", 16, 64})
+      .input("at", {"batch", 16}, onnx::TensorProto::INT64)
+      .output("y");
+  kit.weight("rope.inv_freq", {64, 64}).weight("old.running_mean", {64}).weight("w", {64, 64});
+  kit.weight("table1", {128, 32}).weight("table2", {128, 32}).weight("bias", {64});
+  kit.node("MatMul", {"x", "rope.inv_freq"}, {"a"});
+  kit.node("Sub", {"a", "old.running_mean"}, {"b"});
+  kit.node("RotaryEmbedding", {"b", "at", "table1", "table2"}, {"c"}).domain("com.microsoft");
+  kit.node("MatMul", {"c", "w"}, {"d"});
+  kit.node("Add", {"d", "bias"}, {"y"});
+  const Graph graph = kit.import(batch(2));
+  EXPECT_EQ(parameters(graph), 2);
+  for (const char* name : {"rope.inv_freq", "old.running_mean", "table1", "table2"})
+    EXPECT_EQ(tensor_named(graph, name).role, TensorRole::Constant) << name;
+}
+
 }  // namespace
 }  // namespace strato::test

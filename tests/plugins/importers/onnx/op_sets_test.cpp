@@ -155,6 +155,87 @@ TEST(OnnxOpSets, WeightsOfFourBits) {
   EXPECT_EQ(tensor_named(kit.import(batch(4)), "y").shape, (Shape{4, 8}));
 }
 
+// Op sets 1 to 8: what is trained has five results; attributes that later ones do without.
+TEST(OnnxOpSets, EarlyBatchNormalization) {
+  for (const int opset : {1, 5, 6, 7, 8, 9}) {
+    for (const bool trains : {false, true}) {
+      ModelKit kit(opset);
+      kit.input("x", {"batch", 3, 5, 5}).output("y");
+      for (const char* name : {"scale", "shift", "mean", "var"}) kit.weight(name, {3});
+      const Names more = trains ? Names{"y", "m", "v", "sm", "sv"} : Names{"y"};
+      NodeKit node = kit.node("BatchNormalization", {"x", "scale", "shift", "mean", "var"}, more);
+      if (opset < 7) node.set("is_test", trains ? 0 : 1);
+      if (opset < 9) node.set("spatial", 1);
+      const Graph graph = kit.import(batch(4));
+      EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{4, 3, 5, 5})) << opset;
+      EXPECT_EQ(graph.ops()[OpId(0)].outputs.size(), 1U) << opset;
+    }
+  }
+}
+
+// ONNX Runtime writes it into files of op sets that had none, with what its gradient reads.
+TEST(OnnxOpSets, LayerNormalizationBeforeItsOpSet) {
+  ModelKit kit(14);
+  kit.input("x", {"batch", 5, 8}).output("y").output("mean").weight("g", {8}).weight("b", {8});
+  kit.node("LayerNormalization", {"x", "g", "b"}, {"y", "mean", "inverse"}).set("axis", -1);
+  const Graph graph = kit.import(batch(4));
+  EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{4, 5, 8}));
+  EXPECT_EQ(tensor_named(graph, "mean").shape, (Shape{4, 5, 1}));
+}
+
+TEST(OnnxOpSets, NothingOfOnnxItselfNeedsNoOpSetOfIt) {
+  ModelKit kit;
+  kit.proto.mutable_opset_import(0)->set_domain("com.microsoft");
+  kit.proto.mutable_opset_import(0)->set_version(1);
+  kit.input("x", {"batch", 8}).output("y").weight("b", {8});
+  kit.node("BiasGelu", {"x", "b"}, {"y"}).domain("com.microsoft");
+  EXPECT_EQ(op_types(kit.import(batch(4))), Names{"BiasGelu"});
+}
+
+// Up to IR version 3 initializers are inputs, too; sparse ones as well.
+TEST(OnnxOpSets, SparseInitializersMayBeListedAsInputs) {
+  ModelKit kit;
+  kit.input("x", {"batch", 8}).input("w", {8, 5}).output("y");
+  auto* sparse = kit.graph().add_sparse_initializer();
+  *sparse->mutable_values() = floats({1}, {2});
+  sparse->mutable_values()->set_name("w");
+  *sparse->mutable_indices() = int64s({3});
+  sparse->add_dims(8);
+  sparse->add_dims(5);
+  kit.node("MatMul", {"x", "w"}, {"y"});
+  EXPECT_EQ(parameters(kit.import(batch(4))), 1);
+}
+
+// A scale for each element, as Caffe's are.
+TEST(OnnxOpSets, EarlyBatchNormalizationOfEachElement) {
+  ModelKit kit(7);
+  kit.input("x", {"batch", 3, 5}).output("y");
+  for (const char* name : {"scale", "shift", "mean", "var"}) kit.weight(name, {3, 5});
+  kit.node("BatchNormalization", {"x", "scale", "shift", "mean", "var"}, {"y"}).set("spatial", 0);
+  EXPECT_EQ(tensor_named(kit.import(batch(4)), "y").shape, (Shape{4, 3, 5}));
+}
+
+TEST(OnnxOpSets, TheLargestByALoneNumber) {
+  for (const int opset : {10, 11, 17}) {
+    ModelKit kit(opset);
+    kit.input("x", {"batch", 7}).output("y").output("at").constant("k", int64(3));
+    kit.node("TopK", {"x", "k"}, {"y", "at"}).set("axis", 1);
+    const Graph graph = kit.import(batch(4));
+    EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{4, 3}));
+    EXPECT_EQ(tensor_named(graph, "at").type, DataType::I64);
+  }
+}
+
+// Exporters that know of no rank 0 join lone numbers to a list.
+TEST(OnnxOpSets, LoneNumbersAreJoinedToAList) {
+  ModelKit kit;
+  kit.input("x", {"batch", 6}).output("y").constant("rows", int64(-1)).constant("three", int64(3));
+  kit.constant("one", int64s({2}));
+  kit.node("Concat", {"rows", "one", "three"}, {"shape"}).set("axis", 0);
+  kit.node("Reshape", {"x", "shape"}, {"y"});
+  EXPECT_EQ(tensor_named(kit.import(batch(4)), "y").shape, (Shape{4, 2, 3}));
+}
+
 TEST(OnnxOpSets, ExtentsBeyondReasonAreRefused) {
   ModelKit kit(18);
   kit.input("x", {"batch", 8}).output("y").constant("pads", int64s({INT64_MAX, INT64_MAX}));
