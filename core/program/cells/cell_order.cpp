@@ -62,10 +62,10 @@ void CellOrder::add(Emitter& emitter, DeviceId device) {
       if (of == device) follow(task);
       continue;
     }
-    const auto of_device = std::ranges::equal_range(
-        behind(emitter.program(), task), device, {},
-        [&](TaskId computed_there) { return computed(computed_there).device; });
-    std::ranges::for_each(of_device, follow);
+    const std::vector<TaskId>& there = behind(emitter.program(), task);
+    auto at = std::ranges::lower_bound(there, device, {},
+                                       [&](TaskId behind) { return computed(behind).device; });
+    for (; at != there.end() && computed(*at).device == device; ++at) follow(*at);
   }
   const TaskId now = emitter.next_task();
   if (first) {

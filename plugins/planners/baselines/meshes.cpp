@@ -25,8 +25,7 @@ struct Point {
   friend auto operator<=>(const Point&, const Point&) = default;
 };
 
-// Of more devices an evaluation may take seconds: a stop is looked for after so many, and it goes
-// up from the best start, from others only while nothing fits.
+// Of more devices an evaluation may take seconds: a stop is looked for after so many.
 constexpr std::size_t kManyDevices = 64, kTogether = 4;
 
 class Climb {
@@ -51,10 +50,7 @@ class Climb {
     std::ranges::stable_sort(starts, [&](const Point& a, const Point& b) {
       return known_.at(a).better_than(known_.at(b));
     });
-    for (const Point& start : starts) {
-      climb(start);
-      if (are_many_ && known_.at(*best_).feasible) break;
-    }
+    for (const Point& start : starts) climb(start);
     return result();
   }
 
@@ -168,10 +164,16 @@ class Climb {
   bool has_samples(const Point& point) const {
     return request_.problem.graph->batch() / point.micro_batches >= rows_of(point) / point.context;
   }
+  // Where more rows have positions together than have experts, what these need may have to be sent
+  // device by device: then no device stands for others, and on many an evaluation takes a minute.
+  bool is_foldable(const Point& point) const {
+    return !are_many_ || point.expert == 1 || point.expert >= point.context;
+  }
   bool is_possible(const Point& point) const {
     const std::int32_t rows = rows_of(point);
     const bool given = !given_ || point.micro_batches == given_->count;
-    return given && is_allowed(point) && (rows > 1 || point.shard == StageSharding::Nothing) &&
+    return given && is_allowed(point) && is_foldable(point) &&
+           (rows > 1 || point.shard == StageSharding::Nothing) &&
            (has_samples(point) || !needs_samples_) && experts_ % point.expert == 0 &&
            (point.context == 1 || has_attention_) &&
            pipeline::is_possible(request_.problem, settings_of(point));
