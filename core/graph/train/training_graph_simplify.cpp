@@ -31,9 +31,10 @@ class Simplifier {
   void bypass() {
     for (const TensorId id : stands_for_.ids()) stands_for_[id] = id;
     for (const Op& op : graph_.ops()) {
-      const bool mask_read =
-          std::ranges::any_of(op.outputs | std::views::drop(1),
-                              [&](TensorId id) { return !graph_.consumers(id).empty(); });
+      const auto is_read_mask = [&](TensorId id) {
+        return id != op.outputs.front() && !graph_.consumers(id).empty();
+      };
+      const bool mask_read = std::ranges::any_of(op.outputs, is_read_mask);
       if (!is_pass_through(op, inference_) || mask_read) continue;
       stands_for_[op.outputs[0]] = stands_for_[op.inputs[0]];
     }
