@@ -26,7 +26,12 @@ inline float bfloat_value(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 inline float half_value(std::uint16_t bits) {
-  return static_cast<float>(std::bit_cast<_Float16>(bits));
+  const float sign = (bits & 0x8000) != 0 ? -1.0F : 1.0F;
+  const std::uint32_t exponent = (bits >> 10) & 0x1f, fraction = bits & 0x3ff;
+  constexpr float kSmallest = 0x1p-24F;
+  if (exponent == 0) return sign * static_cast<float>(fraction) * kSmallest;
+  const std::uint32_t raised = exponent == 31 ? 0xff : exponent + 127 - 15;
+  return sign * std::bit_cast<float>((raised << 23) | (fraction << 13));
 }
 
 }  // namespace strato

@@ -1,8 +1,10 @@
-// Ids, quantities, digests, random numbers, the parallel loop.
+// Ids, quantities, digests, random numbers, halves, patterns, the parallel loop.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -10,10 +12,12 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/half.h"
 #include "core/base/ids.h"
 #include "core/base/parallel.h"
 #include "core/base/random.h"
 #include "core/base/units.h"
+#include "core/base/words.h"
 
 namespace strato {
 namespace {
@@ -176,6 +180,27 @@ TEST(Errors, CheckNamesTheInvariant) {
   } catch (const InvariantError& error) {
     EXPECT_NE(std::string(error.what()).find("sums differ (1 == 2)"), std::string::npos);
   }
+}
+
+TEST(Half, BitsAndValuesAreEachOthers) {
+  EXPECT_EQ(half_value(0x3c00), 1.0F);
+  EXPECT_EQ(half_value(0x7bff), 65504.0F);
+  EXPECT_EQ(half_value(0x0001), 0x1p-24F);  // the smallest above zero
+  EXPECT_EQ(half_value(0xfc00), -std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(half_value(0x7e00)));
+  for (std::uint16_t bits = 0x0400; bits < 0x7c00; ++bits) {
+    EXPECT_EQ(half_bits(half_value(bits)), bits);
+    EXPECT_EQ(bfloat_bits(bfloat_value(bits)), bits);
+  }
+}
+
+TEST(Words, StarsStandForAnyText) {
+  EXPECT_TRUE(matches_pattern("layers.*.lora_*", "layers.12.lora_A"));
+  EXPECT_TRUE(matches_pattern("*", ""));
+  EXPECT_TRUE(matches_pattern("a*b*c", "a--b--b--c"));
+  EXPECT_FALSE(matches_pattern("layers.*", "my.layers.1"));
+  EXPECT_FALSE(matches_pattern("*bias", "bias.grad"));
+  EXPECT_FALSE(matches_pattern("bias", "biases"));
 }
 
 }  // namespace
