@@ -73,7 +73,7 @@ class MixedPrecision {
       : graph_(graph), type_(type), builder_(graph.name(), graph.batch()) {}
 
   Graph run() {
-    for (const Tensor& tensor : graph_.tensors()) builder_.add_tensor(changed(tensor));
+    for (const TensorId id : graph_.tensors().ids()) builder_.add_tensor(changed(id));
     copies_ = IdVector<TensorId, TensorId>(graph_.tensor_count());
     for (const Op& op : graph_.ops()) add(op);
     return std::move(builder_).build();
@@ -84,8 +84,19 @@ class MixedPrecision {
     return tensor.role == TensorRole::Parameter && !tensor.frozen;
   }
 
-  Tensor changed(Tensor tensor) const {
-    if (!has_precision(tensor.type) || tensor.role == TensorRole::Input) return tensor;
+  // Factors of a size, which are read in 32 bits.
+  bool sizes_others(TensorId id) const {
+    return std::ranges::any_of(graph_.consumers(id), [&](OpId reader) {
+      const Op& op = graph_.op(reader);
+      return (op.type == "Resize" || op.type == "Upsample") && op.inputs.front() != id;
+    });
+  }
+
+  Tensor changed(TensorId id) const {
+    Tensor tensor = graph_.tensor(id);
+    const bool given = tensor.role == TensorRole::Input ||
+                       (tensor.role == TensorRole::Constant && sizes_others(id));
+    if (!has_precision(tensor.type) || given) return tensor;
     const DataType type = is_trained(tensor) ? DataType::F32 : type_;
     if (tensor.data && type != tensor.type)
       tensor.data = converted(*tensor.data, tensor.type, type);

@@ -66,6 +66,21 @@ TEST(TrainingChoice, MixedPrecisionKeepsWhatIsTrainedIn32Bits) {
   }
 }
 
+TEST(TrainingChoice, FactorsOfSizesStayAsTheyAre) {
+  ModelKit kit(2);
+  const TensorId x = kit.op("Conv", {kit.input("x", {2, 3, 8, 8}), kit.weight("w", {4, 3, 1, 1})});
+  const TensorId factors = kit.tensor("factors", TensorRole::Constant, {4});
+  const std::vector<float> values = {1, 1, 2, 2};
+  kit.builder.tensor(factors).data = std::make_shared<const std::string>(
+      reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  kit.op("Resize", {x, TensorId(), factors});
+  const Graph graph = in_mixed_precision(std::move(kit.builder).build(), DataType::BF16);
+  EXPECT_EQ(tensor_named(graph, "factors").type, DataType::F32);
+  EXPECT_EQ(tensor_named(graph, "factors").data->size(), 16U);
+  const Op& resize = graph.op(OpId(graph.op_count() - 1));
+  EXPECT_EQ(infer_output_shapes(resize, graph.tensors()).front().shape, (Shape{2, 4, 16, 16}));
+}
+
 TEST(TrainingChoice, ThereAndBackIsTheSame) {
   const Graph start = in_mixed_precision(model(), DataType::F32);
   EXPECT_EQ(ops_of_type(start, "Cast"), 0U);
