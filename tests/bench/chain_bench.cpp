@@ -79,13 +79,13 @@ void BM_ChainBound(benchmark::State& state) {
   count_ops(state);
 }
 
-void sizes(benchmark::internal::Benchmark* of) {
+void chain_sizes(benchmark::internal::Benchmark* of) {
   of->Arg(50'000)->Arg(200'000)->Unit(benchmark::kMillisecond);
 }
-BENCHMARK(BM_ChainGraph)->Apply(sizes);
-BENCHMARK(BM_ChainProblem)->Apply(sizes);
-BENCHMARK(BM_ChainSimulated)->Apply(sizes);
-BENCHMARK(BM_ChainBound)->Apply(sizes);
+BENCHMARK(BM_ChainGraph)->Apply(chain_sizes);
+BENCHMARK(BM_ChainProblem)->Apply(chain_sizes);
+BENCHMARK(BM_ChainSimulated)->Apply(chain_sizes);
+BENCHMARK(BM_ChainBound)->Apply(chain_sizes);
 
 }  // namespace
 }  // namespace strato
