@@ -150,5 +150,30 @@ TEST_F(Dimensions, AreStillWantedWhereAnotherClusterWasOpened) {
   EXPECT_EQ(session_.model_name(), "toy");
 }
 
+// Another precision is another import, which keeps what was bound; plans remember it.
+TEST_F(Dimensions, StayWhereTheModelIsTrainedInAnotherPrecision) {
+  ask();
+  open_model();
+  answer(12);
+  ImportOptions import = session_.model_source()->import;
+  import.precision = DataType::BF16;
+  session_.reopen_model(import, *session_.problem_options());
+  session_.settle();
+  ASSERT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+  EXPECT_EQ(session_.model_source()->import.dimensions.at("length"), 12);
+  const auto type_of = [this](std::string_view name) {
+    for (const Tensor& tensor : problem().graph->tensors())
+      if (tensor.name == name) return tensor.type;
+    return DataType::Bool;
+  };
+  EXPECT_EQ(type_of("w"), DataType::F32);
+  EXPECT_EQ(type_of("w/cast"), DataType::BF16);
+  EXPECT_EQ(type_of("y"), DataType::BF16);
+  const std::filesystem::path plan = folder_.filePath("plan.json").toStdString();
+  session_.export_plan(plan);
+  session_.settle();
+  EXPECT_EQ(Json::parse(read_file(plan))["result"]["precision"], "bfloat16");
+}
+
 }  // namespace
 }  // namespace strato
