@@ -126,7 +126,6 @@ void MainWindow::build_views() {
   placement_ = new PlacementView(session_);
   add(QT_TR_NOOP("Placement"), "placement", placement_);
   add(QT_TR_NOOP("Cluster"), "cluster", new ClusterView(session_));
-  add(QT_TR_NOOP("Memory"), "memory", new MemoryView(session_));
   add(QT_TR_NOOP("Search"), "search", new SearchTreeView(session_));
   add(QT_TR_NOOP("Planner Steps"), "planning", new PlanningView(session_));
   tournament_ = new TournamentView(session_);
@@ -140,6 +139,7 @@ void MainWindow::build_views() {
   auto* compare = new CompareView(session_, *second_);
   connect(compare, &CompareView::graphs_wanted, this, &MainWindow::compare_perspective);
   add(QT_TR_NOOP("Compare"), "compare", compare);
+  add(QT_TR_NOOP("Memory"), "memory", new MemoryView(session_));
   cursor_ = new QLabel;
   auto* timeline = new TimelineView(session_);
   connect(timeline, &TimelineView::cursor_info, cursor_, &QLabel::setText);
