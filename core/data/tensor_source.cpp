@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/base/half.h"
 
 namespace strato {
 namespace {
@@ -30,10 +31,9 @@ double real_at(std::string_view elements, std::size_t index, DataType type) {
     case DataType::F32:
       return element_at<float>(elements, index);
     case DataType::F16:
-      return static_cast<double>(element_at<_Float16>(elements, index));
+      return half_value(element_at<std::uint16_t>(elements, index));
     case DataType::BF16:
-      return std::bit_cast<float>(
-          static_cast<std::uint32_t>(element_at<std::uint16_t>(elements, index)) << 16);
+      return bfloat_value(element_at<std::uint16_t>(elements, index));
     default:
       CHECK(false, "an integer as a floating-point number");
   }

@@ -194,6 +194,20 @@ TEST(Half, BitsAndValuesAreEachOthers) {
   }
 }
 
+TEST(Half, NearestIsRoundedAtTheMiddleToTheEvenOne) {
+  for (std::uint16_t bits = 0; bits < 0x7bff; ++bits) {
+    const double here = half_value(bits), next = half_value(static_cast<std::uint16_t>(bits + 1));
+    const double middle = (here + next) / 2;
+    EXPECT_EQ(nearest_half_bits(middle), bits + bits % 2);
+    EXPECT_EQ(nearest_half_bits(std::nextafter(middle, here)), bits);
+    EXPECT_EQ(nearest_half_bits(-std::nextafter(middle, next)), 0x8000 + bits + 1);
+  }
+  EXPECT_EQ(nearest_half_bits(65519), 0x7bff);
+  EXPECT_EQ(nearest_half_bits(65520), 0x7c00);
+  EXPECT_EQ(nearest_bfloat_bits(1 + 0x1p-8), 0x3f80);
+  EXPECT_EQ(nearest_bfloat_bits(1 + 0x1.8p-7), 0x3f82);
+}
+
 TEST(Words, StarsStandForAnyText) {
   EXPECT_TRUE(matches_pattern("layers.*.lora_*", "layers.12.lora_A"));
   EXPECT_TRUE(matches_pattern("*", ""));

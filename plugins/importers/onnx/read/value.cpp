@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/base/half.h"
 #include "core/base/number_from.h"
 #include "core/io/read_part.h"
 
@@ -17,21 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using onnx::TensorProto;
-
-// ---- Numbers of two bytes: IEEE half precision and bfloat16.
-
-double half_value(std::uint16_t bits) { return static_cast<double>(std::bit_cast<_Float16>(bits)); }
-double bfloat_value(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-// Both round to the nearest, ties to even.
-std::uint16_t half_bits(double element) {
-  return std::bit_cast<std::uint16_t>(static_cast<_Float16>(element));
-}
-std::uint16_t bfloat_bits(double element) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(element));
-  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
 
 template <class T>
 void append(std::string& out, T element, std::size_t bytes = sizeof(T)) {
@@ -156,8 +142,8 @@ std::string little_endian(const Value& value) {
   for (const double element : value.reals) {
     if (value.type == DataType::F64) append(out, element);
     if (value.type == DataType::F32) append(out, static_cast<float>(element));
-    if (value.type == DataType::F16) append(out, half_bits(element));
-    if (value.type == DataType::BF16) append(out, bfloat_bits(element));
+    if (value.type == DataType::F16) append(out, nearest_half_bits(element));
+    if (value.type == DataType::BF16) append(out, nearest_bfloat_bits(element));
   }
   for (const std::int64_t element : value.ints) append(out, element, width);
   return out;
@@ -165,8 +151,8 @@ std::string little_endian(const Value& value) {
 
 double rounded(double element, DataType type) {
   if (type == DataType::F32) return static_cast<float>(element);
-  if (type == DataType::F16) return half_value(half_bits(element));
-  if (type == DataType::BF16) return bfloat_value(bfloat_bits(element));
+  if (type == DataType::F16) return half_value(nearest_half_bits(element));
+  if (type == DataType::BF16) return bfloat_value(nearest_bfloat_bits(element));
   return element;
 }
 
