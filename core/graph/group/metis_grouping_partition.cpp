@@ -109,8 +109,8 @@ class Partitioner {
   // Numbers parts from next_part_ on. Depth: at most `parts`.
   void split(const Vertices& vertices, int parts) {
     if (parts <= 1 || vertices.size() <= 1) return put(vertices, next_part_++);
-    const auto sides =
-        sides_of(vertices, static_cast<real_t>(parts / 2) / static_cast<real_t>(parts));
+    const int half = parts / 2;
+    const auto sides = sides_of(vertices, static_cast<real_t>(half) / static_cast<real_t>(parts));
     double weight[2] = {0, 0};
     for (const std::size_t side : {0, 1})
       for (const idx_t vertex : sides[side]) weight[side] += weights_[at(vertex)];
