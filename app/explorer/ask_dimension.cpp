@@ -9,6 +9,7 @@ namespace strato {
 namespace {
 
 constexpr int kUsualExtent = 128, kMostExtent = 1 << 30;
+constexpr int kUsualRank = 2, kMostRank = 8;
 
 constexpr qlonglong kMostBatch = (qlonglong(1) << 31) - 1;
 
@@ -48,12 +49,17 @@ void ask_dimension(const WantedDimension& wanted, QWidget& parent) {
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setObjectName(QStringLiteral("ask-dimension"));
   dialog->setWindowTitle(QCoreApplication::translate("AskDimension", "Dimension of the model"));
+  const bool rank = wanted.axis < 0;
   dialog->setLabelText(
-      QCoreApplication::translate("AskDimension", "How large is “%1” (dimension %2 of input “%3”)?")
-          .arg(wanted.name, QString::number(wanted.axis), wanted.input));
+      rank ? QCoreApplication::translate(
+                 "AskDimension", "How many dimensions has input “%1”? The file does not say.")
+                 .arg(wanted.input)
+           : QCoreApplication::translate("AskDimension",
+                                         "How large is “%1” (dimension %2 of input “%3”)?")
+                 .arg(wanted.name, QString::number(wanted.axis), wanted.input));
   dialog->setInputMode(QInputDialog::IntInput);
-  dialog->setIntRange(0, kMostExtent);
-  dialog->setIntValue(kUsualExtent);
+  dialog->setIntRange(0, rank ? kMostRank : kMostExtent);
+  dialog->setIntValue(rank ? kUsualRank : kUsualExtent);
   QObject::connect(dialog, &QInputDialog::intValueSelected, &parent,
                    [open = wanted.open](int extent) { open(extent); });
   dialog->open();

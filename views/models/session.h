@@ -100,7 +100,7 @@ struct KeptResult {
 // A model cannot be opened without an extent that only a person knows.
 struct WantedDimension {
   QString file, input, name;
-  int axis = 0;                                   // of the input
+  int axis = 0;                                   // of the input; -1: its rank is asked for
   std::function<void(std::int64_t extent)> open;  // with it, what was being opened; GUI thread
 };
 

@@ -58,7 +58,7 @@ class UnboundDimension : public InputError {
 
   const std::string& input() const { return input_; }
   const std::string& symbol() const { return symbol_; }
-  int axis() const { return axis_; }  // of the input, counted from 0
+  int axis() const { return axis_; }  // of the input, from 0; -1: its rank is asked for
 
  private:
   std::string input_, symbol_;

@@ -9,6 +9,8 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/quantity_text.h"
+#include "core/framework/layout/model_layers.h"
 #include "core/graph/axes/expert_letters.h"
 #include "core/search/constraints/constraints.h"
 #include "plugins/planners/baselines/pipeline.h"
@@ -28,12 +30,18 @@ struct Point {
 // Of more devices an evaluation may take seconds: a stop is looked for after so many.
 constexpr std::size_t kManyDevices = 64, kTogether = 4;
 
+bool has_layers(const Graph& graph) try {
+  return frameworks::model_layers(graph).count > 0;
+} catch (const InputError&) {
+  return false;  // none are numbered, or two stacks are
+}
+
 class Climb {
  public:
   Climb(const PlanRequest& request, const Settings& settings)
       : request_(request),
         most_(settings.most),
-        whole_layers_(settings.whole_layers),
+        whole_layers_(settings.whole_layers && has_layers(*request.problem.graph)),
         reporter_(request.observer) {
     const MicroBatches& of_any = request.options.micro_batches;
     if (of_any.count > 1) given_ = of_any;
@@ -51,7 +59,9 @@ class Climb {
       return known_.at(a).better_than(known_.at(b));
     });
     for (const Point& start : starts) climb(start);
-    return result();
+    PlanResult found = result();
+    if (whole_layers_ && best_->stages > 1) try_within_layers(found);
+    return found;
   }
 
  private:
@@ -128,6 +138,9 @@ class Climb {
   }
 
   pipeline::Settings settings_of(const Point& point) const {
+    return settings_of(point, whole_layers_);
+  }
+  pipeline::Settings settings_of(const Point& point, bool whole_layers) const {
     pipeline::Settings whole;
     whole.stages = point.stages;
     whole.tensor = point.tensor;
@@ -141,7 +154,7 @@ class Climb {
     whole.shard = point.shard;
     whole.recompute = point.recompute;
     whole.offload = Offloading::None;
-    whole.whole_layers = whole_layers_;
+    whole.whole_layers = whole_layers;
     return whole;
   }
 
@@ -264,6 +277,17 @@ class Climb {
     return result;
   }
 
+  // Says what stages that begin within layers would gain, which no framework can be told.
+  void try_within_layers(PlanResult& found) {
+    if (request_.stop.stop_requested()) return;
+    const Strategy within = pipeline::strategy_of(request_.problem, settings_of(*best_, false));
+    const Score score = request_.evaluator.evaluate(within);
+    ++found.evaluations;
+    if (score.better_than(found.score))
+      found.facts.push_back({"stages within layers",
+                             fmt::format("{} (whole_layers=false)", time_text(score.step_time))});
+  }
+
   const PlanRequest& request_;
   const std::int64_t most_;
   const bool whole_layers_;
@@ -284,9 +308,9 @@ class Climb {
 }  // namespace
 
 OptionTable Settings::option_table() {
-  return {
-      {"most", most, {1, 1e6}, "evaluations, at most; the neighbours of a point go together"},
-      {"whole_layers", whole_layers, "stages begin with a layer of the transformer: see pipeline"}};
+  return {{"most", most, {1, 1e6}, "evaluations, at most; the neighbours of a point go together"},
+          {"whole_layers", whole_layers,
+           "stages begin with a layer, as frameworks launch them, where the model has layers"}};
 }
 
 PlanResult plan(const PlanRequest& request, const Settings& settings) {

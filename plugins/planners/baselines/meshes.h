@@ -14,7 +14,7 @@ namespace strato::meshes {
 
 struct Settings {
   std::int64_t most = 200;
-  bool whole_layers = false;  // pipeline::Settings
+  bool whole_layers = true;  // pipeline::Settings; where the model has layers
 
   OptionTable option_table();
 };

@@ -43,6 +43,11 @@ std::string axis_place(const std::string& input, std::size_t axis) {
   return fmt::format("input \"{}\", dimension {}", input, axis);
 }
 
+// A dimension that the file has no name for.
+std::string unnamed(const std::string& input, std::size_t axis) {
+  return fmt::format("{}.{}", input, axis);
+}
+
 class Binder {
  public:
   Binder(const Model& model, const Uses& uses, const ImportOptions& options)
@@ -98,17 +103,21 @@ class Binder {
       // Up to IR version 3 every initializer is listed as an input too.
       if (!initializers.contains(info.name())) inputs_.push_back(read(info));
     }
+    check_ranks();
   }
 
-  RawInput read(const onnx::ValueInfoProto& info) const {
+  RawInput read(const onnx::ValueInfoProto& info) {
     const std::string place = "input \"" + info.name() + "\"";
     const std::optional<DataType> type = data_type_of(info.type().tensor_type().elem_type());
     if (!info.type().has_tensor_type() || !type)
       fail(place, "is not a tensor of numbers",
            "export a model whose inputs are tensors of numbers");
-    if (!info.type().tensor_type().has_shape())
-      fail(place, "has no shape", "export the model with its input shapes");
     RawInput input{{info.name(), *type, {}}, {}};
+    if (!info.type().tensor_type().has_shape()) {
+      input.shape.resize(given_rank(info.name()));
+      for (std::size_t axis = 0; axis < input.shape.size(); ++axis)
+        input.symbols.push_back(unnamed(info.name(), axis));
+    }
     for (const auto& dim : info.type().tensor_type().shape().dim()) {
       const std::size_t axis = input.shape.size();
       // Some exporters write -1 for what is not known, and 0 for the samples.
@@ -117,12 +126,43 @@ class Binder {
       if (!unknown && dim.dim_value() < 0)
         fail(axis_place(info.name(), axis), fmt::format("has extent {}", dim.dim_value()),
              "export the model with positive or symbolic extents");
-      const std::string unnamed = fmt::format("{}.{}", info.name(), axis);
       input.shape.push_back(unknown ? 0 : dim.dim_value());
-      const bool shared = dim.dim_param().empty() || dim.dim_param() == "?";
-      input.symbols.push_back(!unknown ? "" : shared ? unnamed : dim.dim_param());
+      const bool has_name = !dim.dim_param().empty() && dim.dim_param() != "?";
+      input.symbols.push_back(!unknown   ? ""
+                              : has_name ? dim.dim_param()
+                                         : unnamed(info.name(), axis));
     }
     return input;
+  }
+
+  static std::string rank_option(const std::string& input) { return input + ".rank"; }
+
+  // Of an input whose shape the file does not say: an option has to. 0 where none does.
+  std::size_t given_rank(const std::string& input) {
+    constexpr std::int64_t kMostRank = 8;
+    const std::string option = rank_option(input);
+    const auto given = options_.dimensions.find(option);
+    if (given == options_.dimensions.end()) {
+      without_rank_.push_back(input);
+      return 0;
+    }
+    if (given->second > kMostRank)
+      fail("--set-dim " + option, fmt::format("is {}", given->second),
+           fmt::format("give the number of dimensions, at most {}", kMostRank));
+    return static_cast<std::size_t>(result_.dimensions[option] = given->second);
+  }
+
+  // Tells all at once, as check_all_bound() does.
+  void check_ranks() const {
+    if (without_rank_.empty()) return;
+    std::string names, remedy = "give the numbers of their dimensions:";
+    for (const std::string& input : without_rank_) {
+      names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", input);
+      remedy += fmt::format(" --set-dim {}=N", rank_option(input));
+    }
+    const std::string& first = without_rank_.front();
+    throw UnboundDimension(model_.file, "", first, -1, rank_option(first),
+                           "inputs have no shape in the file: " + names, remedy);
   }
 
   // Exporters write extents that follow from others as such: "2*s0" beside an input with "s0".
@@ -177,9 +217,9 @@ class Binder {
     for (const RawInput& input : inputs_) {
       if (batch_symbol_.empty() || input.symbols.size() <= axis_ || input.weight) continue;
       const std::string& symbol = input.symbols[axis_];
-      const bool unnamed = symbol == fmt::format("{}.{}", input.name, axis_);
+      const bool has_no_name = symbol == unnamed(input.name, axis_);
       const bool given = options_.dimensions.contains(symbol);
-      if (!given && (unnamed || says_nothing(symbol))) batch_aliases_.insert(symbol);
+      if (!given && (has_no_name || says_nothing(symbol))) batch_aliases_.insert(symbol);
     }
     if (!batch_symbol_.empty()) batch_aliases_.insert(batch_symbol_);
   }
@@ -298,6 +338,7 @@ class Binder {
   const Uses& uses_;
   const ImportOptions& options_;
   std::vector<RawInput> inputs_;
+  std::vector<std::string> without_rank_;  // inputs
   const std::size_t axis_ = options_.batch_axis;
   std::string batch_symbol_;
   std::unordered_set<std::string> batch_aliases_;

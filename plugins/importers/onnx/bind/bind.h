@@ -57,9 +57,10 @@ struct Binding {
 
 // An option may also name an input of one integer or boolean: it is then no input but that number,
 // as branches and loops may need it; a floating-point input of fixed extents (0: data, 1: a
-// parameter); or an If (1: then, 0: else) or a Loop (its rounds). Throws InputError for symbols
-// that are not bound (all of them at once), an option that binds nothing, a negative extent, an
-// empty batch, or a model without data inputs.
+// parameter); "NAME.rank", the number of dimensions of an input whose shape is not in the file; or
+// an If (1: then, 0: else) or a Loop (its rounds). Throws InputError for symbols that are not bound
+// (all of them at once), an option that binds nothing, a negative extent, an empty batch, or a
+// model without data inputs.
 Binding bind_inputs(const Model& model, const Uses& uses, const ImportOptions& options);
 
 }  // namespace strato::onnx_import

@@ -178,7 +178,7 @@ TEST(MegatronScript, PlansOfWholeLayersComeBackAsTheyWere) {
 
 TEST(MegatronScript, MeshesOfWholeLayersAreFound) {
   const Problem problem = small_model("llama_3_8b", 32, 9);
-  const Strategy strategy = planned_by("meshes", problem, {{"whole_layers", "true"}});
+  const Strategy strategy = planned_by("meshes", problem, {});
   EXPECT_EQ(read_back(problem, script_of(problem, strategy)).digest(), strategy.digest());
 }
 

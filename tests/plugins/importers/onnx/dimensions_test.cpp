@@ -57,6 +57,28 @@ TEST(OnnxDimensions, UnnamedOnesAreNamedByPlace) {
   EXPECT_EQ(tensor_named(relu({"batch", ""}).import(options), "y").shape, (Shape{2, 3}));
 }
 
+// The file does not even say how many dimensions an input has.
+TEST(OnnxDimensions, InputsWithoutAShape) {
+  ModelKit kit;
+  kit.input("x", {}).input("z", {}).output("y");
+  for (int i = 0; i < 2; ++i)
+    kit.graph().mutable_input(i)->mutable_type()->mutable_tensor_type()->clear_shape();
+  kit.node("Add", {"x", "z"}, {"y"});
+  ImportOptions options = batch(2);
+  EXPECT_EQ(error_of([&] { kit.import(options); }),
+            "inputs have no shape in the file: \"x\", \"z\"; "
+            "give the numbers of their dimensions: --set-dim x.rank=N --set-dim z.rank=N");
+  options.dimensions = {{"x.rank", 2}, {"z.rank", 9}};
+  EXPECT_NE(error_of([&] { kit.import(options); }).find("z.rank: is 9"), std::string::npos);
+  options.dimensions["z.rank"] = 2;
+  EXPECT_NE(error_of([&] { kit.import(options); }).find("x.1=N --set-dim z.1=N"),
+            std::string::npos);
+  options.dimensions["x.1"] = options.dimensions["z.1"] = 5;
+  const Graph graph = kit.import(options);
+  EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{2, 5}));
+  EXPECT_EQ(tensor_named(graph, "y").batch.axis, 0);
+}
+
 TEST(OnnxDimensions, BatchByItsName) {
   ImportOptions options;
   options.dimensions["batch"] = 6;
