@@ -27,7 +27,8 @@ Instance MeshExchange::bring(OpId reader, TensorId tensor, Part wanted, DeviceId
   if (gather_column(reader, tensor, wanted, device) ||
       bring_to_experts(reader, tensor, wanted, device) ||
       bring_in_context(reader, tensor, wanted, device) ||
-      bring_in_row(reader, tensor, wanted, device))
+      bring_in_row(reader, tensor, wanted, device) ||
+      gather_sent_positions(reader, tensor, wanted, device))
     return cut(tensor, *copies_.holding(tensor, device, wanted), wanted);
   return transfers_.bring(reader, tensor, wanted, device);
 }
@@ -124,6 +125,33 @@ bool MeshExchange::bring_in_context(OpId reader, TensorId tensor, const Part& wa
     slices.push_back(
         bring(reader, tensor, *part_in_line(at, tensor, all, i, axis), made.shards[i].device));
   return put_together(at, tensor, slices, wanted, shard);
+}
+
+// From another mesh with as many rows that have positions together: where one needs those of all,
+// each is sent its own, and they gather them. Over the slower way between the meshes they go once.
+bool MeshExchange::gather_sent_positions(OpId reader, TensorId tensor, const Part& wanted,
+                                         DeviceId device) {
+  const Layouts& layouts = placement_.layouts();
+  const LayoutId read_id = placement_.layout_id(reader), made_id = copies_.owners(tensor);
+  if (owners(tensor).context_parts == 1 || wanted.is_partial_sum() ||
+      tables_.tensors[tensor].source == Source::Parameter || is_same_mesh(reader, tensor) ||
+      !have_same_grid(layouts[layouts.unfolded(made_id)], layouts[layouts.unfolded(read_id)]))
+    return false;
+  const OpId maker = tables_.tensors[tensor].op;
+  const int axis = letters_.of(maker).context.output(output_of(tables_, maker, tensor));
+  const int to = letters_.of(reader).context.input(input_of(tables_, reader, tensor));
+  if (axis < 0 || to != kAllOf || wanted.along(axis)) return false;
+  const Layout& read = placement_.layout(read_id);
+  const Line at =
+      line_with(read_id, MeshLine::Context, static_cast<std::size_t>(read.position(device)));
+  std::vector<Instance> slices;
+  for (const std::size_t i : line(at).shards) {
+    const auto part = part_in_line(at, tensor, wanted, i, axis);
+    if (!part) return false;
+    slices.push_back(bring(reader, tensor, *part, read.shards[i].device));
+  }
+  gather_slices(at, tensor, slices, wanted, with_axis(wanted, tensor, axis));
+  return true;
 }
 
 // Of a part that is a row's share along this axis: that of all rows that have positions with it.

@@ -7,7 +7,8 @@
 //   those of rows that have positions together; parts along one axis are swapped for those along
 //   another one by one AllToAll (mesh_swaps.h). A parameter
 //   of which rows have a share each is gathered among them, in each column whose part is read.
-// - What is elsewhere is sent (mesh_transfers.h).
+// - What is elsewhere is sent (mesh_transfers.h); where rows that have positions together need all
+//   of them, each is sent its own, and they gather them.
 //
 // Not thread safe.
 #pragma once
@@ -32,6 +33,7 @@ class MeshExchange : public MeshParts {
   bool bring_to_experts(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
   bool bring_in_row(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
   bool bring_in_context(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
+  bool gather_sent_positions(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
   Instance of_row(OpId reader, TensorId tensor, const Instance& piece, std::size_t shard);
   bool put_together(const Line& at, TensorId tensor, std::span<const Instance> slices,
                     const Part& wanted, std::size_t shard);

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string_view>
 
 #include "app/cli/study/measured/csv_table.h"
@@ -180,14 +182,36 @@ void add_korthikanti_memory(const CsvRow& csv, MeasuredTable& table) {
   table.rows.push_back(std::move(row));
 }
 
-// A GPT that has so many parameters with its head apart from its embedding: layers, hidden size.
+// A GPT of about so many parameters with its head apart from its embedding, whose layers have 12
+// h^2 each: of the usual hidden sizes h the one whose ratio to the layers is nearest to the usual
+// one.
 struct GptShape {
-  std::string_view name;
-  std::int64_t layers, hidden;
+  std::int64_t layers = 0, hidden = 0;
 };
-constexpr std::array kGptShapes = {GptShape{"1.7B", 24, 2048}, GptShape{"7.1B", 30, 4096},
-                                   GptShape{"16B", 32, 6144}, GptShape{"119B", 64, 12288},
-                                   GptShape{"314B", 96, 16384}};
+GptShape gpt_shape(double parameters, std::int64_t vocabulary, std::int64_t stages) {
+  constexpr double kUsualRatio = 150;
+  constexpr std::int64_t kMostHidden = 65536;
+  GptShape best;
+  double furthest = std::numeric_limits<double>::infinity();
+  for (std::int64_t hidden = 1024; hidden <= kMostHidden; hidden += hidden < 4096 ? 1024 : 2048) {
+    const auto h = static_cast<double>(hidden);
+    const double layers = (parameters - 2 * static_cast<double>(vocabulary) * h) / (12 * h * h);
+    const std::int64_t rounds = std::llround(layers / static_cast<double>(stages));
+    const double off = std::abs(std::log(h / std::max(layers, 1e-9) / kUsualRatio));
+    if (rounds < 1 || off >= furthest) continue;
+    furthest = off;
+    best = {rounds * stages, hidden};
+  }
+  return best;
+}
+
+// "1.7B"; nothing where it is none.
+std::optional<double> billions(std::string_view text) {
+  constexpr double kLeast = 1e-3, kMost = 1e6, kBillion = 1e9;
+  if (!text.ends_with('B')) return std::nullopt;
+  const auto value = number_from<double>(text.substr(0, text.size() - 1), kLeast, kMost);
+  return value ? std::optional(*value * kBillion) : std::nullopt;
+}
 
 // Megatron Core's weak scaling: operations a second, of which a step has those of its model
 // (Narayanan et al. 2021, appendix; nothing is computed again).
@@ -197,14 +221,14 @@ void add_megatron_core(const CsvRow& csv, MeasuredTable& table) {
   MeasuredRow row = framework_row();
   row.model = csv.text("parameters");
   row.label = fmt::format("{}, TP {} PP {}", row.model, tensor, stages);
-  const auto* shape = std::ranges::find(kGptShapes, row.model, &GptShape::name);
-  if (shape == kGptShapes.end()) {
-    table.left_out.push_back(row.label + ": which layers it has is not told");
-    return;
-  }
+  const std::optional<double> parameters = billions(row.model);
+  if (!parameters) csv.fail("parameters", "are no number of billions", "give one, as 7.1B");
   row.sequence = csv.count("sequence");
   const std::int64_t vocabulary = csv.count("vocabulary");
-  row.config = gpt(shape->layers, shape->hidden, shape->hidden / 128, row.sequence, vocabulary);
+  const GptShape shape = gpt_shape(*parameters, vocabulary, stages);
+  if (shape.layers == 0)
+    csv.fail("parameters", "are too few for the vocabulary and the stages", "give more");
+  row.config = gpt(shape.layers, shape.hidden, shape.hidden / 128, row.sequence, vocabulary);
   row.config["tie_word_embeddings"] = false;
   row.batch = csv.count("global_batch");
   set(row, "tensor", tensor);
@@ -212,7 +236,7 @@ void add_megatron_core(const CsvRow& csv, MeasuredTable& table) {
   set(row, "micro_batches", divided(csv, "global_batch", data));
   row.layout["shard"] = "updates";
   row.machines = h100(gpus);
-  const auto h = static_cast<double>(shape->hidden), l = static_cast<double>(shape->layers),
+  const auto h = static_cast<double>(shape.hidden), l = static_cast<double>(shape.layers),
              s = static_cast<double>(row.sequence), v = static_cast<double>(vocabulary);
   const double operations =
       72 * static_cast<double>(row.batch) * s * l * h * h * (1 + s / (6 * h) + v / (12 * h * l));
