@@ -11,7 +11,7 @@
 #include <QToolButton>
 
 #include "app/explorer/header_menus.h"
-#include "app/explorer/stacking.h"
+#include "views/style/stacking.h"
 #include "app/explorer/vital_signs_row.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/usual_planner.h"

@@ -4,7 +4,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 
-#include "app/explorer/stacking.h"
+#include "views/style/stacking.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/cost/value/calibration.h"
 #include "core/cost/value/profile.h"

@@ -55,8 +55,8 @@ class CompareJourney : public ::testing::Test {
     session.decide({GroupId(0), GroupId(1), GroupId(2)}, decision_on_device(DeviceId(0)),
                    QStringLiteral("some at 0"));
     session.settle();
-    QTest::keyClick(&window, Qt::Key_3, Qt::ControlModifier);
-    ASSERT_TRUE(view->isVisible()) << "Ctrl+3 shows Compare";
+    QTest::keyClick(&window, Qt::Key_4, Qt::ControlModifier);
+    ASSERT_TRUE(view->isVisible()) << "Ctrl+4 shows Compare";
     settle();
   }
   void TearDown() override { EXPECT_TRUE(failed.isEmpty()) << failed.join('\n').toStdString(); }
