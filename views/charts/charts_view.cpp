@@ -149,8 +149,8 @@ QWidget* ChartsView::build_strategy_page() {
   curves->setSpacing(style::kGrid);
   curves->addWidget(p.history_view, 1);
   curves->addWidget(p.training_view, 1);
-  p.layout->addLayout(curves, 2);
-  p.layout->addWidget(area, 3);
+  p.layout->addLayout(curves, 1);
+  p.layout->addWidget(area, 1);
   return page;
 }
 

@@ -5,8 +5,10 @@
 #include <QLabel>
 #include <QSignalBlocker>
 #include <QStackedWidget>
+#include <QStyle>
 #include <QTabBar>
 #include <QTabWidget>
+#include <QToolButton>
 #include <algorithm>
 
 #include "app/explorer/places/place_switch.h"
@@ -43,7 +45,11 @@ Centre::Centre(QWidget* timeline, std::vector<NamedView> views, QWidget* parent)
   tabs_->setExpanding(false);
   tabs_->setDrawBase(false);
   side_->setDocumentMode(true);
-  side_->setTabsClosable(true);
+  auto* close = new QToolButton;
+  close->setIcon(style()->standardIcon(QStyle::SP_TitleBarCloseButton));
+  close->setAutoRaise(true);
+  close->setToolTip(tr("Back into its place"));
+  side_->setCornerWidget(close);
   for (const NamedView& view : views_) {
     auto* page = new ViewPage(view.widget);
     page->setAccessibleName(view.name);
@@ -53,10 +59,10 @@ Centre::Centre(QWidget* timeline, std::vector<NamedView> views, QWidget* parent)
   columns_->addWidget(side_);
   rows_->addWidget(columns_);
   rows_->addWidget(timeline_);
-  bar_row_->setContentsMargins(2 * style::kGrid, style::kGrid, 2 * style::kGrid, style::kGrid);
+  bar_row_->setContentsMargins(2 * style::kGrid, style::kGrid, 2 * style::kGrid, 0);
   bar_row_->setSpacing(4 * style::kGrid);
   bar_row_->addWidget(switch_, 0, Qt::AlignLeft | Qt::AlignVCenter);
-  bar_row_->addWidget(tabs_, 1);
+  bar_row_->addWidget(tabs_, 1, Qt::AlignBottom);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -64,9 +70,8 @@ Centre::Centre(QWidget* timeline, std::vector<NamedView> views, QWidget* parent)
   column->addWidget(rows_, 1);
   connect(switch_, &PlaceSwitch::chosen, this, &Centre::go_to);
   connect(tabs_, &QTabBar::currentChanged, this, &Centre::show_tab);
-  connect(side_, &QTabWidget::tabCloseRequested, this, [this](int tab) {
-    put_beside(static_cast<ViewPage*>(side_->widget(tab))->view(), false);
-  });
+  connect(close, &QToolButton::clicked, this,
+          [this] { put_beside(static_cast<ViewPage*>(side_->currentWidget())->view(), false); });
   state() = usual(place_);
   fill();
 }
@@ -95,9 +100,9 @@ void Centre::enter(Place place) {
 Centre::State Centre::usual(Place place) const {
   const PlaceInfo& its = info(place);
   State state{{}, {}, its.views_share, its.first_share};
-  const bool has_room = width() > 100 * fontMetrics().averageCharWidth();  // for two
-  if (*its.beside != '\0' && has_room)
-    state.beside << QString::fromUtf8(its.beside);
+  const int letter = fontMetrics().averageCharWidth();
+  const bool has_room = window()->width() > 165 * letter && width() > 100 * letter;  // for two
+  if (*its.beside != '\0' && has_room) state.beside << QString::fromUtf8(its.beside);
   return state;
 }
 

@@ -29,7 +29,7 @@ class Centre : public QWidget {
   const std::vector<NamedView>& views() const { return views_; }
   Place place() const { return place_; }
   QTabBar& tabs() { return *tabs_; }  // of the place that is shown, without those beside
-  void go_to(Place place);        // as a person wants it
+  void go_to(Place place);            // as a person wants it
   void show_view(QWidget* view);  // in its place, or beside others where it is here; else nothing
   QWidget* current_view() const;  // with the focus; else the one in front
   bool is_beside(QWidget* view) const;

@@ -102,8 +102,10 @@ PlaceDocks::Shown PlaceDocks::usual(Place place) const {
   const PlaceInfo& its = info(place);
   Shown shown;
   if (narrow_ && !its.has_inspector) return shown;
-  for (const QDockWidget* dock : left_) shown.docks << dock->objectName();
-  shown.front << QString::fromUtf8(its.front_dock);
+  if (narrow_ || *its.left_dock != '\0') {  // behind the inspector they take no room
+    for (const QDockWidget* dock : left_) shown.docks << dock->objectName();
+    shown.front << QString::fromUtf8(its.left_dock);
+  }
   if (!its.has_inspector) return shown;
   shown.docks << inspector_->objectName();
   shown.front << inspector_->objectName();

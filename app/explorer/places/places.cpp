@@ -57,7 +57,7 @@ constexpr std::array<PlaceInfo, 4> kPlaces = {{
      QT_TRANSLATE_NOOP("Places", "Why is it this fast, and not faster?"), 0.55, 0.5, "",
      "workspace", true},
     {"decide", QT_TRANSLATE_NOOP("Places", "Decide"),
-     QT_TRANSLATE_NOOP("Places", "What if I change this?"), 0.6, 0.5, "", "history", true},
+     QT_TRANSLATE_NOOP("Places", "What if I change this?"), 0.6, 0.5, "", "", true},
     {"search", QT_TRANSLATE_NOOP("Places", "Search"),
      QT_TRANSLATE_NOOP("Places", "Is there a better strategy?"), 0.7, 0.52, "charts", "workspace",
      false},

@@ -19,10 +19,10 @@ struct PlaceInfo {
   const char* key;              // in files and settings
   const char *name, *question;  // on its button, and what it answers; not translated yet
   // How it looks until a person changes that:
-  double views_share;      // of the height; the timeline has the rest
-  double first_share;      // of the width, where views stand beside each other
-  const char* beside;      // the file of a view that stands beside the others; empty: none
-  const char* front_dock;  // of those at the left that stand behind each other
+  double views_share;     // of the height; the timeline has the rest
+  double first_share;     // of the width, where views stand beside each other
+  const char* beside;     // the file of a view that stands beside the others; empty: none
+  const char* left_dock;  // in front of those at the left; empty: they are hidden
   bool has_inspector;
 };
 

@@ -21,18 +21,26 @@ class ShareSplitter : public QSplitter {
   double share() const { return share_; }  // of the first, in [0, 1]
   void set_share(double share) {
     share_ = share;
-    const int room = (orientation() == Qt::Vertical ? height() : width()) - handleWidth();
-    const int first = static_cast<int>(room * share_ + 0.5);
-    setSizes({first, room - first});
+    if (isVisible()) apply();
   }
 
  protected:
   void resizeEvent(QResizeEvent* event) override {
     QSplitter::resizeEvent(event);
-    set_share(share_);
+    apply();
+  }
+  void showEvent(QShowEvent* event) override {
+    QSplitter::showEvent(event);
+    apply();
   }
 
  private:
+  void apply() {
+    const int room = (orientation() == Qt::Vertical ? height() : width()) - handleWidth();
+    const int first = static_cast<int>(room * share_ + 0.5);
+    setSizes({first, room - first});
+  }
+
   double share_ = 0.5;
 };
 

@@ -169,7 +169,8 @@ TEST(Places, EachKeepsItsDocksAndATeachersLessonsTakeThemAway) {
   Explorer explorer;
   EXPECT_TRUE(explorer.in_front("workspace"));
   explorer.go_to(Place::Decide);
-  EXPECT_TRUE(explorer.in_front("history"));
+  EXPECT_TRUE(explorer.dock("workspace").isHidden());
+  explorer.dock("history").show();
   explorer.dock("inspector").hide();
   explorer.go_to(Place::Understand);
   EXPECT_TRUE(explorer.in_front("inspector"));
@@ -189,6 +190,7 @@ TEST(Places, EachKeepsItsDocksAndATeachersLessonsTakeThemAway) {
   explorer.dock("lessons").close();
   explorer.settle();
   EXPECT_TRUE(explorer.in_front("history")) << "as it was before the lessons";
+  EXPECT_TRUE(explorer.dock("workspace").isHidden());
   explorer.docks().usual_docks();
   EXPECT_FALSE(explorer.dock("inspector").isHidden());
 }
@@ -221,7 +223,8 @@ TEST_F(RememberedPlaces, AreAsTheyWereAtTheNextStart) {
     Explorer explorer(true);
     explorer.go_to(Place::Decide);
     press_digit(explorer.window, 3, Qt::AltModifier);
-    explorer.dock("history").hide();
+    explorer.dock("history").show();
+    explorer.dock("inspector").hide();
     rows(explorer).set_share(0.4);
     explorer.go_to(Place::Search);
     explorer.centre().put_beside(&explorer.centre().view<ChartsView>(), false);
@@ -237,11 +240,12 @@ TEST_F(RememberedPlaces, AreAsTheyWereAtTheNextStart) {
   EXPECT_FALSE(explorer.centre().view<ChartsView>().isVisible());
   explorer.go_to(Place::Decide);
   EXPECT_TRUE(explorer.centre().view<WhatIfView>().isVisible());
-  EXPECT_TRUE(explorer.dock("history").isHidden());
-  EXPECT_FALSE(explorer.dock("inspector").isHidden());
+  EXPECT_TRUE(explorer.in_front("history"));
+  EXPECT_TRUE(explorer.dock("workspace").isHidden());
+  EXPECT_TRUE(explorer.dock("inspector").isHidden());
   EXPECT_NEAR(rows(explorer).share(), 0.4, 0.001);
   explorer.go_to(Place::Understand);
-  EXPECT_FALSE(explorer.dock("history").isHidden());
+  EXPECT_FALSE(explorer.dock("inspector").isHidden());
   EXPECT_NEAR(rows(explorer).share(), info(Place::Understand).views_share, 0.001);
 }
 
