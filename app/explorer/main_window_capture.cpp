@@ -31,6 +31,7 @@ QPixmap grab_when_settled(QWidget& widget) {
 }
 
 bool save(QWidget& widget, const QString& folder, const QString& name) {
+  if (widget.size().isEmpty()) widget.adjustSize();  // nothing is laid out before a model is open
   return grab_when_settled(widget).save(folder + QLatin1Char('/') + name + QStringLiteral(".png"));
 }
 
