@@ -149,8 +149,8 @@ QWidget* ChartsView::build_strategy_page() {
   curves->setSpacing(style::kGrid);
   curves->addWidget(p.history_view, 1);
   curves->addWidget(p.training_view, 1);
-  p.layout->addLayout(curves, 1);
-  p.layout->addWidget(area, 1);
+  p.layout->addLayout(curves, 2);
+  p.layout->addWidget(area, 3);
   return page;
 }
 
@@ -158,6 +158,7 @@ void ChartsView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   const bool above = height() >= kTallEnough || width() < kWideEnough;
   parts_->layout->setDirection(above ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+  parts_->layout->setStretch(0, above ? 3 : 2);  // beside each other, the bars need the room
 }
 
 void ChartsView::refresh_soon() {
