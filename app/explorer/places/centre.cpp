@@ -2,7 +2,6 @@
 
 #include <QBoxLayout>
 #include <QJsonArray>
-#include <QLabel>
 #include <QSignalBlocker>
 #include <QStackedWidget>
 #include <QStyle>
@@ -260,9 +259,7 @@ void Centre::restore(const QJsonObject& layout) {
     if (its.isEmpty()) continue;
     State state = usual(place);
     state.tab = its[QStringLiteral("tab")].toString();
-    state.beside.clear();
-    for (const QJsonValue& file : its[QStringLiteral("beside")].toArray())
-      state.beside << file.toString();
+    state.beside = its[QStringLiteral("beside")].toVariant().toStringList();
     state.rows = share_from(its[QStringLiteral("rows")], state.rows);
     state.columns = share_from(its[QStringLiteral("columns")], state.columns);
     states_[i] = state;

@@ -97,7 +97,7 @@ void write_layout(const QString& file, const QJsonObject& layout) {
 QJsonObject read_layout(const QString& file) {
   constexpr std::uintmax_t kMostBytes = 1 << 20;
   const QByteArray content = QByteArray::fromStdString(read_file(file.toStdString(), kMostBytes));
-  const QJsonObject layout = QJsonDocument::fromJson(content).object();
+  QJsonObject layout = QJsonDocument::fromJson(content).object();
   if (layout[QStringLiteral("format")].toString() != kFormat)
     throw InputError(file.toStdString(), "", "is no layout of the window",
                      "choose one that Window > Export Layout wrote");

@@ -9,15 +9,6 @@
 #include "app/explorer/places/centre.h"
 
 namespace strato {
-namespace {
-
-QStringList strings(const QJsonValue& value) {
-  QStringList all;
-  for (const QJsonValue& each : value.toArray()) all << each.toString();
-  return all;
-}
-
-}  // namespace
 
 PlaceDocks::PlaceDocks(QMainWindow& window, Centre& centre, std::vector<QDockWidget*> left,
                        QDockWidget* inspector, QDockWidget* lessons, std::function<bool()> plays)
@@ -168,8 +159,8 @@ QJsonObject PlaceDocks::layout() const {
 void PlaceDocks::restore(const QJsonObject& layout) {
   for (auto it = layout.begin(); it != layout.end(); ++it) {
     const QJsonObject its = it->toObject();
-    shown_[it.key()] = {strings(its[QStringLiteral("docks")]),
-                        strings(its[QStringLiteral("front")])};
+    shown_[it.key()] = {its[QStringLiteral("docks")].toVariant().toStringList(),
+                        its[QStringLiteral("front")].toVariant().toStringList()};
   }
   apply(centre_.place());
 }

@@ -62,7 +62,7 @@ constexpr std::array<PlaceInfo, 4> kPlaces = {{
      QT_TRANSLATE_NOOP("Places", "Is there a better strategy?"), 0.7, 0.52, "charts", "workspace",
      false},
     {"ship", QT_TRANSLATE_NOOP("Places", "Ship"),
-     QT_TRANSLATE_NOOP("Places", "Which one do I use, and does it hold?"), 0.68, 0.45, "",
+     QT_TRANSLATE_NOOP("Places", "Which one do I use, and does it hold?"), 0.68, 0.5, "",
      "workspace", false},
 }};
 

@@ -3,6 +3,7 @@
 
 #include <QResizeEvent>
 #include <QSplitter>
+#include <cmath>
 
 namespace strato {
 
@@ -37,7 +38,7 @@ class ShareSplitter : public QSplitter {
  private:
   void apply() {
     const int room = (orientation() == Qt::Vertical ? height() : width()) - handleWidth();
-    const int first = static_cast<int>(room * share_ + 0.5);
+    const int first = static_cast<int>(std::lround(room * share_));
     setSizes({first, room - first});
   }
 
