@@ -11,13 +11,13 @@
 #include <QToolButton>
 
 #include "app/explorer/header_menus.h"
-#include "app/explorer/stacking.h"
 #include "app/explorer/vital_signs_row.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/usual_planner.h"
 #include "views/models/budget.h"
 #include "views/search/options_form.h"
 #include "views/style/elided_label.h"
+#include "views/style/stacking.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 

@@ -45,6 +45,9 @@ struct ViewKey {
   const char *what, *keys;
 };
 
+constexpr ViewKey kPlaceKeys[] = {{"The views of the place that is shown", "Alt+1, Alt+2, …"},
+                                  {"The views of another", "Ctrl+1 to Ctrl+4, then Alt+1, …"}};
+
 constexpr ViewKey kClusterKeys[] = {
     {"Zoom", "W, S, Ctrl+wheel"},
     {"Fit all", "Home"},
@@ -143,7 +146,8 @@ struct ViewSection {
   std::span<const ViewKey> keys;
 };
 
-constexpr ViewSection kSections[] = {{"In the graph", kGraphKeys},
+constexpr ViewSection kSections[] = {{"In all places", kPlaceKeys},
+                                     {"In the graph", kGraphKeys},
                                      {"In the timeline", kTimelineKeys},
                                      {"In the placement matrix", kPlacementKeys},
                                      {"In the cluster", kClusterKeys},

@@ -4,6 +4,7 @@
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFileInfo>
+#include <QJsonDocument>
 #include <QLabel>
 #include <QMenu>
 #include <QMessageBox>
@@ -11,10 +12,8 @@
 #include <QProgressBar>
 #include <QScreen>
 #include <QSettings>
-#include <QSplitter>
 #include <QStackedWidget>
 #include <QStatusBar>
-#include <QTabWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -23,13 +22,25 @@
 #include "app/explorer/last_workspace.h"
 #include "app/explorer/notice_strip.h"
 #include "app/explorer/open_files.h"
+#include "app/explorer/places/centre.h"
+#include "app/explorer/places/layouts.h"
+#include "app/explorer/places/place_docks.h"
+#include "app/explorer/places/view_page.h"
 #include "app/explorer/start_page.h"
-#include "app/explorer/view_page.h"
-#include "app/explorer/views_in_reach.h"
 #include "app/explorer/window_stage.h"
 #include "core/io/file.h"
 #include "core/search/tree/search_tree.h"
+#include "views/compare/compare_view.h"
+#include "views/graph/group_graph_view.h"
+#include "views/history/history_view.h"
+#include "views/inspector/inspector_view.h"
+#include "views/launch/discover_dialog.h"
+#include "views/launch/launch_view.h"
+#include "views/lessons/lesson_panel.h"
 #include "views/style/style.h"
+#include "views/timeline/timeline_view.h"
+#include "views/workspace/queue_view.h"
+#include "views/workspace/workspace_view.h"
 
 namespace strato {
 namespace {
@@ -59,7 +70,7 @@ MainWindow::MainWindow(Session& session, bool remembers)
   build_menus();
   const QSize usual(1280, 800);
   resize(remembers_ ? usual.boundedTo(screen()->availableSize()) : usual);
-  explore_perspective();
+  docks_->usual_docks();
   connect(&session_, &Session::problem_changed, this, &MainWindow::refresh_pages);
   connect(&session_, &Session::busy_changed, this, &MainWindow::refresh_pages);
   connect(&session_, &Session::busy_changed, this, &MainWindow::refresh_status);
@@ -81,7 +92,6 @@ MainWindow::MainWindow(Session& session, bool remembers)
     const QSettings settings;
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
     restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
-    centre_->restoreState(settings.value(QStringLiteral("window/centre")).toByteArray());
     header_->set_budget(settings.value(QStringLiteral("search/budget")).toString());
     remember_simulation(settings);
     last_workspace_ = new LastWorkspace(session_, this);
@@ -89,8 +99,13 @@ MainWindow::MainWindow(Session& session, bool remembers)
             [this](const QString& file) { remember_files({file}); });
   }
   // Before it is shown, and grows to what its docks ask for beside each other.
-  set_narrow(false);
-  set_narrow(width() < narrow_width());
+  docks_->set_narrow(false);
+  docks_->fit();
+  if (remembers_)
+    use_layout(
+        QJsonDocument::fromJson(QSettings().value(QStringLiteral("window/places")).toByteArray())
+            .object(),
+        *centre_, *docks_);
   refresh_pages();
   refresh_status();
 }
@@ -110,51 +125,19 @@ void MainWindow::remember_simulation(const QSettings& settings) {
 }
 
 void MainWindow::build_views() {
-  tabs_ = new QTabWidget;
-  side_tabs_ = new QTabWidget;
-  for (QTabWidget* tabs : {tabs_, side_tabs_}) {
-    tabs->setDocumentMode(true);
-    tabs->setMovable(false);
-  }
-  const auto add = [this](const char* name, const char* file, QWidget* widget) {
-    views_.push_back({tr(name), QString::fromUtf8(file), widget});
-    tabs_->addTab(new ViewPage(widget), tr(name));
-  };
-  graph_ = new GroupGraphView(session_);
-  graph_->set_second_plan(*second_);
-  add(QT_TR_NOOP("Graph"), "graph", graph_);
-  placement_ = new PlacementView(session_);
-  add(QT_TR_NOOP("Placement"), "placement", placement_);
-  add(QT_TR_NOOP("Cluster"), "cluster", new ClusterView(session_));
-  add(QT_TR_NOOP("Search"), "search", new SearchTreeView(session_));
-  add(QT_TR_NOOP("Planner Steps"), "planning", new PlanningView(session_));
-  tournament_ = new TournamentView(session_);
-  add(QT_TR_NOOP("Tournament"), "tournament", tournament_);
-  charts_ = new ChartsView(session_);
-  add(QT_TR_NOOP("Charts"), "charts", charts_);
-  launch_ = new LaunchView(session_);
-  add(QT_TR_NOOP("Launch"), "launch", launch_);
-  add(QT_TR_NOOP("Variables"), "variables", new VariablesView(session_));
-  add(QT_TR_NOOP("What If"), "what-if", new WhatIfView(session_));
-  auto* compare = new CompareView(session_, *second_);
-  connect(compare, &CompareView::graphs_wanted, this, &MainWindow::compare_perspective);
-  add(QT_TR_NOOP("Compare"), "compare", compare);
-  add(QT_TR_NOOP("Memory"), "memory", new MemoryView(session_));
   cursor_ = new QLabel;
   auto* timeline = new TimelineView(session_);
   connect(timeline, &TimelineView::cursor_info, cursor_, &QLabel::setText);
   timeline->set_second_plan(*second_);
-
-  timeline_ = {tr("Timeline"), QStringLiteral("timeline"), timeline};
-  beside_ = new QSplitter(Qt::Horizontal);
-  beside_->addWidget(tabs_);
-  beside_->addWidget(side_tabs_);
-  centre_ = new QSplitter(Qt::Vertical);
-  centre_->addWidget(beside_);
-  centre_->addWidget(timeline);
-  centre_->setStretchFactor(0, 3);
-  centre_->setStretchFactor(1, 2);
-  centre_->setChildrenCollapsible(false);
+  timeline_ = timeline;
+  centre_ = new Centre(timeline, make_views(session_, *second_));
+  connect(&centre_->view<CompareView>(), &CompareView::graphs_wanted, this,
+          &MainWindow::show_two_graphs);
+  // Both plans' graphs only while they stand beside Compare.
+  connect(centre_, &Centre::moved, this, [this](QWidget* view, bool beside) {
+    auto& graph = centre_->view<GroupGraphView>();
+    if (view == &graph) graph.show_beside(beside && centre_->place() == Place::Ship);
+  });
   auto* start = new StartPage;
   connect(start, &StartPage::open_model_wanted, header_, &HeaderBar::open_model_wanted);
   connect(start, &StartPage::sample_wanted, this, &MainWindow::open_sample);
@@ -194,11 +177,13 @@ void MainWindow::build_docks() {
   tabifyDockWidget(workspace_dock_, history_dock_);
   build_queue();
   workspace_dock_->raise();
-  auto* inspector = new InspectorView(session_);
-  inspector_ = {tr("Inspector"), QStringLiteral("inspector"), inspector};
-  inspector_dock_ = make_dock(tr("Inspector"), QStringLiteral("inspector"), inspector, this);
+  inspector_ = new InspectorView(session_);
+  inspector_dock_ = make_dock(tr("Inspector"), QStringLiteral("inspector"), inspector_, this);
   addDockWidget(Qt::RightDockWidgetArea, inspector_dock_);
   build_lessons();
+  docks_ =
+      new PlaceDocks(*this, *centre_, {workspace_dock_, history_dock_, queue_dock_},
+                     inspector_dock_, lesson_dock_, [this] { return lessons_->player().active(); });
 }
 
 void MainWindow::build_status_bar() {
@@ -293,107 +278,38 @@ void MainWindow::remember_files(const QStringList& files) {
   settings.setValue(QStringLiteral("recent"), QStringList(recent.mid(0, 10)));
 }
 
-// In `beside_`, or back among the tabs in its place.
-void MainWindow::put_beside(QWidget* view, bool beside) {
-  int place = 0;
-  for (const NamedView& known : views_) {
-    if (known.widget == view) {
-      (beside ? side_tabs_ : tabs_)
-          ->insertTab(beside ? side_tabs_->count() : place, ViewPage::of(view), known.name);
-    }
-    if (tabs_->indexOf(ViewPage::of(known.widget)) >= 0) ++place;
-  }
-  side_tabs_->setVisible(side_tabs_->count() > 0);
+// Those of the plan that is shown and of the other one, beside what sets them apart.
+void MainWindow::show_two_graphs() {
+  auto& graph = centre_->view<GroupGraphView>();
+  centre_->show_view(&centre_->view<CompareView>());
+  centre_->put_beside(&graph, true);
+  graph.show_beside(true);
+  docks_->hide_all();
 }
 
-void MainWindow::show_view(QWidget* view) {
-  for (QTabWidget* tabs : {tabs_, side_tabs_}) {
-    const int index = tabs->indexOf(ViewPage::of(view));
-    if (index >= 0) tabs->setCurrentIndex(index);
-  }
+void MainWindow::remember_layout() {
+  QSettings settings;
+  settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
+  settings.setValue(QStringLiteral("window/places"),
+                    QJsonDocument(layout_of(*centre_, *docks_)).toJson(QJsonDocument::Compact));
+  docks_->set_narrow(false);  // docks are remembered where they belong
+  settings.setValue(QStringLiteral("window/state"), saveState());
 }
 
-QWidget* MainWindow::current_view() const {
-  const auto shown = [](const QTabWidget& tabs) {
-    const auto* page = static_cast<const ViewPage*>(tabs.currentWidget());
-    return page ? page->view() : nullptr;
-  };
-  const QWidget* focus = focusWidget();
-  if (focus && timeline_.widget->isAncestorOf(focus)) return timeline_.widget;
-  if (focus && side_tabs_->isAncestorOf(focus)) return shown(*side_tabs_);
-  return shown(*tabs_);
-}
-
-void MainWindow::explore_perspective() {
-  for (const NamedView& view : views_) {
-    if (side_tabs_->indexOf(ViewPage::of(view.widget)) >= 0) put_beside(view.widget, false);
-  }
-  side_tabs_->hide();
-  graph_->show_beside(false);
-  lesson_dock_->setVisible(lessons_->player().active());  // first: it makes room for the others
-  workspace_dock_->show();
-  history_dock_->show();
-  queue_dock_->show();
-  workspace_dock_->raise();
-  inspector_dock_->show();
-  if (narrow_) inspector_dock_->raise();
-  size_docks();
-  centre_->setSizes({360, 300});
-  if (!views_.empty()) show_view(views_.front().widget);
-}
-
-void MainWindow::search_perspective() {
-  for (const NamedView& view : views_) {
-    if (view.file == QStringLiteral("charts")) put_beside(view.widget, true);
-    if (view.file == QStringLiteral("search")) show_view(view.widget);
-  }
-  lesson_dock_->setVisible(lessons_->player().active());
-  workspace_dock_->show();
-  workspace_dock_->raise();
-  for (QDockWidget* dock : moved_docks_) dock->hide();  // no room for them here
-  inspector_dock_->hide();
-  beside_->setSizes({560, 520});
-  centre_->setSizes({460, 200});
-}
-
-void MainWindow::compare_perspective() {
-  int left = 2 * width() / 5;
-  for (const NamedView& view : views_) {
-    if (view.file == QStringLiteral("graph")) put_beside(view.widget, true);
-    if (view.file != QStringLiteral("compare")) continue;
-    show_view(view.widget);
-    left = std::max(
-        left, std::min(view.widget->minimumSizeHint().width() + 4 * style::kGrid, width() / 2));
-  }
-  graph_->show_beside(true);
-  workspace_dock_->hide();
-  history_dock_->hide();
-  queue_dock_->hide();
-  inspector_dock_->hide();
-  beside_->setSizes({left, width() - left});
-  centre_->setSizes({420, 260});
-}
-
-// Launching large, and the plan that is launched below.
-void MainWindow::run_perspective() {
-  explore_perspective();
-  inspector_dock_->hide();
-  show_view(launch_);
-  centre_->setSizes({460, 200});
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  docks_->fit();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   const bool asks = storing_ == nullptr;  // once
-  if (asks && (!launch_->may_close() || !queue_view_->may_close())) return event->ignore();
+  if (asks && (!centre_->view<LaunchView>().may_close() || !queue_view_->may_close()))
+    return event->ignore();
   if (QWidget* field = focusWidget()) field->clearFocus();  // what is typed in it counts
   if (!all_is_stored()) return event->ignore();
   if (remembers_) {
-    QSettings settings;
-    settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
-    set_narrow(false);  // docks are remembered where they belong
-    settings.setValue(QStringLiteral("window/state"), saveState());
-    settings.setValue(QStringLiteral("window/centre"), centre_->saveState());
-    settings.setValue(QStringLiteral("search/budget"), header_->budget());
+    remember_layout();
+    QSettings().setValue(QStringLiteral("search/budget"), header_->budget());
     if (last_workspace_) last_workspace_->ends();
   }
   QMainWindow::closeEvent(event);

@@ -16,27 +16,22 @@ class QLabel;
 class QMessageBox;
 class QProgressBar;
 class QSettings;
-class QSplitter;
 class QStackedWidget;
-class QTabWidget;
 class QToolButton;
 
 namespace strato {
 
-class ChartsView;
+class Centre;
 class DiscoverDialog;
-class GroupGraphView;
 class GuideWindow;
 class HeaderBar;
 struct ImportOptions;
 class LastWorkspace;
-class LaunchView;
 class LessonPanel;
-class PlacementView;
+class PlaceDocks;
 class QueueView;
 class RunQueue;
 class SecondPlan;
-class TournamentView;
 class WindowStage;
 
 class MainWindow : public QMainWindow {
@@ -60,11 +55,6 @@ class MainWindow : public QMainWindow {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  struct NamedView {
-    QString name, file;  // as in the tab, and of the PNG
-    QWidget* widget;
-  };
-
   void build_views();
   void build_docks();
   void build_status_bar();
@@ -102,46 +92,29 @@ class MainWindow : public QMainWindow {
   void use_lesson_workspace(bool on);
   bool all_is_stored();
   void show_storing();
-  void teach_perspective();
   void show_keys();
   void show_about();
   void show_failure(const QString& text);
   void show_baseline(const QString& which);
   void refresh_pages();
   void refresh_status();
-  void explore_perspective();
-  void search_perspective();
-  void compare_perspective();
-  void run_perspective();
-  void put_beside(QWidget* view, bool beside);
-  void show_view(QWidget* view);
-  QWidget* current_view() const;
-  int narrow_width() const;
-  void set_narrow(bool narrow);
-  void size_docks();
+  void show_two_graphs();
+  void remember_layout();
   void remember_files(const QStringList& files);
   void remember_simulation(const QSettings& settings);
   void fill_recent_files();
-  bool grab_view(const QString& folder, const NamedView& view);
-  bool grab_page(const QString& folder, const NamedView& view);
+  bool grab_inspector(const QString& folder);
 
   Session& session_;
   const bool remembers_;
   HeaderBar* header_;
   SecondPlan* second_;     // beside the plan that is shown, for views that compare
   QStackedWidget* pages_;  // start page, views
-  QSplitter *centre_, *beside_;
-  QTabWidget *tabs_, *side_tabs_;
-  std::vector<NamedView> views_;  // those in tabs
-  NamedView timeline_, inspector_;
-  GroupGraphView* graph_ = nullptr;
-  PlacementView* placement_ = nullptr;
-  TournamentView* tournament_ = nullptr;
-  ChartsView* charts_ = nullptr;
+  Centre* centre_;
+  QWidget *timeline_, *inspector_;
   RunQueue* queue_ = nullptr;
   QueueView* queue_view_ = nullptr;
   LastWorkspace* last_workspace_ = nullptr;
-  LaunchView* launch_ = nullptr;
   GuideWindow* guide_ = nullptr;        // made when it is first asked for
   QStringList recent_commands_;         // ids, the latest first
   std::unique_ptr<WindowStage> stage_;  // outlives the panel
@@ -152,8 +125,7 @@ class MainWindow : public QMainWindow {
   DiscoverDialog* discover_ = nullptr;  // made when it is first asked for
   QDockWidget *workspace_dock_, *history_dock_, *queue_dock_ = nullptr, *inspector_dock_,
                                                 *lesson_dock_ = nullptr;
-  bool narrow_ = false;
-  std::vector<QDockWidget*> moved_docks_;  // from the left, while it is narrow
+  PlaceDocks* docks_;
   QLabel *activity_, *cursor_;
   QProgressBar* progress_;
   QToolButton* cancel_;

@@ -4,10 +4,10 @@
 #include <QDockWidget>
 #include <QElapsedTimer>
 #include <QScrollArea>
-#include <QSplitter>
-#include <QTabWidget>
 
 #include "app/explorer/main_window.h"
+#include "app/explorer/places/centre.h"
+#include "app/explorer/places/place_docks.h"
 #include "views/lessons/lesson_panel.h"
 
 namespace strato {
@@ -30,46 +30,50 @@ QPixmap grab_when_settled(QWidget& widget) {
   return QPixmap::fromImage(last);
 }
 
-}  // namespace
-
-bool MainWindow::grab_view(const QString& folder, const NamedView& view) {
-  show_view(view.widget);
-  return grab_when_settled(*view.widget)
-      .save(folder + QLatin1Char('/') + view.file + QStringLiteral(".png"));
+bool save(QWidget& widget, const QString& folder, const QString& name) {
+  if (widget.size().isEmpty()) widget.adjustSize();  // nothing is laid out before a model is open
+  return grab_when_settled(widget).save(folder + QLatin1Char('/') + name + QStringLiteral(".png"));
 }
 
-// All of a page that scrolls.
-bool MainWindow::grab_page(const QString& folder, const NamedView& view) {
-  for (const QScrollArea* area : view.widget->findChildren<QScrollArea*>()) {
-    if (!area->isVisible() || !area->widget()) continue;
-    return grab_when_settled(*area->widget())
-        .save(folder + QLatin1Char('/') + view.file + QStringLiteral(".png"));
-  }
-  return grab_view(folder, view);
+}  // namespace
+
+// All of it, which scrolls.
+bool MainWindow::grab_inspector(const QString& folder) {
+  const QString name = QStringLiteral("inspector");
+  for (const QScrollArea* area : inspector_->findChildren<QScrollArea*>())
+    if (area->isVisible() && area->widget()) return save(*area->widget(), folder, name);
+  return save(*inspector_, folder, name);
 }
 
 bool MainWindow::capture(const QString& folder, const QSize& size) {
   if (!QDir().mkpath(folder)) return false;
   resize(size);
-  explore_perspective();
   session_.settle();
-  show_view(views_.front().widget);
-  bool written = grab_when_settled(*this).save(folder + QStringLiteral("/window.png"));
-  written &= grab_page(folder, inspector_);
-  workspace_dock_->hide();
-  history_dock_->hide();
-  queue_dock_->hide();
-  inspector_dock_->hide();
-  timeline_.widget->hide();
-  for (const NamedView& view : views_) written &= grab_view(folder, view);
-  timeline_.widget->show();
-  beside_->hide();
-  written &= grab_view(folder, timeline_);
-  beside_->show();
-  teach_perspective();
+  bool written = true;
+  for (std::size_t i = places().size(); i-- > 0;) {
+    const auto place = static_cast<Place>(i);
+    centre_->go_to(place);
+    written &=
+        save(*this, folder, QStringLiteral("place-%1").arg(QString::fromUtf8(info(place).key)));
+    for (const NamedView& view : centre_->views()) centre_->put_beside(view.widget, false);
+  }
+  written &= save(*this, folder, QStringLiteral("window"));
+  written &= grab_inspector(folder);
+  centre_->show_parts(true, false);
+  for (const NamedView& view : centre_->views()) {
+    centre_->show_view(view.widget);
+    docks_->hide_all();  // those of its place
+    written &= save(*view.widget, folder, view.file);
+  }
+  centre_->show_parts(false, true);
+  written &= save(*timeline_, folder, QStringLiteral("timeline"));
+  centre_->show_parts(true, true);
+  centre_->show_view(centre_->views().front().widget);
+  docks_->usual_docks();
+  docks_->teach();
   lessons_->show_list();
-  written &= grab_when_settled(*this).save(folder + QStringLiteral("/lessons.png"));
-  explore_perspective();
+  written &= save(*this, folder, QStringLiteral("lessons"));
+  centre_->go_to(Place::Understand);
   return written;
 }
 

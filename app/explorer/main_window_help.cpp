@@ -4,10 +4,7 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QSettings>
-#include <QSplitter>
 #include <QStackedWidget>
-#include <QTabWidget>
-#include <algorithm>
 #include <utility>
 
 #include "app/explorer/command_palette.h"
@@ -16,7 +13,8 @@
 #include "app/explorer/key_table.h"
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
-#include "app/explorer/view_page.h"
+#include "app/explorer/places/centre.h"
+#include "app/explorer/places/place_docks.h"
 #include "app/explorer/vital_signs_row.h"
 #include "app/explorer/window_stage.h"
 #include "views/lessons/lesson_panel.h"
@@ -74,14 +72,14 @@ void MainWindow::show_guide() {
 QString MainWindow::guide_page() const {
   if (pages_->currentIndex() == 0) return QStringLiteral("index");
   const QWidget* focus = focusWidget();
-  if (focus && inspector_.widget->isAncestorOf(focus)) return inspector_.file;
+  if (focus && inspector_->isAncestorOf(focus)) return QStringLiteral("inspector");
   if (focus && workspace_dock_->isAncestorOf(focus)) return QStringLiteral("workspace");
   if (focus && history_dock_->isAncestorOf(focus)) return QStringLiteral("history");
   if (focus && queue_dock_->isAncestorOf(focus)) return QStringLiteral("workspace");
   if (focus && header_->isAncestorOf(focus)) return QStringLiteral("index");
-  const QWidget* view = current_view();
-  if (view == timeline_.widget) return timeline_.file;
-  for (const NamedView& known : views_) {
+  const QWidget* view = centre_->current_view();
+  if (view == timeline_) return QStringLiteral("timeline");
+  for (const NamedView& known : centre_->views()) {
     if (known.widget == view) return known.file;
   }
   return QStringLiteral("index");
@@ -89,15 +87,15 @@ QString MainWindow::guide_page() const {
 
 void MainWindow::build_lessons() {
   std::vector<std::pair<QString, QWidget*>> places = {
-      {timeline_.file, timeline_.widget},
-      {inspector_.file, inspector_.widget},
+      {QStringLiteral("timeline"), timeline_},
+      {QStringLiteral("inspector"), inspector_},
       {QStringLiteral("workspace"), workspace_dock_->widget()},
       {QStringLiteral("header"), header_},
       {QStringLiteral("vital-signs"), header_->vital_signs()},
       {QStringLiteral("menu"), menuBar()}};
-  for (const NamedView& view : views_) places.emplace_back(view.file, view.widget);
+  for (const NamedView& view : centre_->views()) places.emplace_back(view.file, view.widget);
   stage_ = std::make_unique<WindowStage>(*this, std::move(places),
-                                         [this](QWidget* view) { show_view(view); });
+                                         [this](QWidget* view) { centre_->show_view(view); });
   lessons_ = new LessonPanel(session_, *stage_, stage_->names(), remembers_);
   lesson_dock_ = new QDockWidget(tr("Lessons"), this);
   lesson_dock_->setObjectName(QStringLiteral("lessons"));
@@ -146,12 +144,12 @@ void MainWindow::use_lesson_workspace(bool on) {
 }
 
 void MainWindow::show_lessons() {
-  teach_perspective();
+  docks_->teach();
   lessons_->show_list();
 }
 
 void MainWindow::show_exercises() {
-  teach_perspective();
+  docks_->teach();
   lessons_->show_exercises();
 }
 
@@ -160,27 +158,14 @@ void MainWindow::open_lesson() {
       style::file_to_open(this, tr("Open lesson"),
                           tr("Lessons, exercises (*.lesson.json *.exercise.json);;All files (*)"));
   if (file.isEmpty()) return;
-  teach_perspective();
+  docks_->teach();
   lessons_->add_file(file);
 }
 
 void MainWindow::begin_first_lesson() {
-  teach_perspective();
+  docks_->teach();
   if (lessons_->lessons().empty()) return lessons_->show_list();
   lessons_->begin(lessons_->lessons().front().id);
-}
-
-// The lesson at the left, two views large.
-void MainWindow::teach_perspective() {
-  for (const NamedView& view : views_) {
-    if (side_tabs_->indexOf(ViewPage::of(view.widget)) >= 0) put_beside(view.widget, false);
-  }
-  for (QDockWidget* dock : {workspace_dock_, history_dock_, queue_dock_}) dock->hide();
-  inspector_dock_->setVisible(!narrow_);  // lessons speak of it
-  lesson_dock_->show();
-  lesson_dock_->raise();
-  resizeDocks({lesson_dock_}, {std::clamp(width() / 4, 240, 340)}, Qt::Horizontal);
-  centre_->setSizes({400, 320});
 }
 
 void MainWindow::show_keys() {

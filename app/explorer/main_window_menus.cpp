@@ -1,4 +1,4 @@
-// Menus and what they do: files, exports, edits, views, strategies, runs, perspectives.
+// Menus and what they do: files, exports, edits, views, strategies, runs, places.
 #include <QAction>
 #include <QApplication>
 #include <QDockWidget>
@@ -9,36 +9,26 @@
 #include <QSettings>
 #include <QStandardPaths>
 #include <QSvgGenerator>
-#include <QTabWidget>
+#include <QToolButton>
 
 #include "app/explorer/command_list.h"
 #include "app/explorer/header_bar.h"
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
-#include "app/explorer/view_page.h"
+#include "app/explorer/places/centre.h"
+#include "app/explorer/places/layouts.h"
+#include "app/explorer/places/place_docks.h"
+#include "app/explorer/places/place_menus.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/search/evaluate/baselines.h"
 #include "views/drag/move_dialog.h"
+#include "views/launch/launch_view.h"
 #include "views/placement/placement_view.h"
 #include "views/style/file_choice.h"
 #include "views/style/text.h"
 #include "views/tournament/tournament_view.h"
 
 namespace strato {
-namespace {
-
-// The first letter of it that is not taken answers to Alt; takes it.
-QString with_mnemonic(const QString& name, QString& taken) {
-  for (qsizetype i = 0; i < name.size(); ++i) {
-    if (!name[i].isLetter() || taken.contains(name[i], Qt::CaseInsensitive)) continue;
-    taken += name[i];
-    return name.left(i) + QLatin1Char('&') + name.mid(i);
-  }
-  return name;
-}
-
-}  // namespace
-
 void MainWindow::build_menus() {
   build_file_menu();
   build_edit_menu();
@@ -71,7 +61,14 @@ void MainWindow::build_file_menu() {
   connect(recent_, &QMenu::aboutToShow, this, &MainWindow::fill_recent_files);
   menu->addSeparator();
   menu->addAction(tr("&Save Plan As…"), QKeySequence::Save, this, &MainWindow::export_plan);
-  build_export_menu(*menu->addMenu(tr("&Export")));
+  QMenu* exports = menu->addMenu(tr("&Export"));
+  build_export_menu(*exports);
+  auto* at_hand = new QToolButton;  // where one decides what to use
+  at_hand->setText(tr("Export") + QStringLiteral("   "));
+  at_hand->setToolTip(tr("The strategy for another program, a report, or a picture"));
+  at_hand->setMenu(exports);
+  at_hand->setPopupMode(QToolButton::InstantPopup);
+  centre_->add_corner(Place::Ship, at_hand);
   menu->addSeparator();
   QAction* quit =
       menu->addAction(tr("&Quit"), QKeySequence(QStringLiteral("Ctrl+Q")), this, &QWidget::close);
@@ -120,8 +117,9 @@ void MainWindow::build_edit_menu() {
   menu->addActions({undo, redo});
   menu->addSeparator();
   menu->addAction(tr("&Find Group"), QKeySequence(QStringLiteral("Ctrl+P")), this, [this] {
-    show_view(placement_);
-    placement_->focus_filter();
+    auto& placement = centre_->view<PlacementView>();
+    centre_->show_view(&placement);
+    placement.focus_filter();
   });
   menu->addAction(tr("Select &All Groups"), QKeySequence(QStringLiteral("Ctrl+Shift+A")), this,
                   [this] {
@@ -148,36 +146,11 @@ void MainWindow::build_edit_menu() {
 
 void MainWindow::build_view_menu() {
   QMenu* menu = menuBar()->addMenu(tr("&View"));
-  QString letters;
-  int number = 0;  // ten of them have a digit
-  for (const NamedView& view : views_) {
-    ++number;
-    menu->addAction(
-        with_mnemonic(view.name, letters),
-        number < 11 ? QKeySequence(QStringLiteral("Alt+%1").arg(number % 10)) : QKeySequence(),
-        this, [this, widget = view.widget] {
-          show_view(widget);
-          widget->setFocus();
-        });
-  }
+  add_view_actions(*menu, *centre_);
   menu->addSeparator();
-  QMenu* beside = menu->addMenu(tr("Show &Beside"));
-  connect(beside, &QMenu::aboutToShow, this, [this, beside] {
-    beside->clear();
-    for (const NamedView& view : views_) {
-      QAction* action = beside->addAction(view.name);
-      action->setCheckable(true);
-      action->setChecked(side_tabs_->indexOf(ViewPage::of(view.widget)) >= 0);
-      connect(action, &QAction::toggled, this,
-              [this, widget = view.widget](bool on) { put_beside(widget, on); });
-    }
-  });
-  menu->addSeparator();
-  menu->addAction(workspace_dock_->toggleViewAction());
-  menu->addAction(history_dock_->toggleViewAction());
-  menu->addAction(queue_dock_->toggleViewAction());
-  menu->addAction(inspector_dock_->toggleViewAction());
-  menu->addAction(lesson_dock_->toggleViewAction());
+  for (QDockWidget* dock :
+       {workspace_dock_, history_dock_, queue_dock_, inspector_dock_, lesson_dock_})
+    menu->addAction(dock->toggleViewAction());
 }
 
 void MainWindow::build_strategy_menu() {
@@ -253,12 +226,13 @@ void MainWindow::build_run_menu() {
 }
 
 void MainWindow::build_tournament_action(QMenu& menu) {
-  QAction* action = menu.addAction(QString(), QKeySequence(Qt::Key_F8), this, [this] {
-    show_view(tournament_);
-    tournament_->run_or_stop();
+  auto& tournament = centre_->view<TournamentView>();
+  QAction* action = menu.addAction(QString(), QKeySequence(Qt::Key_F8), this, [this, &tournament] {
+    centre_->show_view(&tournament);
+    tournament.run_or_stop();
   });
   action->setToolTip(tr("The chosen planners side by side on this problem"));
-  const TournamentModel& model = tournament_->model();
+  const TournamentModel& model = tournament.model();
   const auto refresh = [this, action, &model] {
     action->setText(model.running() ? tr("Stop the To&urnament") : tr("To&urnament of Planners"));
     action->setEnabled(session_.snapshot().problem && !model.stopping());
@@ -271,14 +245,15 @@ void MainWindow::build_tournament_action(QMenu& menu) {
 
 // The first press shows what would run where; the next ones do what the view's button says.
 void MainWindow::build_launch_action(QMenu& menu) {
-  QAction* action = menu.addAction(QString(), QKeySequence(Qt::Key_F9), this, [this] {
-    const bool visible = launch_->isVisible();
-    show_view(launch_);
-    launch_->setFocus();
-    if (visible) launch_->start_or_cancel();
+  auto& launch = centre_->view<LaunchView>();
+  QAction* action = menu.addAction(QString(), QKeySequence(Qt::Key_F9), this, [this, &launch] {
+    const bool visible = launch.isVisible();
+    centre_->show_view(&launch);
+    launch.setFocus();
+    if (visible) launch.start_or_cancel();
   });
   action->setToolTip(tr("The strategy shown on real processes"));
-  const LaunchModel& model = launch_->model();
+  const LaunchModel& model = launch.model();
   const auto refresh = [this, action, &model] {
     action->setText(model.running() ? tr("Cancel the &Launch") : tr("&Launch the Strategy"));
     action->setEnabled(session_.snapshot().problem && !model.cancelling());
@@ -311,16 +286,10 @@ void MainWindow::build_simulation_actions(QMenu& menu) {
 
 void MainWindow::build_window_menu() {
   QMenu* menu = menuBar()->addMenu(tr("&Window"));
-  menu->addAction(tr("&Explore"), QKeySequence(QStringLiteral("Ctrl+1")), this,
-                  &MainWindow::explore_perspective);
-  menu->addAction(tr("&Search"), QKeySequence(QStringLiteral("Ctrl+2")), this,
-                  &MainWindow::search_perspective);
-  menu->addAction(tr("&Compare"), QKeySequence(QStringLiteral("Ctrl+3")), this,
-                  &MainWindow::compare_perspective);
-  menu->addAction(tr("&Run"), QKeySequence(QStringLiteral("Ctrl+4")), this,
-                  &MainWindow::run_perspective);
-  menu->addAction(tr("&Teach"), QKeySequence(QStringLiteral("Ctrl+5")), this,
-                  &MainWindow::teach_perspective);
+  add_place_actions(*menu, *centre_);
+  menu->addAction(tr("&Teach"), QKeySequence(QStringLiteral("Ctrl+5")), docks_, &PlaceDocks::teach);
+  menu->addSeparator();
+  add_layout_actions(*menu, *centre_, *docks_);
 }
 
 void MainWindow::choose_and_open(const QString& title, const QString& filter) {
@@ -355,7 +324,7 @@ void MainWindow::export_with(const QString& exporter, const QString& suffix) {
 }
 
 void MainWindow::export_picture(bool svg) {
-  QWidget* view = current_view();
+  QWidget* view = centre_->current_view();
   if (!view) return;
   const QString suffix = svg ? QStringLiteral(".svg") : QStringLiteral(".png");
   const QString file =

@@ -10,6 +10,7 @@
 #include "app/explorer/last_workspace.h"
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
+#include "app/explorer/places/centre.h"
 #include "app/explorer/storing_note.h"
 #include "views/charts/charts_view.h"
 #include "views/workspace/queue_view.h"
@@ -53,8 +54,9 @@ void MainWindow::add_to_queue(int seeds) {
 }
 
 void MainWindow::show_convergence(const std::vector<RunRow>& runs) {
-  show_view(charts_);
-  charts_->show_convergence(runs);
+  auto& charts = centre_->view<ChartsView>();
+  centre_->show_view(&charts);
+  charts.show_convergence(runs);
 }
 
 // Before the window goes, what was done in it is on the disk, however slow that is.

@@ -4,12 +4,12 @@
 #include <QHBoxLayout>
 #include <QLabel>
 
-#include "app/explorer/stacking.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/cost/value/calibration.h"
 #include "core/cost/value/profile.h"
 #include "core/sim/explain/error_bar.h"
 #include "views/models/explanation.h"
+#include "views/style/stacking.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 

@@ -158,6 +158,7 @@ void ChartsView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   const bool above = height() >= kTallEnough || width() < kWideEnough;
   parts_->layout->setDirection(above ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+  parts_->layout->setStretch(0, above ? 3 : 2);  // beside each other, the bars need the room
 }
 
 void ChartsView::refresh_soon() {

@@ -146,7 +146,7 @@ QWidget* CompareView::build_choice() {
   auto* file = new QPushButton(tr("&Plan File…"), bar);
   file->setToolTip(tr("A plan of this or another cluster or model"));
   auto* graphs = new QPushButton(tr("Two Graphs"), bar);
-  graphs->setToolTip(tr("The graphs of both plans side by side (Ctrl+3)"));
+  graphs->setToolTip(tr("The graphs of both plans side by side"));
   graphs->setObjectName(QStringLiteral("two-graphs"));
   report_ = new QPushButton(tr("Save Rep&ort…"), bar);
   all_ = new QCheckBox(tr("Show what is a&like, too"), pages_);

@@ -14,6 +14,7 @@
 #include <QUndoStack>
 
 #include "app/explorer/main_window.h"
+#include "app/explorer/places/centre.h"
 #include "core/io/file.h"
 #include "core/search/evaluate/baselines.h"
 #include "tests/app/explorer/by_hand.h"
@@ -55,8 +56,9 @@ class CompareJourney : public ::testing::Test {
     session.decide({GroupId(0), GroupId(1), GroupId(2)}, decision_on_device(DeviceId(0)),
                    QStringLiteral("some at 0"));
     session.settle();
-    QTest::keyClick(&window, Qt::Key_3, Qt::ControlModifier);
-    ASSERT_TRUE(view->isVisible()) << "Ctrl+3 shows Compare";
+    QTest::keyClick(&window, Qt::Key_4, Qt::ControlModifier);
+    ASSERT_TRUE(view->isVisible()) << "Ctrl+4 shows Compare";
+    QTest::mouseClick(view->findChild<QPushButton*>(QStringLiteral("two-graphs")), Qt::LeftButton);
     settle();
   }
   void TearDown() override { EXPECT_TRUE(failed.isEmpty()) << failed.join('\n').toStdString(); }
@@ -224,7 +226,9 @@ TEST_F(CompareJourney, TwoPlansInWordsAsAWaterfallAndByGroup) {
 
 TEST_F(CompareJourney, AButtonLeadsToTheTwoGraphs) {
   auto* graph = window.findChild<GroupGraphView*>();
-  graph->show_beside(false);
+  window.findChild<Centre*>()->usual_layout();
+  EXPECT_FALSE(graph->isVisible());
+  EXPECT_FALSE(graph->shows_beside());
   QTest::mouseClick(view->findChild<QPushButton*>(QStringLiteral("two-graphs")), Qt::LeftButton);
   EXPECT_TRUE(graph->shows_beside());
   EXPECT_TRUE(graph->isVisible());

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "app/explorer/main_window.h"
+#include "tests/app/explorer/each_view.h"
 #include "tests/app/explorer/sample.h"
 #include "tests/paths.h"
 #include "views/placement/placement_view.h"
@@ -38,14 +39,12 @@ class OwnGroupsInTheWindow : public ::testing::Test {
     ASSERT_TRUE(failed_.isEmpty()) << failed_.join('\n').toStdString();
   }
 
-  // Alt+1 ... Alt+9 are the views.
   void draw_everything() {
     session_.settle();
-    for (int key = Qt::Key_1; key <= Qt::Key_9; ++key) {
-      QTest::keyClick(&window_, static_cast<Qt::Key>(key), Qt::AltModifier);
+    visit_views(window_, [this](const NamedView&, const std::string& keys) {
       QCoreApplication::processEvents();
-      EXPECT_FALSE(window_.grab().isNull());
-    }
+      EXPECT_FALSE(window_.grab().isNull()) << keys;
+    });
     const auto* placement = window_.findChild<PlacementView*>();
     ASSERT_TRUE(placement);
     EXPECT_EQ(placement->findChild<QTableView*>()->model()->rowCount(),

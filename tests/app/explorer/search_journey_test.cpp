@@ -12,6 +12,7 @@
 
 #include "app/explorer/main_window.h"
 #include "core/search/tree/search_tree.h"
+#include "tests/app/explorer/each_view.h"
 #include "tests/app/explorer/sample.h"
 #include "views/search/chip_row.h"
 #include "views/search/puct_table.h"
@@ -62,7 +63,7 @@ TEST_F(SearchJourneyTest, SearchPinContinueBoostReplayCloseReopen) {
     explorer.window.open({sample("models/lenet.onnx"), sample("clusters/tag-2x1080ti.json")});
     ASSERT_TRUE(QTest::qWaitFor([&] { return session.snapshot().outcome != nullptr; }, kPatience));
     session.settle();
-    QTest::keyClick(&explorer.window, Qt::Key_4, Qt::AltModifier);
+    QTest::keyClick(&explorer.window, Qt::Key_3, Qt::ControlModifier);
     ASSERT_TRUE(search.isVisible());
     PlannerOptions options;
     options.iterations = 100;
@@ -151,12 +152,12 @@ TEST_F(SearchJourneyTest, LookingAtAViewSelectsNothing) {
   explorer.session.settle();
   ASSERT_TRUE(explorer.session.tree());
   QApplication::setActiveWindow(&explorer.window);
-  for (int key = Qt::Key_0; key <= Qt::Key_9; ++key) {
-    QTest::keyClick(&explorer.window, static_cast<Qt::Key>(key), Qt::AltModifier);
-    EXPECT_TRUE(explorer.session.selection().groups().empty()) << static_cast<char>(key);
-  }
+  visit_views(explorer.window, [&](const NamedView&, const std::string& keys) {
+    EXPECT_TRUE(explorer.session.selection().groups().empty()) << keys;
+  });
   // A row that is clicked is chosen, also the one that the keys began at.
-  QTest::keyClick(&explorer.window, Qt::Key_4, Qt::AltModifier);
+  QTest::keyClick(&explorer.window, Qt::Key_3, Qt::ControlModifier);
+  QTest::keyClick(&explorer.window, Qt::Key_1, Qt::AltModifier);
   QTreeView& tree = explorer.search->tree_view();
   ASSERT_TRUE(tree.hasFocus());
   const QPoint first = tree.visualRect(tree.model()->index(0, 0)).center();

@@ -80,9 +80,10 @@ class SyncJourney : public ::testing::Test {
 
 TEST_F(SyncJourney, AVariableIsDividedAndEachPartGoesItsOwnWay) {
   ASSERT_TRUE(opened);
-  QTest::keyClick(&window, Qt::Key_9, Qt::AltModifier);
+  QTest::keyClick(&window, Qt::Key_2, Qt::ControlModifier);
+  QTest::keyClick(&window, Qt::Key_2, Qt::AltModifier);
   VariablesView* view = variables();
-  ASSERT_TRUE(view) << "Alt+9 shows the variables";
+  ASSERT_TRUE(view) << "Ctrl+2, Alt+2 shows the variables";
   const Nanos before = session.snapshot().outcome->timeline->step_time;
   view->table().selectRow(0);
   SyncForm& form = view->form();
@@ -127,7 +128,8 @@ TEST_F(SyncJourney, ThePlannersThatLearnDrawTheirCourse) {
   };
   ASSERT_NO_FATAL_FAILURE(search("autodist"));
   EXPECT_FALSE(titles().isEmpty());
-  QTest::keyClick(&window, Qt::Key_7, Qt::AltModifier);
+  QTest::keyClick(&window, Qt::Key_1, Qt::ControlModifier);
+  QTest::keyClick(&window, Qt::Key_3, Qt::AltModifier);
   ASSERT_TRUE(charts->isVisible());
   ASSERT_TRUE(QTest::qWaitFor([&] { return course->chart_count() == titles().size(); }, kPatience));
   ASSERT_NO_FATAL_FAILURE(search("gdp"));

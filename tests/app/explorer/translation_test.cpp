@@ -2,16 +2,18 @@
 // the locale.
 #include <gtest/gtest.h>
 
+#include <QAbstractButton>
 #include <QApplication>
 #include <QDir>
 #include <QFile>
 #include <QLocale>
 #include <QMenuBar>
-#include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTranslator>
 
 #include "app/explorer/main_window.h"
+#include "app/explorer/places/centre.h"
+#include "app/explorer/places/place_switch.h"
 #include "app/explorer/translations.h"
 #include "tests/app/explorer/sample.h"
 
@@ -45,9 +47,11 @@ TEST(Translation, WordsOfTheWindowAreTranslated) {
       marked += action->text().contains(QStringLiteral("«")) ? 1 : 0;
     EXPECT_GT(marked, 0) << menu->text().toStdString();
   }
-  const auto* tabs = window.findChild<QTabWidget*>();
-  for (int i = 0; i < tabs->count(); ++i)
-    EXPECT_TRUE(tabs->tabText(i).contains(QStringLiteral("«"))) << tabs->tabText(i).toStdString();
+  auto& centre = *window.findChild<Centre*>();
+  for (const NamedView& view : centre.views())
+    EXPECT_TRUE(view.name.contains(QStringLiteral("«"))) << view.name.toStdString();
+  for (const auto* button : centre.findChild<PlaceSwitch*>()->findChildren<QAbstractButton*>())
+    EXPECT_TRUE(button->text().contains(QStringLiteral("«"))) << button->text().toStdString();
   EXPECT_FALSE(window.grab().isNull());
 }
 

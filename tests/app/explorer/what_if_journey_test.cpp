@@ -45,8 +45,9 @@ class WhatIfJourney : public ::testing::Test {
     window.open({sample("models/lenet.onnx"), sample("clusters/tag-2x1080ti.json")});
     ASSERT_TRUE(QTest::qWaitFor([&] { return session.snapshot().outcome != nullptr; }, kPatience));
     session.settle();
-    QTest::keyClick(&window, Qt::Key_0, Qt::AltModifier);
-    ASSERT_TRUE(view->isVisible()) << "Alt+0 shows What If";
+    QTest::keyClick(&window, Qt::Key_2, Qt::ControlModifier);
+    QTest::keyClick(&window, Qt::Key_3, Qt::AltModifier);
+    ASSERT_TRUE(view->isVisible()) << "Ctrl+2, Alt+3 shows What If";
     settle();
     ASSERT_TRUE(view->model().found());
   }

@@ -11,17 +11,17 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QStatusBar>
-#include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include "app/explorer/header_bar.h"
 #include "app/explorer/main_window.h"
-#include "app/explorer/view_page.h"
+#include "app/explorer/places/view_page.h"
 #include "tests/app/explorer/cut_text.h"
+#include "tests/app/explorer/each_view.h"
 #include "tests/app/explorer/sample.h"
+#include "views/compare/compare_view.h"
 #include "views/graph/group_graph_view.h"
-#include "views/launch/launch_view.h"
 #include "views/timeline/timeline_canvas.h"
 
 namespace strato {
@@ -93,9 +93,9 @@ class WindowSizeTest : public ::testing::Test {
   }
   // The view shown is scrolled only where it has no room.
   void expect_in_sight(const std::string& where) {
-    for (const QTabWidget* tabs : window_.findChildren<QTabWidget*>()) {
-      const auto* page = dynamic_cast<const ViewPage*>(tabs->currentWidget());
-      if (!page || !page->isVisible()) continue;
+    for (const NamedView& view : window_.findChild<Centre*>()->views()) {
+      const ViewPage* page = ViewPage::of(view.widget);
+      if (!page->isVisible()) continue;
       const QSize least = page->view()->minimumSizeHint();
       EXPECT_LE(least.width(), 640) << where;
       if (least.width() <= page->viewport()->width()) {
@@ -111,19 +111,17 @@ class WindowSizeTest : public ::testing::Test {
       press(key, Qt::ControlModifier);
       expect_whole_texts(where + ", Ctrl+" + static_cast<char>(key));
     }
-    for (int key = Qt::Key_0; key <= Qt::Key_9; ++key) {
-      press(key, Qt::AltModifier);
-      expect_whole_texts(where + ", Alt+" + static_cast<char>(key));
-    }
+    visit_views(window_, [&](const NamedView&, const std::string& keys) {
+      settle();
+      expect_whole_texts(where + ", " + keys);
+    });
   }
   void expect_uncut_in_all_views(const std::string& where) {
-    for (const int key : {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_4, Qt::Key_5, Qt::Key_6,
-                          Qt::Key_7, Qt::Key_8, Qt::Key_9, Qt::Key_0}) {
-      press(key, Qt::AltModifier);
-      const std::string view = where + ", Alt+" + static_cast<char>('0' + key - Qt::Key_0);
-      expect_uncut(view);
-      expect_in_sight(view);
-    }
+    visit_views(window_, [&](const NamedView&, const std::string& keys) {
+      settle();
+      expect_uncut(where + ", " + keys);
+      expect_in_sight(where + ", " + keys);
+    });
   }
 
   QTemporaryDir folder_;
@@ -131,15 +129,15 @@ class WindowSizeTest : public ::testing::Test {
   MainWindow window_{session_, false};
 };
 
-TEST_F(WindowSizeTest, ASmallScreenHasRoomForEveryPerspective) {
+TEST_F(WindowSizeTest, ASmallScreenHasRoomForEveryPlace) {
   resize(kSmall);
   EXPECT_EQ(window_.size(), kSmall);
   for (const int key : {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_4, Qt::Key_5, Qt::Key_1}) {
     press(key, Qt::ControlModifier);
-    EXPECT_EQ(window_.size(), kSmall) << "perspective " << key - Qt::Key_0;
+    EXPECT_EQ(window_.size(), kSmall) << "Ctrl+" << key - Qt::Key_0;
     EXPECT_LE(window_.minimumSizeHint().width(), kSmall.width()) << key - Qt::Key_0;
     EXPECT_LE(window_.minimumSizeHint().height(), kSmall.height()) << key - Qt::Key_0;
-    expect_uncut("perspective " + std::to_string(key - Qt::Key_0));
+    expect_uncut("Ctrl+" + std::to_string(key - Qt::Key_0));
     if (key == Qt::Key_1) expect_uncut_in_all_views("800x600");
   }
   EXPECT_EQ(window_.size(), kSmall);
@@ -245,21 +243,29 @@ TEST_F(WindowSizeTest, WhatWasHiddenOrMovedByHandStaysSo) {
   EXPECT_EQ(window_.dockWidgetArea(dock("workspace")), Qt::RightDockWidgetArea);
 }
 
-TEST_F(WindowSizeTest, APerspectiveShowsWhatItIsAboutAndLeavesNothingBehind) {
+TEST_F(WindowSizeTest, APlaceShowsWhatItIsAboutAndLeavesNothingBehind) {
   resize({1280, 800});
   press(Qt::Key_5, Qt::ControlModifier);
   EXPECT_TRUE(dock("lessons")->isVisible());
   EXPECT_TRUE(dock("inspector")->isVisible()) << "lessons speak of it";
-  press(Qt::Key_2, Qt::ControlModifier);
+  press(Qt::Key_3, Qt::ControlModifier);
   EXPECT_FALSE(dock("lessons")->isVisible());
   EXPECT_TRUE(dock("workspace")->isVisible());
-  press(Qt::Key_3, Qt::ControlModifier);
+  EXPECT_FALSE(dock("inspector")->isVisible());
+  press(Qt::Key_4, Qt::ControlModifier);
+  auto* compare = window_.findChild<CompareView*>();
+  ASSERT_TRUE(compare->isVisible());
+  QTest::mouseClick(compare->findChild<QAbstractButton*>("two-graphs"), Qt::LeftButton);
+  settle();
   auto* graph = window_.findChild<GroupGraphView*>();
+  EXPECT_TRUE(graph->isVisible());
   EXPECT_TRUE(graph->shows_beside());
   press(Qt::Key_1, Qt::ControlModifier);
+  EXPECT_TRUE(graph->isVisible());
   EXPECT_FALSE(graph->shows_beside());
+  EXPECT_TRUE(dock("inspector")->isVisible());
   press(Qt::Key_4, Qt::ControlModifier);
-  EXPECT_TRUE(window_.findChild<LaunchView*>()->isVisible());
+  EXPECT_TRUE(graph->shows_beside()) << "as it was left";
 }
 
 // The status bar draws a message over what is not permanent.

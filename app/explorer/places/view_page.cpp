@@ -1,4 +1,4 @@
-#include "app/explorer/view_page.h"
+#include "app/explorer/places/view_page.h"
 
 #include <QCoreApplication>
 #include <QEvent>
