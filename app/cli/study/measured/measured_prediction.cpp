@@ -76,7 +76,7 @@ std::shared_ptr<const Cluster> cluster_of(const MeasuredMachines& machines) {
            {"count", machines.count},
            {"gpus", Json::array({Json{{"type", gpu.name}, {"count", machines.gpus_per_machine}}})},
            {"fabric", link("nvlink", machines.fabric_gbps, 2)},
-           {"host_link", link("pcie", 25, 4)},
+           {"host_link", link("pcie", machines.host_gbps, 4)},
            {"nic", link("infiniband", machines.network_gbps, 3)}}})},
       {"network", {{"latency_us", 1}}}};
   return std::make_shared<const Cluster>(
