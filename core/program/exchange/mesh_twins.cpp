@@ -16,6 +16,7 @@ void MeshTwins::start() {
     return;
   collectives_.clear();
   transfers_.clear();
+  shares_.clear();
   generation_ = generation;
   representative_ = fold()->representative;
 }
@@ -132,11 +133,18 @@ void MeshTwins::check_transfer(LayoutId made_id, LayoutId read_id, Holders holde
   transfers_.emplace(made_id, read_id, holders, ends);
 }
 
-void MeshTwins::check_shares(LayoutId mesh, std::int64_t elements) const {
-  if (!is_folded(mesh)) return;
+void MeshTwins::check_shares(LayoutId id, std::int64_t elements) {
+  if (!is_folded(id) || shares_.contains({id, elements})) return;
   const Layouts& layouts = placement_.layouts();
-  const auto shares = static_cast<std::int64_t>(layouts[layouts.unfolded(mesh)].sharers);
-  if (elements % shares != 0) throw TwinsDiffer();
+  const Layout& mesh = layouts[layouts.unfolded(id)];
+  const auto share_on = [&](DeviceId device) {
+    const std::size_t share = mesh.share(at(mesh.position(device)));
+    return mesh.share_begin(elements, share + 1) - mesh.share_begin(elements, share);
+  };
+  for (const Shard& shard : mesh.shards)
+    if (share_on(shard.device) != share_on(fold()->representative[shard.device]))
+      throw TwinsDiffer();
+  shares_.emplace(id, elements);
 }
 
 }  // namespace strato

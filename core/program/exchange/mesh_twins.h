@@ -51,8 +51,8 @@ class MeshTwins {
     friend auto operator<=>(const Ends&, const Ends&) = default;
   };
   void check_transfer(LayoutId made, LayoutId read, Holders holders, Ends ends);
-  // The rows of the mesh share so many elements.
-  void check_shares(LayoutId mesh, std::int64_t elements) const;
+  // The rows of the mesh share so many elements: twins must have as many each.
+  void check_shares(LayoutId id, std::int64_t elements);
 
  private:
   struct Ports {  // which of their own links the members use for a collective
@@ -77,6 +77,7 @@ class MeshTwins {
   // That were checked, of these layouts and representatives.
   std::set<std::tuple<LayoutId, MeshLine, LayoutId, TaskKind, Bytes>> collectives_;
   std::set<std::tuple<LayoutId, LayoutId, Holders, Ends>> transfers_;
+  std::set<std::pair<LayoutId, std::int64_t>> shares_;
   std::uint32_t generation_ = 0;
   IdVector<DeviceId, DeviceId> representative_;
 };

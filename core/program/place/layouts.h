@@ -3,6 +3,7 @@
 // thread safe.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -72,6 +73,11 @@ struct Layout : Grid {
   // Of the states that its row and others have among them, which part a shard has.
   std::size_t share(std::size_t shard) const {
     return (row(shard) / (context * experts) * context + place_in_context(shard)) % sharers;
+  }
+  // Where a share of so many elements begins: the first ones have one more where they differ.
+  std::int64_t share_begin(std::int64_t elements, std::size_t share) const {
+    const auto all = static_cast<std::int64_t>(sharers), before = static_cast<std::int64_t>(share);
+    return elements / all * before + std::min(before, elements % all);
   }
   std::size_t row_count() const { return shards.size() / columns; }
   std::span<const Shard> members_of_row(std::size_t row) const {

@@ -110,7 +110,7 @@ Part MeshLetters::share_of(const Part& of_column, OpId op, std::size_t shard) co
   const std::int64_t extent =
       tables_.graph->tensor(tables_.inputs(op).front()).shape[static_cast<std::size_t>(axis)];
   const auto cut = [&](std::size_t share) {
-    return static_cast<std::int32_t>(extent * std::int64_t(share) / std::int64_t(mesh.sharers));
+    return static_cast<std::int32_t>(mesh.share_begin(extent, share));
   };
   const DeviceId device = placement_.layout(op).shards[shard].device;
   const std::size_t share = mesh.share(at(mesh.position(device)));

@@ -28,6 +28,21 @@ void Symmetry::list_layouts() {
       std::ranges::any_of(layouts_, [&](LayoutId id) { return placement_.layout(id).is_mesh; });
 }
 
+// Where a parameter's extent does not divide evenly the first shares have one more. Which axis is
+// shared is not known here: any that could be counts. Twins of stages of a pipeline send to twins,
+// so meshes of as many shares are alike.
+void Symmetry::list_shares() {
+  shares_.clear();
+  for (const OpId update : tables_.updates) {
+    const Layout& mesh = placement_.layout(placement_.layout_id(update));
+    if (!mesh.is_mesh || mesh.sharers == 1) continue;
+    const auto all = static_cast<std::int64_t>(mesh.sharers);
+    for (const std::int64_t extent : tables_.graph->tensor(tables_.inputs(update).front()).shape)
+      if (extent > all && extent % all != 0)
+        shares_[mesh.sharers].insert(static_cast<std::size_t>(extent % all));
+  }
+}
+
 std::size_t Symmetry::place_in(const Layout& layout, std::size_t shard) const {
   if (!layout.is_mesh || in_meshes_ == MeshTwinsIn::RowsAndColumns) return 0;
   return in_meshes_ == MeshTwinsIn::Rows ? layout.row(shard) : layout.column(shard);
@@ -37,6 +52,13 @@ std::size_t Symmetry::place_in(const Layout& layout, std::size_t shard) const {
 // own.
 void Symmetry::split_by(LayoutId id) {
   const Layout& layout = placement_.layout(id);
+  const auto uneven = shares_.find(layout.sharers);
+  const auto share_of = [&](std::size_t shard) -> std::size_t {
+    if (uneven == shares_.end()) return 0;
+    const auto& begins = uneven->second;
+    return static_cast<std::size_t>(
+        std::distance(begins.begin(), begins.upper_bound(layout.share(shard))));
+  };
   keys_.clear();
   for (std::size_t i = 0; i < layout.shards.size(); ++i) {
     const Shard& shard = layout.shards[i];
@@ -47,13 +69,14 @@ void Symmetry::split_by(LayoutId id) {
       ++alike;
     }
     keys_.push_back({class_of_[shard.device], shard.end - shard.begin, alike, place_in(layout, i),
-                     shard.device});
+                     share_of(i), shard.device});
   }
   std::sort(keys_.begin(), keys_.end());
   const Key* before = nullptr;
   for (const Key& key : keys_) {
     const bool alike = before && before->old == key.old && before->samples == key.samples &&
-                       before->alike == key.alike && before->place == key.place;
+                       before->alike == key.alike && before->place == key.place &&
+                       before->share == key.share;
     classes_ += !alike;
     class_of_[key.device] = classes_ - 1;
     before = &key;
@@ -258,6 +281,7 @@ void Symmetry::find(Fold& fold, MeshTwinsIn meshes) {
   if (placement_.has_splits()) return;          // each part has a slice of its own
   if (!placement_.variables().empty()) return;  // and servers are like no other replica
   list_layouts();
+  list_shares();
   split_classes();
   count_classes();
   if (large_ == 0) return;

@@ -41,6 +41,8 @@
 #pragma once
 
 #include <array>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "core/program/place/readers.h"
@@ -88,6 +90,7 @@ class Symmetry {
   void list_layouts();
   void start_classes();
   void split_classes();
+  void list_shares();
   std::size_t place_in(const Layout& layout, std::size_t shard) const;
   void split_by(LayoutId layout);
   void count_classes();
@@ -108,6 +111,8 @@ class Symmetry {
   MeshTwinsIn in_meshes_ = MeshTwinsIn::None;
   std::vector<LayoutId> layouts_;  // in use
   bool has_meshes_ = false;
+  // By how many rows share states: the shares with which smaller ones of some tensor begin.
+  std::map<std::size_t, std::set<std::size_t>> shares_;
   std::vector<std::uint32_t> used_;  // by layout: == round_
   std::uint32_t round_ = 0;
   struct Kinds {
@@ -123,6 +128,7 @@ class Symmetry {
     Class old;
     std::int32_t samples, alike;
     std::size_t place;  // in a mesh, where that tells twins apart
+    std::size_t share;  // of states: of which rows it has as much
     DeviceId device;
     auto operator<=>(const Key&) const = default;
   };
