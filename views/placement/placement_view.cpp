@@ -125,7 +125,7 @@ void PlacementView::focus_filter() {
 void PlacementView::resize_columns() {
   if (model_->rowCount() == 0) return;
   const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
-  const int widths[] = {16 * digit, 6 * digit, 12 * digit, 10 * digit, 15 * digit};
+  const int widths[] = {16 * digit, 6 * digit, 14 * digit, 10 * digit, 15 * digit};
   const auto width_of = [&](int column) {
     return column < PlacementModel::FirstDeviceGroup ? widths[column] : 8 * digit;
   };

@@ -40,7 +40,7 @@ class Report {
 
   std::string write() const {
     return page(
-        graph_.name() + " on " + cluster_.name(),
+        fmt::format("{}, batch {} on {}", graph_.name(), graph_.batch(), cluster_.name()),
         note(fmt::format("One training step of batch {} with {} ops on {} devices, simulated.",
                          graph_.batch(), graph_.op_count(), cluster_.device_count())) +
             answers() + paragraph(why(timeline_, gains_, error_, bound_).text()) +
