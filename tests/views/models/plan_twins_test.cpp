@@ -7,6 +7,7 @@
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "tests/views/models/fixture.h"
+#include "views/models/problem_source.h"
 
 namespace strato {
 namespace {
@@ -96,6 +97,23 @@ TEST_F(PlanTwins, AnotherModelsPlanIsRefused) {
   EXPECT_TRUE(failures_[0].contains(QStringLiteral("is a plan for another model")))
       << failures_[0].toStdString();
   EXPECT_EQ(session_.snapshot().strategy.groups.size(), 0u);
+}
+
+// As many groups as the command line takes.
+TEST_F(PlanTwins, StoredModelsAreReadAsTheyWereWritten) {
+  open("models/lenet.onnx", 16, 60);
+  ModelSource model = *session_.model_source();
+  model.options.grouping.max_groups = kMostGroups;
+  model.options.optimizer = Optimizer::Momentum;
+  model.grouping = GroupingMethod::Fusion;
+  const StoredModel row = row_of(model, problem());
+  const ModelSource read = model_from(row, "a.strata");
+  EXPECT_EQ(read.options.grouping.max_groups, kMostGroups);
+  EXPECT_EQ(read.options.optimizer, Optimizer::Momentum);
+  EXPECT_EQ(read.grouping, GroupingMethod::Fusion);
+  EXPECT_EQ(read.import, model.import);
+  EXPECT_EQ(read.graph->digest(), model.graph->digest());
+  EXPECT_EQ(row_of(read, problem()).options, row.options);
 }
 
 TEST_F(PlanTwins, TreesInTheGroupsOfAPlanOpenInBoth) {
