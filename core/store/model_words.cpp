@@ -21,8 +21,8 @@ std::string words_of(const StoredModel& model) {
     words += ", " + precision;
   if (training != options.end() && training->is_boolean() && !training->get<bool>())
     return words + ", inference";
-  if (const std::string optimizer = text("optimizer"); !optimizer.empty())
-    words += ", " + optimizer;
+  const std::string optimizer = text("optimizer");
+  if (!optimizer.empty() && optimizer != "adam") words += ", " + optimizer;
   return words;
 }
 

@@ -7,7 +7,7 @@
 
 namespace strato {
 
-// "vit_b_16, batch 32, f16, momentum"; options that are not known are left out.
+// "vit_b_16, batch 32, f16, momentum"; what is as it is without options is left out, as adam is.
 std::string words_of(const StoredModel& model);
 
 }  // namespace strato

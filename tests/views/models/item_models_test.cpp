@@ -93,7 +93,7 @@ TEST_F(ItemModels, WorkspaceShowsRunsAndTheEditsBelowThem) {
     return QModelIndex();
   };
   EXPECT_EQ(model.rowCount(section("Models")), 1);
-  EXPECT_EQ(model.index(0, 0, section("Models")).data(), "lenet, batch 16, adam");
+  EXPECT_EQ(model.index(0, 0, section("Models")).data(), "lenet, batch 16");
   EXPECT_EQ(model.rowCount(section("Clusters")), 1);
   ASSERT_EQ(model.rowCount(section("Runs")), 1);
   EXPECT_EQ(model.index(0, 0, section("Runs")).data(), "dp-allreduce-proportional #1");
@@ -118,10 +118,10 @@ TEST_F(ItemModels, WorkspaceShowsRunsAndTheEditsBelowThem) {
   session_.settle();
   session_.settle();
   ASSERT_EQ(model.rowCount(section("Models")), 2);
-  EXPECT_EQ(model.index(1, 0, section("Models")).data(), "lenet, batch 32, adam");
+  EXPECT_EQ(model.index(1, 0, section("Models")).data(), "lenet, batch 32");
   ASSERT_EQ(model.rowCount(section("Runs")), 2);
   EXPECT_EQ(model.index(0, 0, section("Runs")).data(),
-            "dp-allreduce-proportional #2 · lenet, batch 32, adam on TAG two 1080 Ti");
+            "dp-allreduce-proportional #2 · lenet, batch 32 on TAG two 1080 Ti");
 }
 
 // What takes part in the step shown, as the inspector says it.
