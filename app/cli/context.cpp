@@ -58,20 +58,6 @@ std::shared_ptr<const Graph> import_graph(const fs::path& path, const ImportOpti
   return std::make_shared<const Graph>(import_model(plugins(), path, options, remarks));
 }
 
-// Few common ops mean that the model is another one, and not a later version of the plan's.
-void check_same_model(const PlanFile& plan, const std::string& file, const Graph& graph) {
-  std::size_t named = 0, found = 0;
-  for (const NamedGroup& group : plan.strategy.groups) {
-    named += group.ops.size();
-    for (const std::string& op : group.ops) found += graph.find_op(op).valid() ? 1 : 0;
-  }
-  if (2 * found >= named) return;
-  throw InputError(file, "groups",
-                   fmt::format("is a plan for another model ({}): only {} of its {} ops are in {}",
-                               plan.graph_name, found, named, graph.name()),
-                   "give the model that it was made for with --graph");
-}
-
 // A plan that was made with other costs than those at hand is simulated all the same.
 void note_other_costs(const JsonView& result, const CostSources& sources) {
   const auto noted = result.find("costs");
@@ -141,7 +127,7 @@ void ModelOptions::declare_without_graph(CLI::App& command) {
   declare_binding(command);
   command.add_option("--groups", groups, "Op groups at most")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000));
+      ->check(CLI::Range(1, kMostGroups));
   command
       .add_option("--grouping", grouping,
                   "How ops are grouped: metis, or fusion along a topological order (Celeritas)")
@@ -353,49 +339,12 @@ LoadedPlan load_plan(const PlanSource& source) {
   const JsonView result = result_of(file);
   note_other_costs(result, options.costs);
   options.grouping.max_groups = static_cast<int>(file.strategy.groups.size());
-  loaded.model = {path,   model->name(), model, options, GroupingMethod::Metis,
-                  import, source.costs,  {}};
+  loaded.model = {{path, model->name(), model, import, options}, source.costs};
   if (const auto planner = result.find("planner")) loaded.planner = planner->string();
   if (const auto seed = result.find("seed"); seed && seed->json().is_number_unsigned()) {
     loaded.seed = seed->json().get<std::uint64_t>();
   }
   return loaded;
-}
-
-StoredModel row_of(const LoadedModel& model, const Problem& problem) {
-  Json options = {{"batch", model.graph->batch()},
-                  {"training", model.options.training},
-                  {"optimizer", std::string(name_of(model.options.optimizer))},
-                  {"groups", model.options.grouping.max_groups}};
-  if (model.grouping != GroupingMethod::Metis)
-    options["grouping"] = std::string(name_of(model.grouping));
-  note_import(model.import, options);
-  return {0,
-          model.name,
-          fs::absolute(model.path).lexically_normal().string(),
-          json_text(options),
-          problem.graph->digest(),
-          serialise(*model.graph)};
-}
-
-StoredCluster row_of(const Cluster& cluster) {
-  return {0, cluster.name(), cluster.json(), cluster.digest()};
-}
-
-LoadedModel model_from(const StoredModel& row, const std::string& workspace) {
-  const std::string place = fmt::format("{}: model \"{}\"", workspace, row.name);
-  LoadedModel model;
-  model.path = row.path;
-  model.name = row.name;
-  model.graph = std::make_shared<const Graph>(parse_graph(row.content, place));
-  const JsonView options = JsonView::parse(row.options, place);
-  model.import = noted_import(options, model.graph->batch());
-  model.options.training = options.at("training").boolean();
-  model.options.optimizer = optimizer_from(options.at("optimizer").string());
-  model.options.grouping.max_groups = static_cast<int>(options.at("groups").integer(1, 1'000'000));
-  if (const auto grouping = options.find("grouping"))
-    model.grouping = grouping_method_from(grouping->string());
-  return model;
 }
 
 double parse_duration(const std::string& text, const std::string& option) {

@@ -12,9 +12,8 @@
 #include "core/base/error.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/io/json.h"
-#include "core/plugin/api/plugin.h"
 #include "core/plugin/load/plugin_registry.h"
-#include "core/schedule/dag/fusion.h"
+#include "core/plugin/use/model_source.h"
 #include "core/search/api/problem.h"
 #include "core/store/workspace.h"
 #include "core/strategy/file/plan_file.h"
@@ -71,15 +70,8 @@ struct PlannerChoice {
 Problem problem_of(const Graph& graph, std::shared_ptr<const Cluster> cluster,
                    const ProblemOptions& options);
 
-struct LoadedModel {
-  std::filesystem::path path;
-  std::string name;                    // for people: the file's name without its ending
-  std::shared_ptr<const Graph> graph;  // forward
-  ProblemOptions options;
-  GroupingMethod grouping = GroupingMethod::Metis;
-  ImportOptions import;
-  CostOptions cost_files;            // where options.costs came from
-  std::vector<std::string> remarks;  // the importer's, on what of the file is not in the graph
+struct LoadedModel : ModelSource {
+  CostOptions cost_files;  // where options.costs came from
 };
 
 // The same of a model in the groups that it was asked for.
@@ -118,11 +110,6 @@ auto naming_file(const std::string& file, Body body) {
 }
 
 LoadedPlan load_plan(const PlanSource& source);
-
-// Rows of the workspace; the same as the window writes, so that values are kept once.
-StoredModel row_of(const LoadedModel& model, const Problem& problem);
-StoredCluster row_of(const Cluster& cluster);
-LoadedModel model_from(const StoredModel& row, const std::string& workspace);  // its file
 
 // "10s", "500ms", "2m", "1h", or a number of seconds.
 double parse_duration(const std::string& text, const std::string& option);

@@ -66,7 +66,7 @@ int resume_stored_run(const std::string& workspace, RunRow run, const ContinueOp
   const RunLock lock(opened.file(), find_run(opened, run).id);
   const StoredRun found = find_run(opened, run);  // as it is now that nobody else changes it
   const auto tree = options.afresh ? nullptr : stored_tree(opened, found);
-  const StoredProblem stored = stored_problem(opened, found);
+  const StoredProblem stored = stored_problem(opened, found, tree.get());
   return continue_run({opened, found, stored, tree}, options, interrupt, command);
 }
 

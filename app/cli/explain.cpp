@@ -11,7 +11,6 @@
 #include "core/sim/explain/critical_path.h"
 #include "core/sim/explain/error_bar.h"
 #include "core/sim/explain/stage_waits.h"
-#include "core/sim/explain/why.h"
 
 namespace strato::cli {
 namespace {
@@ -82,6 +81,8 @@ std::string_view kind_of(const WhatIf& what_if) {
       return "link";
     case WhatIf::What::Network:
       return "network";
+    case WhatIf::What::Latency:
+      return "latency";
   }
   return "";
 }
@@ -91,10 +92,17 @@ constexpr std::array<const char*, 6> kRoles = {"input",           "parameters", 
 
 // --- text ---
 
+std::string why_text(const Why& why) {
+  std::string text = wrapped(why.verdict), more;
+  for (const std::string& cause : why.causes) text += wrapped("- " + cause);
+  for (const std::string& sentence : why.more) more += (more.empty() ? "" : " ") + sentence;
+  return text + wrapped(more);
+}
+
 std::string path_text(const Explanation& e) {
   std::array<std::size_t, kReasons> pieces{};
-  for (const PathPiece& piece : e.path) ++pieces[static_cast<std::size_t>(piece.reason)];
-  const auto times = time_by_reason(e.path);
+  for (const PathPiece& piece : e.path) ++pieces[static_cast<std::size_t>(root_of(piece.reason))];
+  const auto times = time_by_root(e.path);
   std::array<std::size_t, kReasons> order{};
   for (std::size_t r = 0; r < kReasons; ++r) order[r] = r;
   std::stable_sort(order.begin(), order.end(),
@@ -361,19 +369,17 @@ Explanation explain(const Verdict& verdict) {
 Json explanation_json(const Explanation& e) {
   Json memory = Json::array();
   for (const MemoryReport& report : e.memory) memory.push_back(memory_json(e, report));
-  Json json = {{"why", e.why},
-               {"critical_path", path_json(e)},
-               {"gaps", gaps_json(e)},
-               {"what_ifs", what_ifs_json(e)},
-               {"memory", std::move(memory)},
-               {"error", error_json(e.verdict->error)}};
+  Json json = {{"why", e.why.text()},         {"verdict", e.why.verdict},
+               {"causes", e.why.causes},      {"critical_path", path_json(e)},
+               {"gaps", gaps_json(e)},        {"what_ifs", what_ifs_json(e)},
+               {"memory", std::move(memory)}, {"error", error_json(e.verdict->error)}};
   add_parallel_json(timeline_of(e), json);
   return json;
 }
 
 std::string explanation_text(const Explanation& e) {
-  return "\nWhy\n" + wrapped(e.why) + "\n" + path_text(e) + "\n" + gaps_text(e) + what_ifs_text(e) +
-         memories_text(e);
+  return "\nWhy\n" + why_text(e.why) + "\n" + path_text(e) + "\n" + gaps_text(e) +
+         what_ifs_text(e) + memories_text(e);
 }
 
 }  // namespace strato::cli

@@ -7,6 +7,7 @@
 #include "core/sim/explain/memory_report.h"
 #include "core/sim/explain/path_pieces.h"
 #include "core/sim/explain/what_if.h"
+#include "core/sim/explain/why.h"
 
 namespace strato::cli {
 
@@ -16,7 +17,7 @@ struct Explanation {
   IdVector<DeviceId, std::vector<Gap>> gaps;
   std::vector<WhatIf> what_ifs;
   std::vector<MemoryReport> memory;  // of the fullest device, or of all that are overfull
-  std::string why;
+  Why why;
 };
 
 Explanation explain(const Verdict& verdict);

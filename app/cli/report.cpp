@@ -3,26 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <optional>
 #include <utility>
 
 #include "app/cli/output.h"
-#include "core/base/parallel.h"
 #include "core/base/quantity_text.h"
-#include "core/graph/axes/batch_stop.h"
-#include "core/search/evaluate/baselines.h"
-#include "core/search/evaluate/lower_bound.h"
-#include "core/search/evaluate/outcome.h"
-#include "core/search/evaluate/undivided.h"
 #include "core/search/run/run_record.h"
 #include "core/sim/explain/device_peaks.h"
 
 namespace strato::cli {
 namespace {
 
-constexpr std::size_t kMany = 64;  // devices: of more, those that are alike are told once
+constexpr std::size_t kMany = 64;  // devices: of more, one line stands for those that are alike
 
 // Bytes on a device at the moment of its peak, by what they are for.
 struct MemoryUse {
@@ -199,47 +191,6 @@ std::string headline(const Verdict& verdict) {
 
 }  // namespace
 
-double Verdict::speedup() const {
-  return outcome.timeline->step_time > Nanos(0)
-             ? baseline.timeline->step_time / outcome.timeline->step_time
-             : 1;
-}
-
-static bool is_data_parallel(const Problem& problem, const Strategy& strategy) {
-  return strategy.grouping == nullptr &&
-         CompleteStrategy(strategy, *problem.cluster).digest() ==
-             CompleteStrategy(data_parallel(problem), *problem.cluster).digest();
-}
-
-Verdict make_verdict(const Problem& problem, const Strategy& strategy,
-                     const SimulateOptions& options) {
-  return make_verdict(problem, strategy,
-                      simulate_outline(problem, data_parallel(problem), true, options), options);
-}
-
-Verdict make_verdict(const Problem& problem, const Strategy& strategy, Outcome baseline,
-                     const SimulateOptions& options) {
-  Verdict verdict;
-  verdict.problem = std::make_shared<const Problem>(problem_for(problem, strategy));
-  verdict.micro_batches = strategy.micro_batches;
-  verdict.recomputed = strategy.recomputed.size();
-  verdict.offloaded = strategy.offloaded.size();
-  verdict.undivided = describe_undivided(problem, complete(strategy, *problem.cluster));
-  verdict.batch_stop = describe_batch_stop(*problem.graph);
-  const std::array<std::function<void()>, 3> parts = {
-      [&] {
-        verdict.outcome = is_data_parallel(problem, strategy)
-                              ? baseline
-                              : simulate_outline(problem, strategy, true, options);
-      },
-      [&] { verdict.lower_bound = lower_bound(problem); },
-      [&] { verdict.batch_bound = lower_bound(problem, BoundOf::WholeOps); }};
-  parallel_for(parts.size(), 0, [&](std::size_t i) { parts[i](); });
-  verdict.baseline = std::move(baseline);
-  verdict.error = error_bar(*verdict.outcome.timeline, *problem.cost);
-  return verdict;
-}
-
 std::vector<std::string> infeasible_reasons(const Timeline& timeline) {
   constexpr std::size_t kNamed = 3, kDevices = 8;
   const IdVector<DeviceId, Device>& devices = timeline.program->cluster->devices();
@@ -277,33 +228,6 @@ std::vector<std::string> infeasible_reasons(const Timeline& timeline) {
                                     bytes_text(use.peak), time_text(use.peak_at),
                                     bytes_text(use.capacity)));
   return reasons;
-}
-
-Json result_json(const Verdict& verdict) {
-  Json json = {{"planner", verdict.planner},
-               {"seed", verdict.seed},
-               {"step_time_s", to_seconds(verdict.outcome.timeline->step_time)},
-               {"step_time_low_s", to_seconds(verdict.error.low)},
-               {"step_time_high_s", to_seconds(verdict.error.high)},
-               {"baseline_step_time_s", to_seconds(verdict.baseline.timeline->step_time)},
-               {"speedup", verdict.speedup()},
-               {"lower_bound_s", to_seconds(verdict.lower_bound)},
-               {"lower_bound_batch_alone_s", to_seconds(verdict.batch_bound)},
-               {"feasible", verdict.feasible()},
-               {"baseline_feasible", verdict.baseline.timeline->feasible},
-               {"tasks", verdict.outcome.program->tasks.size()},
-               {"evaluations", verdict.evaluations},
-               {"note", verdict.note}};
-  if (verdict.evaluations_to_beat_data_parallel) {
-    json["evaluations_to_beat_data_parallel"] = *verdict.evaluations_to_beat_data_parallel;
-  }
-  if (verdict.micro_batches.count > 1) json["micro_batches"] = describe(verdict.micro_batches);
-  if (verdict.recomputed > 0) json["recomputed_ops"] = verdict.recomputed;
-  if (verdict.offloaded > 0) json["offloaded_ops"] = verdict.offloaded;
-  if (!verdict.undivided.empty()) json["undivided"] = verdict.undivided;
-  if (!verdict.batch_stop.empty()) json["batch_stop"] = verdict.batch_stop;
-  for (const auto& [name, value] : verdict.facts) json["facts"][name] = value;
-  return json;
 }
 
 Json verdict_json(const Verdict& verdict, double wall_seconds) {

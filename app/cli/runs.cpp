@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/io/json.h"
+#include "core/store/model_words.h"
 #include "core/store/workspace.h"
 #include "core/strategy/file/named_strategy.h"
 
@@ -45,6 +46,12 @@ std::string name_in(const std::vector<Row>& rows, std::int64_t id) {
   return "";
 }
 
+std::string words_in(const std::vector<StoredModel>& models, ModelRow id) {
+  for (const StoredModel& model : models)
+    if (model.id == id) return words_of(model);
+  return "";
+}
+
 double speedup(const StoredRun& run) {
   return run.best_ns > 0 ? static_cast<double>(run.baseline_ns) / static_cast<double>(run.best_ns)
                          : 0;
@@ -60,9 +67,9 @@ int list_runs(const RunsOptions& options, const Command& command) {
   for (const StoredRun& run : workspace.runs().all()) {
     const std::string model = name_in(models, run.model), cluster = name_in(clusters, run.cluster);
     list.push_back(run_json(workspace, run, model, cluster));
-    table.add({std::to_string(run.id), model, cluster, run.planner, std::string(name_of(run.state)),
-               time_text(Nanos(run.best_ns)), factor_text(speedup(run)),
-               std::to_string(run.evaluations), run.created});
+    table.add({std::to_string(run.id), words_in(models, run.model), cluster, run.planner,
+               std::string(name_of(run.state)), time_text(Nanos(run.best_ns)),
+               factor_text(speedup(run)), std::to_string(run.evaluations), run.created});
   }
   if (command.json) {
     print(json_text(Json{{"runs", list}}) + "\n");

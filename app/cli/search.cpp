@@ -3,35 +3,15 @@
 #include "app/cli/constraint_options.h"
 #include "app/cli/recorder.h"
 #include "core/base/error.h"
-#include "core/plugin/use/import_note.h"
-#include "core/program/project/rank_programs.h"
-#include "core/program/rank/rank_program.h"
+#include "core/plugin/use/save_plan.h"
 #include "core/search/constraints/bound_constraints.h"
 #include "core/search/constraints/constraints.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
 #include "core/search/tree/search_tree.h"
-#include "core/sim/timeline/timeline.h"
-#include "core/strategy/file/named_strategy.h"
 
 namespace strato::cli {
-namespace {
-
-// A relative name counts from the plan's folder, so that it holds wherever the plan is read from.
-std::filesystem::path seen_from(const std::filesystem::path& plan,
-                                const std::filesystem::path& model) {
-  if (model.is_absolute()) return model;
-  return std::filesystem::relative(model, std::filesystem::absolute(plan).parent_path());
-}
-
-PlanRanks ranks_of(const Timeline& timeline) {
-  const RankPrograms programs = rank_programs(*timeline.program, execution_order(timeline));
-  return {RankProgram::kVersion, static_cast<std::int64_t>(programs.ranks.size()),
-          programs.digest()};
-}
-
-}  // namespace
 
 SearchOutcome search(const SearchJob& job) {
   Interrupt& interrupt = *job.interrupt;
@@ -75,26 +55,7 @@ SearchOutcome search(const SearchJob& job) {
 
 void write_plan_file(const std::filesystem::path& file, const LoadedModel& model,
                      const SearchOutcome& outcome) {
-  const Problem& problem = *outcome.verdict.problem;
-  PlanFile plan;
-  plan.graph_file = seen_from(file, model.path).string();
-  plan.graph_name = model.name;
-  plan.graph_digest = problem.graph->digest();
-  plan.batch = problem.graph->batch();
-  plan.optimizer = model.options.training ? std::string(name_of(model.options.optimizer)) : "none";
-  plan.cluster_json = problem.cluster->json();
-  plan.strategy =
-      name_strategy(outcome.result.strategy, *problem.graph, *problem.grouping, *problem.cluster);
-  Json result = result_json(outcome.verdict);
-  note_import(model.import, result);
-  const std::string costs = describe(model.options.costs);
-  if (!costs.empty()) result["costs"] = costs;
-  if (outcome.constraints)
-    result["constraints"] = Json::parse(constraints_json(*outcome.constraints));
-  plan.result_json = json_text(result);
-  if (!outcome.verdict.outcome.timeline->is_outline())
-    plan.ranks = ranks_of(*outcome.verdict.outcome.timeline);
-  write_plan(file, plan);
+  save_plan(file, model, outcome.result.strategy, outcome.verdict, outcome.constraints.get());
 }
 
 }  // namespace strato::cli

@@ -11,6 +11,7 @@
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/search/run/run_record.h"
+#include "core/search/run/tree_problem.h"
 #include "core/search/tree/search_tree.h"
 
 namespace strato::cli {
@@ -40,6 +41,24 @@ void restore_costs(const Workspace& workspace, const StoredRun& run, LoadedModel
   for (const std::string& warning : warnings) remark(warning);
 }
 
+// Those of the run's best strategy, or those that the standard costs make: a search goes on in the
+// groups that were open when measured costs came. As they are where the tree is about neither.
+void take_groups_of(const SearchTree& tree, const Workspace& workspace, const StoredRun& run,
+                    StoredProblem& stored) {
+  NamedStrategy best;
+  if (const auto row = run.best ? workspace.strategies().find(*run.best) : std::nullopt)
+    best = parse_strategy(row->json, workspace.file().string());
+  if (auto found = problem_of_tree(tree, stored.problem, best)) {
+    stored.problem = *std::move(found);
+  } else if (!describe(stored.model.options.costs).empty()) {
+    LoadedModel standard = stored.model;
+    standard.options.costs = {};
+    Problem other = with_grouping(stored.problem,
+                                  Grouping(*problem_of(standard, stored.problem.cluster).grouping));
+    if (other.digest() == tree.problem) stored.problem = std::move(other);
+  }
+}
+
 }  // namespace
 
 Workspace open_existing(const std::string& file, bool must_write) {
@@ -62,13 +81,14 @@ std::string place_of_options(const Workspace& workspace, const StoredRun& run) {
   return fmt::format("{}: options of run {}", workspace.file().string(), run.id);
 }
 
-StoredProblem stored_problem(const Workspace& workspace, const StoredRun& run) {
+StoredProblem stored_problem(const Workspace& workspace, const StoredRun& run,
+                             const SearchTree* tree) {
   const std::string file = workspace.file().string();
   const auto of_run = [&run](const char* what) {
     return fmt::format("{} of run {}", what, run.id);
   };
   StoredProblem stored;
-  stored.model = model_from(
+  static_cast<ModelSource&>(stored.model) = model_from(
       existing(workspace.problems().model(run.model), workspace, of_run("the model")), file);
   restore_costs(workspace, run, stored.model);
   const auto cluster =
@@ -76,6 +96,8 @@ StoredProblem stored_problem(const Workspace& workspace, const StoredRun& run) {
   stored.problem = problem_of(
       stored.model, std::make_shared<const Cluster>(parse_cluster(
                         cluster.json, file + ": cluster " + cluster.name, GpuCatalogue())));
+  if (tree != nullptr && tree->problem != stored.problem.digest())
+    take_groups_of(*tree, workspace, run, stored);
   return stored;
 }
 

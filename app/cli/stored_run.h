@@ -24,9 +24,11 @@ struct StoredProblem {
   LoadedModel model;
   Problem problem;
 };
-// As it was when the run was made, with its costs. Throws InputError when a file of its costs is
+// As it was when the run was made, with its costs; `tree`: in the groups that its tree is about, or
+// null. Throws InputError when a file of its costs is
 // gone or has changed.
-StoredProblem stored_problem(const Workspace& workspace, const StoredRun& run);
+StoredProblem stored_problem(const Workspace& workspace, const StoredRun& run,
+                             const SearchTree* tree = nullptr);
 
 // The run's options as they are kept: the planner's, and where the model's costs came from.
 std::string options_text(const PlannerOptions& options, const LoadedModel& model);

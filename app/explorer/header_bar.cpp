@@ -15,7 +15,9 @@
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/usual_planner.h"
 #include "views/models/budget.h"
+#include "views/models/run_words.h"
 #include "views/search/options_form.h"
+#include "views/search/planner_list.h"
 #include "views/style/elided_label.h"
 #include "views/style/stacking.h"
 #include "views/style/style.h"
@@ -183,11 +185,8 @@ void HeaderBar::resizeEvent(QResizeEvent* event) {
 }
 
 void HeaderBar::fill_planners() {
-  for (const PluginInfo& planner : session_.plugins().list(PluginKind::Planner)) {
-    planner_->addItem(text(planner.name));
-    planner_->setItemData(planner_->count() - 1, text(planner.summary), Qt::ToolTipRole);
-  }
-  planner_->setCurrentIndex(std::max(0, planner_->findText(QStringLiteral("mcts"))));
+  list_planners(*planner_, session_.plugins().list(PluginKind::Planner));
+  planner_->setCurrentIndex(planner_->findText(QStringLiteral("mcts")));
   connect(planner_, &QComboBox::activated, this, [this] { planner_is_chosen_ = true; });
   // As wide as its name: the longest would take the room of what is shown.
   planner_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
@@ -306,7 +305,7 @@ void HeaderBar::refresh_names() {
   const auto& problem = session_.snapshot().problem;
   const ProblemOptions* options = session_.problem_options();
   if (problem && options) {
-    QString model = tr("%1 · batch %2").arg(session_.model_name()).arg(problem->graph->batch());
+    QString model = model_words(session_);
     if (options->training) {
       QString optimizer = text(name_of(options->optimizer));
       optimizer[0] = optimizer[0].toUpper();

@@ -8,7 +8,6 @@
 #include <QPainter>
 #include <QSettings>
 #include <QStandardPaths>
-#include <QSvgGenerator>
 #include <QToolButton>
 
 #include "app/explorer/command_list.h"
@@ -25,6 +24,7 @@
 #include "views/launch/launch_view.h"
 #include "views/placement/placement_view.h"
 #include "views/style/file_choice.h"
+#include "views/style/svg_file.h"
 #include "views/style/text.h"
 #include "views/tournament/tournament_view.h"
 
@@ -333,19 +333,13 @@ void MainWindow::export_picture(bool svg) {
   if (file.isEmpty()) return;
   bool written = false;
   if (svg) {
-    QSvgGenerator generator;
-    generator.setFileName(file);
-    generator.setSize(view->size());
-    generator.setViewBox(view->rect());
-    generator.setTitle(windowTitle());
-    QPainter painter(&generator);
-    view->render(&painter);
-    written = painter.end() && QFileInfo(file).size() > 0;
+    written = style::write_svg(file, view->size(), windowTitle(),
+                               [view](QPainter& painter) { view->render(&painter); });
   } else {
     written = view->grab().save(file);
   }
   if (written) {
-    emit session_.message(tr("Wrote %1").arg(QFileInfo(file).fileName()));
+    emit session_.written(file);
   } else {
     show_failure(tr("%1: cannot be written; check the folder and the space left").arg(file));
   }

@@ -1,5 +1,6 @@
 // What was wrong with what was opened, in a line that stays until it is read: the first of the
-// problem's warnings, the others on demand. Hidden without any.
+// problem's warnings, the others on demand. A file that was written takes its place, with a button
+// that opens it. Hidden without any of these.
 #pragma once
 
 #include <QFrame>
@@ -19,10 +20,12 @@ class NoticeStrip : public QFrame {
  private:
   void refresh();
   void show_text();
+  void show_written(const QString& file);
 
   Session& session_;
   QLabel* text_;
-  QToolButton* more_;
+  QToolButton *more_, *open_;
+  QString file_;  // that was written
 };
 
 }  // namespace strato

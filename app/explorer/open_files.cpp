@@ -55,7 +55,7 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
   if (is_cluster_text(path)) return FileKind::Cluster;
   if (imports(plugins, extension)) return FileKind::Model;
   throw InputError(
-      path.string(), "", "is no model, cluster, plan, profile or workspace",
+      path.string(), "", "is not a model, cluster, plan, profile or workspace",
       "expected .onnx, .pt2, .json, .strata, or what machines or Slurm write of themselves");
 }
 

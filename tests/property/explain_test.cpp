@@ -97,6 +97,34 @@ void check_what_ifs(const Timeline& timeline) {
   }
 }
 
+// What the verdict names alone saves more than anything else would.
+void check_verdict(const Timeline& timeline) {
+  WhatIfOptions options;
+  options.ops = 0;
+  options.threads = 1;
+  const std::vector<WhatIf> what_ifs = what_if(timeline, options);
+  const auto without = [&](WhatIf::What what) {
+    const auto found = std::ranges::find(what_ifs, what, &WhatIf::what);
+    return found == what_ifs.end() ? timeline.step_time : found->free;
+  };
+  const Nanos computing = std::min(without(WhatIf::What::Devices), without(WhatIf::What::Device));
+  const Nanos bandwidth = without(WhatIf::What::Network);
+  const Nanos latency = without(WhatIf::What::Latency);
+  const std::string verdict = why(timeline, what_ifs, {}).verdict;
+  const auto names = [&](const char* limit) {
+    return verdict.find(std::string(limit) + " limits it") != std::string::npos;
+  };
+  if (names("and computing")) {
+    EXPECT_LE(computing, std::min(bandwidth, latency)) << verdict;
+  }
+  if (names("and bandwidth")) {
+    EXPECT_LE(bandwidth, latency) << verdict;
+  }
+  if (names("and latency")) {
+    EXPECT_LE(latency, bandwidth) << verdict;
+  }
+}
+
 TEST(Explain, HoldsOnRandomProblems) {
   for (std::uint64_t seed = 0; seed < 300 && !testing::Test::HasFailure(); ++seed) {
     Random random(seed);
@@ -121,7 +149,8 @@ TEST(Explain, HoldsOnRandomProblems) {
       if (seed % 5 == 0) check_what_ifs(timeline);
       const ErrorBar bar = error_bar(timeline, *problem.cost);
       EXPECT_NEAR(bar.analytic + bar.fit + bar.profile, 1, 1e-9);
-      EXPECT_FALSE(why(timeline, {}, bar).empty());
+      EXPECT_FALSE(why(timeline, {}, bar).verdict.empty());
+      if (seed % 5 == 0) check_verdict(timeline);
     }
   }
 }

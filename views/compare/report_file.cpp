@@ -1,7 +1,5 @@
 #include "views/compare/report_file.h"
 
-#include <QCoreApplication>
-
 #include "core/io/file.h"
 
 namespace strato {
@@ -17,8 +15,7 @@ void write_report(QObject& owner, Session& session, Worker& worker,
     }
     const auto tell = [&session, file, error] {
       if (!error.isEmpty()) return session.failed(error);
-      const QString name = QString::fromStdString(file.filename().string());
-      session.message(QCoreApplication::translate("strato::Report", "Wrote %1").arg(name));
+      session.written(QString::fromStdString(file.string()));
     };
     QMetaObject::invokeMethod(&owner, tell, Qt::QueuedConnection);
   });

@@ -1,5 +1,5 @@
 // "Move Selection to Device": what a drag does, by keyboard. A list of the places in the cluster,
-// filtered by what is typed; what the chosen one would do is told below before Enter does it.
+// filtered by what is typed; a line below says what the chosen one would do before Enter does it.
 #pragma once
 
 #include <QDialog>

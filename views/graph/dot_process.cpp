@@ -22,7 +22,7 @@ DotProcess::~DotProcess() {
   for (QProcess* process : findChildren<QProcess*>()) process->waitForFinished(1000);
 }
 
-// The process is told to end, and goes when it has: nobody waits for it.
+// Asks the process to end and deletes it when it has: nobody waits for it.
 void DotProcess::cancel() {
   limit_.stop();
   if (!process_) return;

@@ -7,6 +7,7 @@
 #include <QMouseEvent>
 #include <QToolTip>
 #include <QWheelEvent>
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -67,17 +68,17 @@ void GraphCanvas::echo(int node) {
   update();
 }
 
-// All of it when that is legible, else the most expensive part (the first node) at a readable size.
+// All of it when that is legible, else where it begins (the node that is nearest to the corner), at
+// a readable size.
 void GraphCanvas::frame() {
   if (!scene_.is_laid_out() || width() < 60 || height() < 60) return;
   fit();
   if (scene_.scale < kLegibleScale) {
     scene_.scale = 0.8;
-    std::size_t costly = 0;
-    for (std::size_t n = 1; n < scene_.content.nodes.size(); ++n) {
-      if (scene_.content.nodes[n].share > scene_.content.nodes[costly].share) costly = n;
-    }
-    centre_on(static_cast<int>(costly));
+    const auto& places = scene_.layout.nodes;
+    const auto first = std::ranges::min_element(
+        places, {}, [](const QRectF& place) { return std::pair(place.top(), place.left()); });
+    centre_on(static_cast<int>(first - places.begin()));
   }
   framed_ = true;
   framed_at_ = scene_.offset;

@@ -13,7 +13,7 @@ namespace strato {
 namespace {
 
 constexpr int kRampSteps = 24;
-constexpr double kLeastShare = 0.001;  // that is told
+constexpr double kLeastShare = 0.001;  // a smaller share is not shown
 
 QString translated(const char* text) { return QCoreApplication::translate("Overlay", text); }
 

@@ -71,7 +71,7 @@ GroupPage::GroupPage(Session& session, QWidget* parent)
              new RoleField(MeshRole::Context, session, *preview_, this),
              new RoleField(MeshRole::States, session, *preview_, this),
              new RoleField(MeshRole::StateRows, session, *preview_, this)},
-      foretold_(make_note(this)),
+      effect_line_(make_note(this)),
       constraints_(make_note(this)),
       variables_heading_(make_heading(tr("Variables"), this)),
       variables_(new VariablesView(session, VariablesView::Shape::Upright, this)),
@@ -94,7 +94,7 @@ void GroupPage::build_editor(QVBoxLayout* layout) {
   new QGridLayout(boxes_);
   boxes_->layout()->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(boxes_);
-  for (RoleField* role : roles_)  // not next to what is foretold, which their lists would hide
+  for (RoleField* role : roles_)  // not next to what is previewed, which their lists would hide
     layout->addWidget(role);
   layout->addWidget(make_heading(tr("Mode"), this));
   auto* grid = new QGridLayout;
@@ -103,7 +103,7 @@ void GroupPage::build_editor(QVBoxLayout* layout) {
     auto* button = new QRadioButton(text(label_of(static_cast<Mode>(mode))), this);
     button->setToolTip(help_of(static_cast<Mode>(mode)));
     modes_->addButton(button, mode);
-    foretell(button, [this, mode] {
+    preview_choice(button, [this, mode] {
       return with_mode(session_.snapshot().strategy, session_.selection().groups(),
                        static_cast<Mode>(mode));
     });
@@ -120,13 +120,14 @@ void GroupPage::build_editor(QVBoxLayout* layout) {
   shares->addWidget(equal);
   shares->addWidget(speed);
   layout->addWidget(share_buttons_);
-  layout->addWidget(foretold_);
+  layout->addWidget(effect_line_);
   layout->addWidget(constraints_);
-  connect(preview_, &EditPreview::changed, this, [this] { foretold_->setText(preview_->text()); });
-  foretell(equal, [this] {
+  connect(preview_, &EditPreview::changed, this,
+          [this] { effect_line_->setText(preview_->text()); });
+  preview_choice(equal, [this] {
     return with_equal_shares(session_.snapshot().strategy, session_.selection().groups());
   });
-  foretell(speed, [this] {
+  preview_choice(speed, [this] {
     return with_proportional_shares(session_.snapshot().strategy, session_.selection().groups(),
                                     *session_.snapshot().problem);
   });
@@ -188,7 +189,7 @@ void GroupPage::rebuild_boxes() {
                         .arg(group.devices.size())
                         .arg(text(cluster->gpu_types()[group.type].name)));
     connect(box, &QCheckBox::clicked, this, [this, g](bool on) { toggle(DeviceGroupId(g), on); });
-    foretell(box, [this, g, box] {
+    preview_choice(box, [this, g, box] {
       return with_device_group(session_.snapshot().strategy, session_.selection().groups(),
                                *session_.snapshot().problem->cluster, DeviceGroupId(g),
                                box->checkState() == Qt::Unchecked);
@@ -244,7 +245,7 @@ void GroupPage::show_constraints() {
   constraints_->setText(tr("Searches keep to: ") + lines.join(QStringLiteral("; ")));
 }
 
-void GroupPage::foretell(QWidget* choice, std::function<Strategy()> edit) {
+void GroupPage::preview_choice(QWidget* choice, std::function<Strategy()> edit) {
   edits_[choice] = std::move(edit);
   choice->installEventFilter(this);
 }

@@ -44,7 +44,7 @@ class GroupPage : public QWidget {
   void show_figures();
   void show_ops();
   void show_constraints();
-  void foretell(QWidget* choice, std::function<Strategy()> edit);
+  void preview_choice(QWidget* choice, std::function<Strategy()> edit);
   void toggle(DeviceGroupId group, bool used);
   void set_mode(int mode);
   void set_shares(bool proportional);
@@ -61,7 +61,7 @@ class GroupPage : public QWidget {
   QWidget* share_buttons_;
   EditPreview* preview_;             // of the choice under the cursor
   std::array<RoleField*, 5> roles_;  // by MeshRole
-  QLabel *foretold_, *constraints_;
+  QLabel *effect_line_, *constraints_;
   std::unordered_map<const QObject*, std::function<Strategy()>> edits_;  // by choice
   QLabel* variables_heading_;
   VariablesView* variables_;

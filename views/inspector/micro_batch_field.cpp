@@ -30,7 +30,7 @@ MicroBatchField::MicroBatchField(Session& session, QWidget* parent)
       preview_(new EditPreview(session, this)),
       count_(make_choice({}, {}, this)),
       schedule_(make_choice({}, {}, this)),
-      foretold_(make_note(this)) {
+      effect_line_(make_note(this)) {
   count_->setAccessibleName(tr("Micro-batches"));
   count_->setToolTip(
       tr("Equal parts of the batch that follow each other; op groups on different devices are "
@@ -45,19 +45,20 @@ MicroBatchField::MicroBatchField(Session& session, QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(style::kGrid);
-  column->addWidget(foretold_);  // above: the lists open below
+  column->addWidget(effect_line_);  // above: the lists open below
   column->addLayout(row);
-  show_foretold();
+  show_effect();
   connect(count_, &QComboBox::activated, this, [this](int i) { choose(with_count(i)); });
   connect(schedule_, &QComboBox::activated, this, [this](int i) { choose(with_schedule(i)); });
-  connect(count_, &QComboBox::highlighted, this, [this](int i) { foretell(with_count(i)); });
-  connect(schedule_, &QComboBox::highlighted, this, [this](int i) { foretell(with_schedule(i)); });
-  connect(preview_, &EditPreview::changed, this, &MicroBatchField::show_foretold);
+  connect(count_, &QComboBox::highlighted, this, [this](int i) { preview_choice(with_count(i)); });
+  connect(schedule_, &QComboBox::highlighted, this,
+          [this](int i) { preview_choice(with_schedule(i)); });
+  connect(preview_, &EditPreview::changed, this, &MicroBatchField::show_effect);
 }
 
-void MicroBatchField::show_foretold() {
+void MicroBatchField::show_effect() {
   const QString told = preview_->text();
-  foretold_->setText(
+  effect_line_->setText(
       told.isEmpty()
           ? tr("Equal parts of the batch, one after another: a pipeline where devices differ")
           : told);
@@ -95,7 +96,7 @@ MicroBatches MicroBatchField::with_schedule(int index) const {
   return {now.count, schedule};
 }
 
-void MicroBatchField::foretell(const MicroBatches& wanted) {
+void MicroBatchField::preview_choice(const MicroBatches& wanted) {
   Strategy strategy = session_.snapshot().strategy;
   strategy.micro_batches = wanted.count == 1 ? MicroBatches() : wanted;
   preview_->ask(strategy);

@@ -29,14 +29,14 @@ class MicroBatchField : public QWidget {
  private:
   MicroBatches with_count(int index) const;
   MicroBatches with_schedule(int index) const;
-  void foretell(const MicroBatches& wanted);
-  void show_foretold();
+  void preview_choice(const MicroBatches& wanted);
+  void show_effect();
   void choose(const MicroBatches& wanted);
 
   Session& session_;
   EditPreview* preview_;  // of the choice under the cursor
   QComboBox *count_, *schedule_;
-  QLabel* foretold_;                  // what the choice under the cursor would do
+  QLabel* effect_line_;               // what the choice under the cursor would do
   std::vector<std::int32_t> counts_;  // by item
 };
 

@@ -12,6 +12,7 @@ namespace strato {
 namespace {
 
 QString gain_of(const EditEffect& effect) {
+  if (!effect.feasible) return SuggestionBox::tr("does not fit");
   if (!effect.feasible_before) return SuggestionBox::tr("fits");
   return style::signed_percent(effect.relative());
 }

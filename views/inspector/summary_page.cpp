@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QSortFilterProxyModel>
 #include <QTableView>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -109,18 +110,33 @@ std::vector<Bar> bars_of(const Explanation& explanation, bool dark) {
   return bars;
 }
 
-// A paragraph a sentence: narrow columns of text read badly in one block.
-QString in_sentences(const QString& whole) {
-  const QString text = style::with_readable_words(whole);
+// A paragraph each: narrow columns of text read badly in one block.
+QString in_paragraphs(const QStringList& texts) {
   QString result;
-  for (const QString& sentence : text.split(QStringLiteral(". "), Qt::SkipEmptyParts)) {
-    QString line = sentence.toHtmlEscaped();
-    if (!line.endsWith(QLatin1Char('.'))) line += QLatin1Char('.');
+  for (const QString& text : texts) {
+    QString line = style::with_readable_words(text).toHtmlEscaped();
     line.replace(QStringLiteral(" /"), QStringLiteral(" /\u2060"));  // no break behind the slash
     line.replace(QStringLiteral(" %"), QStringLiteral("\u00a0%"));
     result += QStringLiteral("<p style='margin:0 0 %1px 0'>%2</p>").arg(style::kGrid).arg(line);
   }
   return result;
+}
+
+QStringList texts_of(const std::vector<std::string>& list) {
+  QStringList texts;
+  for (const std::string& each : list) texts << QString::fromStdString(each);
+  return texts;
+}
+
+QToolButton* make_more_button(QWidget* parent) {
+  auto* button = new QToolButton(parent);
+  button->setText(SummaryPage::tr("More"));
+  button->setToolTip(SummaryPage::tr("What else there is to say about the step"));
+  button->setCheckable(true);
+  button->setAutoRaise(true);
+  button->setArrowType(Qt::RightArrow);
+  button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  return button;
 }
 
 QTableView* make_table(QAbstractItemModel* model, QWidget* parent) {
@@ -163,9 +179,11 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
       advice_(make_note(this)),
       path_heading_(make_heading(tr("Why it takes this long"), this)),
       why_(make_note(this)),
+      why_more_(make_note(this)),
       what_if_heading_(make_heading(tr("What would make it faster"), this)),
       what_if_note_(make_note(this)),
       memory_heading_(make_heading(tr("Memory at its peak"), this)),
+      more_(make_more_button(this)),
       facts_(new Facts(this)),
       micro_batches_(new MicroBatchField(session, this)),
       path_(new BarList(this)),
@@ -184,8 +202,8 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
   layout->setSpacing(2 * style::kGrid);
   for (QWidget* widget : std::initializer_list<QWidget*>{
            title_, trouble_, advice_, facts_, make_heading(tr("Micro-batches"), this),
-           micro_batches_, path_heading_, path_, why_, what_if_heading_, what_if_note_, table_,
-           memory_heading_, memory_}) {
+           micro_batches_, path_heading_, why_, path_, more_, why_more_, what_if_heading_,
+           what_if_note_, table_, memory_heading_, memory_}) {
     layout->addWidget(widget);
   }
   layout->addStretch();
@@ -193,6 +211,10 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
     session_.selection().select_device(DeviceId(static_cast<std::size_t>(device)));
   };
   connect(path_, &BarList::clicked, this, select);
+  connect(more_, &QToolButton::toggled, this, [this](bool on) {
+    more_->setArrowType(on ? Qt::DownArrow : Qt::RightArrow);
+    show_why();
+  });
   connect(memory_, &BarList::clicked, this, select);
   connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
     what_if_->select(sorted_->mapToSource(index).row());
@@ -265,15 +287,19 @@ void SummaryPage::show_why() {
   if (stale && explanation_ && explanation_->timeline->program->graph != snapshot.problem->graph) {
     explanation_ = nullptr;  // of another model
   }
-  QString text = tr("Looking for the reasons…");
+  QStringList first = {tr("Looking for the reasons…")}, more;
   if (explanation_) {
-    text = QString::fromStdString(explanation_->why);
-    if (!explanation_->against_baseline.isEmpty()) {
-      text += QStringLiteral(" ") + explanation_->against_baseline;
-    }
+    first = QStringList{QString::fromStdString(explanation_->why.verdict)} +
+            texts_of(explanation_->why.causes);
+    more = texts_of(explanation_->why.more);
+    if (!explanation_->against_baseline.isEmpty()) more << explanation_->against_baseline;
   }
-  why_->setText(in_sentences(text));
+  why_->setText(in_paragraphs(first));
+  why_more_->setText(in_paragraphs(more));
+  more_->setVisible(!more.isEmpty());
+  why_more_->setVisible(!more.isEmpty() && more_->isChecked());
   why_->setEnabled(!stale);
+  why_more_->setEnabled(!stale);
   path_->setEnabled(!stale);
   path_->setVisible(explanation_ != nullptr);
   if (explanation_) path_->show_bars(bars_of(*explanation_, style::is_dark(palette())));

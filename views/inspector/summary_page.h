@@ -8,6 +8,7 @@
 class QLabel;
 class QSortFilterProxyModel;
 class QTableView;
+class QToolButton;
 
 namespace strato {
 
@@ -31,8 +32,9 @@ class SummaryPage : public QWidget {
 
   Session& session_;
   std::shared_ptr<const Explanation> explanation_;  // shown; the last one while the next is made
-  QLabel *title_, *trouble_, *advice_, *path_heading_, *why_, *what_if_heading_, *what_if_note_,
-      *memory_heading_;
+  QLabel *title_, *trouble_, *advice_, *path_heading_, *why_, *why_more_, *what_if_heading_,
+      *what_if_note_, *memory_heading_;
+  QToolButton* more_;  // shows what else is to be said
   Facts* facts_;
   MicroBatchField* micro_batches_;
   BarList *path_, *memory_;

@@ -57,7 +57,7 @@ SyncForm::SyncForm(Session& session, bool compact, QWidget* parent)
 }
 
 QToolButton& SyncForm::servers() { return *servers_; }
-QString SyncForm::foretold() const { return foretold_->text(); }
+QString SyncForm::effect_text() const { return effect_line_->text(); }
 QString SyncForm::refusal() const { return refused_->text(); }
 
 QWidget* SyncForm::add_line(const QString& name, QWidget* field, const QString& tip) {
@@ -104,7 +104,7 @@ void SyncForm::build() {
   grid_->addWidget(messages_, grid_->rowCount(), 0, 1, 2);
   auto* column = new QVBoxLayout(messages_);
   column->setContentsMargins(0, 0, 0, 0);
-  for (QLabel** line : {&foretold_, &refused_}) {
+  for (QLabel** line : {&effect_line_, &refused_}) {
     *line = make_note(messages_);
     column->addWidget(*line);
     (*line)->hide();
@@ -225,7 +225,7 @@ void SyncForm::show_nothing() {
   part_list_->clear();
   for (QWidget* line : part_lines_) line->hide();
   ring_->show_sequence(Cluster(), {}, {}, false);
-  for (QLabel* line : {foretold_, refused_}) line->hide();
+  for (QLabel* line : {effect_line_, refused_}) line->hide();
 }
 
 void SyncForm::show_syncs(const std::vector<VariableSync>& syncs) {
@@ -303,7 +303,7 @@ void SyncForm::show_reduction(const std::vector<VariableSync>& syncs, const Comm
                        sequence.value_or(std::vector<DeviceId>()), all.sequences.size() > 1);
 }
 
-// Of very many variables it is told afterwards what some of them cannot have.
+// Of very many variables the form says afterwards what some of them cannot have.
 void SyncForm::show_encodings() {
   constexpr std::size_t kMostAsked = 500;
   const Snapshot& snapshot = session_.snapshot();

@@ -1,7 +1,7 @@
 // How the chosen variables are synchronised, to be changed: each field is one edit of the session,
 // undoable and simulated at once. Of a variable in several parts, those parts that are selected in
 // the list are changed, all when none is. Where the variables differ, a field says so. What a
-// choice would do is told while the cursor is on it; what cannot be is told with the reason.
+// choice would do is shown while the cursor is on it; what cannot be is refused with the reason.
 #pragma once
 
 #include <QWidget>
@@ -50,8 +50,8 @@ class SyncForm : public QWidget {
   // What a choice would do, and why one was not taken: below the fields, unless it is put
   // elsewhere.
   QWidget& messages() { return *messages_; }
-  QString foretold() const;  // of the choice under the cursor
-  QString refusal() const;   // why the last choice was not taken; empty: it was
+  QString effect_text() const;  // of the choice under the cursor
+  QString refusal() const;      // why the last choice was not taken; empty: it was
 
  protected:
   void enterEvent(QEnterEvent* event) override;  // a menu or list over it is closed
@@ -76,8 +76,8 @@ class SyncForm : public QWidget {
   void choose_synchroniser(int index);
   void choose_partition();
   void choose(SyncChoice choice, const QString& what);
-  void foretell(SyncChoice choice);
-  void foretell_number(QSpinBox* box, std::optional<int> SyncChoice::*number, int least);
+  void preview_choice(SyncChoice choice);
+  void preview_number(QSpinBox* box, std::optional<int> SyncChoice::*number, int least);
   void tell(const QString& why_none);
   void forget();
   void edit(const Strategy& strategy, const QString& what, const QStringList& refused = {});
@@ -89,7 +89,7 @@ class SyncForm : public QWidget {
   std::vector<QWidget*> part_lines_;  // those of the list of parts
   std::vector<OpId> updates_;         // chosen
   QGridLayout* grid_ = nullptr;
-  QLabel *note_ = nullptr, *scope_ = nullptr, *foretold_ = nullptr, *refused_ = nullptr;
+  QLabel *note_ = nullptr, *scope_ = nullptr, *effect_line_ = nullptr, *refused_ = nullptr;
   QComboBox *synchroniser_ = nullptr, *encoding_ = nullptr;
   QSpinBox *parts_ = nullptr, *axis_ = nullptr, *merge_ = nullptr, *staleness_ = nullptr;
   QLineEdit* partition_ = nullptr;

@@ -69,10 +69,10 @@ void SyncForm::connect_fields() {
   connect(synchroniser_, &QComboBox::activated, this, &SyncForm::choose_synchroniser);
   connect(synchroniser_, &QComboBox::highlighted, this, [this](int index) {
     if (index == AsGroup) return forget();
-    foretell(by_synchroniser(index));
+    preview_choice(by_synchroniser(index));
   });
   connect(encoding_, &QComboBox::highlighted, this,
-          [this](int index) { foretell(by_encoding(index)); });
+          [this](int index) { preview_choice(by_encoding(index)); });
   connect(encoding_, &QComboBox::activated, this, [this](int index) {
     choose(by_encoding(index), tr("encoding %1").arg(encoding_->itemText(index)));
   });
@@ -84,7 +84,7 @@ void SyncForm::connect_fields() {
       choice.*number = value;
       this->choose(choice, words(value));
     });
-    foretell_number(box, number, least);
+    preview_number(box, number, least);
   };
   on_number(parts_, &SyncChoice::parts, 1,
             [](int n) { return n == 1 ? tr("one part") : tr("%1 parts").arg(n); });
@@ -93,7 +93,7 @@ void SyncForm::connect_fields() {
   connect(partition_, &QLineEdit::textEdited, this, [this](const QString& typed) {
     const TypedPartition wanted = typed_partition(typed);
     if (!wanted.why_too_many.isEmpty()) return tell(wanted.why_too_many);
-    wanted.choice.partition->empty() ? forget() : foretell(wanted.choice);
+    wanted.choice.partition->empty() ? forget() : preview_choice(wanted.choice);
   });
   on_number(staleness_, &SyncChoice::staleness, 0,
             [](int steps) { return tr("staleness %1").arg(steps); });
@@ -102,8 +102,8 @@ void SyncForm::connect_fields() {
   });
   connect_devices();
   connect(preview_, &EditPreview::changed, this, [this] {
-    foretold_->setText(preview_->text());
-    foretold_->setVisible(!foretold_->text().isEmpty());
+    effect_line_->setText(preview_->text());
+    effect_line_->setVisible(!effect_line_->text().isEmpty());
   });
 }
 
@@ -125,9 +125,10 @@ void SyncForm::connect_devices() {
             [this, choice_of, some, none](const std::vector<DeviceId>& devices) {
               choose(choice_of(devices), devices.empty() ? none : some);
             });
-    connect(
-        field, &Field::considered, this,
-        [this, choice_of](const std::vector<DeviceId>& devices) { foretell(choice_of(devices)); });
+    connect(field, &Field::considered, this,
+            [this, choice_of](const std::vector<DeviceId>& devices) {
+              preview_choice(choice_of(devices));
+            });
     connect(field, &Field::left, this, &SyncForm::forget);
   };
   on_devices(servers_, &SyncChoice::servers, tr("servers"), tr("servers balanced"));
@@ -136,7 +137,7 @@ void SyncForm::connect_devices() {
 }
 
 // While it is typed.
-void SyncForm::foretell_number(QSpinBox* box, std::optional<int> SyncChoice::*number, int least) {
+void SyncForm::preview_number(QSpinBox* box, std::optional<int> SyncChoice::*number, int least) {
   auto* line = box->findChild<QLineEdit*>();
   connect(line, &QLineEdit::textEdited, this, [this, number, least](const QString& typed) {
     bool is_number = false;
@@ -144,14 +145,14 @@ void SyncForm::foretell_number(QSpinBox* box, std::optional<int> SyncChoice::*nu
     if (!is_number || value < least) return forget();
     SyncChoice choice;
     choice.*number = value;
-    foretell(choice);
+    preview_choice(choice);
   });
 }
 
 void SyncForm::forget() {
   preview_->forget();
-  foretold_->clear();
-  foretold_->hide();
+  effect_line_->clear();
+  effect_line_->hide();
 }
 
 void SyncForm::enterEvent(QEnterEvent* event) {
@@ -164,7 +165,7 @@ void SyncForm::leaveEvent(QEvent* event) {
   QWidget::leaveEvent(event);
 }
 
-void SyncForm::foretell(SyncChoice choice) {
+void SyncForm::preview_choice(SyncChoice choice) {
   const Snapshot& snapshot = session_.snapshot();
   if (!snapshot.problem || updates_.empty()) return;
   choice.only = part_list_->only();
@@ -181,8 +182,8 @@ void SyncForm::foretell(SyncChoice choice) {
 // Instead of an effect.
 void SyncForm::tell(const QString& why_none) {
   preview_->forget();
-  foretold_->setText(why_none);
-  foretold_->show();
+  effect_line_->setText(why_none);
+  effect_line_->show();
 }
 
 void SyncForm::choose_synchroniser(int index) {

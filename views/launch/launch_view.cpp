@@ -102,14 +102,25 @@ void LaunchView::build() {
   setFocusProxy(start_);
 }
 
+bool LaunchView::just_ended() const {
+  constexpr qint64 kOnItsWay = 800;  // ms
+  return since_end_.isValid() && since_end_.elapsed() < kOnItsWay;
+}
+
 void LaunchView::start_or_cancel() {
   if (model_->running()) return model_->cancel();
   if (!start_->isEnabled()) return;
+  if (just_ended()) {
+    emit session_.message(tr("The job had ended already: press again to launch another one"));
+    return;
+  }
   model_->start(form_->choice());
 }
 
 void LaunchView::refresh() {
   const bool running = model_->running();
+  if (was_running_ && !running) since_end_.start();
+  was_running_ = running;
   start_->setText(running ? tr("&Cancel") : tr("L&aunch"));
   start_->setToolTip(running ? tr("Every process of the job ends (F9)")
                              : tr("The strategy shown, one process for each device (F9)"));

@@ -2,6 +2,7 @@
 // losses and logs, cancel; afterwards measured times stand beside predicted ones.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QTimer>
 #include <QWidget>
 
@@ -29,7 +30,9 @@ class LaunchView : public QWidget {
   LaunchView(Session& session, const LaunchOffer& offer, LauncherFactory make,
              QWidget* parent = nullptr);
 
-  void start_or_cancel();  // what the button says
+  // What the button says. Starts nothing where a job ended while the finger was on its way.
+  void start_or_cancel();
+  bool just_ended() const;
   // Asks about a job that could go on without this program; false: the window stays open.
   bool may_close();
   LaunchModel& model() { return *model_; }
@@ -67,6 +70,8 @@ class LaunchView : public QWidget {
   HistoryPage* history_;
   QTimer tick_, draw_;
   LaunchModel::State last_ = LaunchModel::State::Idle;
+  QElapsedTimer since_end_;  // of the last job that was seen to run
+  bool was_running_ = false;
   LaunchRow offered_ = 0;  // that was left running
 };
 

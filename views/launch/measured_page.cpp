@@ -113,7 +113,7 @@ QString MeasuredPage::summary() const {
 QString MeasuredPage::learned_text() const {
   if (model_.learning()) return tr("Learning…");
   const auto& learned = model_.learned();
-  if (!learned) return {};
+  if (!learned) return model_.why_not_learned().toHtmlEscaped();
   return tr("%1 kinds of op learned: the prediction's error goes from <b>%2</b> to <b>%3</b>. "
             "Written to %4%5")
       .arg(learned->kinds)
@@ -144,7 +144,7 @@ void MeasuredPage::refresh() {
   learned_->setText(learned_text());
   learned_->setVisible(!learned_->text().isEmpty());
   const bool learned = model_.learned().has_value();
-  learn_->setVisible(!learned);
+  learn_->setVisible(!learned && model_.why_not_learned().isEmpty());
   learn_->setEnabled(any && !model_.learning());
   use_->setVisible(learned);
   use_->setEnabled(learned && !model_.learned()->used);

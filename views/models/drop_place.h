@@ -19,7 +19,7 @@ DropPlace place_of(const Cluster& cluster, DeviceId device);
 DropPlace place_of(const Cluster& cluster, DeviceGroupId group);
 DropPlace place_of(const Cluster& cluster, MachineId machine);
 // Machines with their device groups and devices below them. What is the same devices as the one
-// above is left out; of a single device its own name is told.
+// above is left out; a single device has its own name.
 std::vector<DropPlace> all_places(const Cluster& cluster);
 
 // All that is carried, on these devices alone, as one undoable edit: at once where only groups are

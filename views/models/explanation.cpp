@@ -7,7 +7,6 @@
 #include <iterator>
 #include <utility>
 
-#include "core/sim/explain/why.h"
 #include "core/sim/timeline/spans.h"
 #include "views/style/style.h"
 
@@ -38,7 +37,7 @@ std::vector<std::vector<TaskId>> tasks_by_stream(const Program& program) {
 // "Data parallel spends 112 ms of its step on this: waits for the slowest. Here it is 2.9 ms."
 QString greatest_change(const std::vector<PathPiece>& baseline,
                         const std::vector<PathPiece>& shown) {
-  const auto before = time_by_reason(baseline), now = time_by_reason(shown);
+  const auto before = time_by_root(baseline), now = time_by_root(shown);
   std::size_t most = 0;
   for (std::size_t r = 0; r < kReasons; ++r) {
     if (before[r] - now[r] > before[most] - now[most]) most = r;
@@ -119,7 +118,7 @@ std::vector<ReasonTime> path_composition(const Explanation& explanation) {
   std::array<ReasonTime, kReasons> parts{};
   std::vector<std::array<Nanos, kReasons>> by_device(program.cluster->device_count());
   for (const PathPiece& piece : explanation.reasons->path) {
-    const auto reason = static_cast<std::size_t>(piece.reason);
+    const auto reason = static_cast<std::size_t>(root_of(piece.reason));
     parts[reason].time += piece.end - piece.begin;
     ++parts[reason].pieces;
     const DeviceId device = program.tasks[piece.task].device;
@@ -211,6 +210,16 @@ IdVector<DeviceId, DeviceTimes> device_times(const Timeline& timeline) {
     times.communication -= times.overlapped;
     times.idle = timeline.step_time - times.compute - times.communication;
     result.push_back(times);
+  }
+  return result;
+}
+
+IdVector<GroupId, Nanos> computing_times(const Timeline& timeline, const Grouping& grouping) {
+  IdVector<GroupId, Nanos> result(grouping.size());
+  for (const TaskId id : timeline.program->tasks.ids()) {
+    const Task& task = timeline.program->tasks[id];
+    if (task.op.valid() && !is_communication(task.kind))
+      result[grouping.group_of(task.op)] += timeline.tasks[id].end - timeline.tasks[id].start;
   }
   return result;
 }

@@ -14,6 +14,7 @@
 #include "core/sim/explain/error_bar.h"
 #include "core/sim/explain/path_pieces.h"
 #include "core/sim/explain/what_if.h"
+#include "core/sim/explain/why.h"
 
 namespace strato {
 
@@ -61,8 +62,8 @@ struct Explanation {
   ErrorBar error;
   std::vector<WhatIf> what_ifs;  // largest gain first
   int parts_done = 0;            // of kWhatIfParts
-  std::string why;               // a paragraph
-  QString against_baseline;      // the largest difference to data parallelism; empty: it is that
+  Why why;
+  QString against_baseline;  // the largest difference to data parallelism; empty: it is that
   bool complete() const;
 };
 inline constexpr int kWhatIfParts = 3;  // ops, devices, links
@@ -75,7 +76,8 @@ Explanation explain_quickly(std::shared_ptr<const Timeline> timeline, const Time
 std::optional<Explanation> explain_further(const Explanation& before, Nanos lower_bound,
                                            std::stop_token stop);
 
-// The critical path's time by reason, most first; reasons that cost nothing are left out.
+// The critical path's time by root_of its reasons, most first; those that cost nothing are left
+// out.
 struct ReasonTime {
   Reason reason;
   Nanos time;
@@ -107,6 +109,8 @@ struct GroupTimes {
   Nanos waiting;  // sum of (start - ready) of its compute tasks
   std::int64_t tasks = 0;
 };
+// Of each group what group_times() says of its computing.
+IdVector<GroupId, Nanos> computing_times(const Timeline& timeline, const Grouping& grouping);
 GroupTimes group_times(const Timeline& timeline, const Grouping& grouping, GroupId group);
 
 const char* label_of(TensorRole role);

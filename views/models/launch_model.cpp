@@ -288,8 +288,13 @@ std::filesystem::path LaunchModel::profile_file() const {
                            : std::filesystem::path(folder_.toStdString()) / name;
 }
 
+QString LaunchModel::why_not_learned() const {
+  return measured_ ? text_of(strato::why_not_learned(*measured_->timeline, choice().options.engine))
+                   : QString();
+}
+
 void LaunchModel::learn() {
-  if (!measured_ || learning_) return;
+  if (!measured_ || learning_ || !why_not_learned().isEmpty()) return;
   learning_ = true;
   learned_.reset();
   worker_.post([this, job = job_, measured = measured_, problem = *problem_of_plan_,

@@ -74,7 +74,10 @@ class LaunchModel : public QObject {
   Nanos predicted() const;  // step time of what was launched
   const std::shared_ptr<const MeasuredStep>& measured() const { return measured_; }
 
-  // In the background; changed() tells. Nothing before something was measured.
+  // Why nothing can be learned from what was measured; empty: something can.
+  QString why_not_learned() const;
+  // In the background; changed() tells. Nothing before something was measured, or where nothing can
+  // be learned.
   void learn();
   bool learning() const { return learning_; }
   const std::optional<Learned>& learned() const { return learned_; }

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "views/models/drop_place.h"
+#include "views/models/explanation.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -12,6 +13,12 @@ PlacementModel::PlacementModel(Session& session, QObject* parent)
     : QAbstractTableModel(parent), session_(session) {
   connect(&session_, &Session::problem_changed, this, &PlacementModel::reset);
   connect(&session_, &Session::strategy_changed, this, &PlacementModel::refresh);
+  connect(&session_, &Session::outcome_changed, this, [this] {
+    take_times();
+    if (rows_ == 0) return;
+    emit dataChanged(index(0, Name), index(rows_ - 1, Time));
+    emit headerDataChanged(Qt::Horizontal, Time, Time);
+  });
   connect(&session_, &Session::tree_changed, this, &PlacementModel::refresh_pins);
   connect(&session_, &Session::constraints_changed, this, &PlacementModel::refresh_constraints);
   reset();
@@ -28,7 +35,23 @@ void PlacementModel::reset() {
   }
   total_seconds_ = to_seconds(total);
   constraints_ = constraints_by_group(session_);
+  take_times();
   endResetModel();
+}
+
+// Summed over devices, as the inspector has it; without an outcome the estimates on one device.
+void PlacementModel::take_times() {
+  times_.clear();
+  total_ = Nanos(0);
+  const auto& outcome = session_.snapshot().outcome;
+  const Problem* problem = this->problem();
+  if (!problem) return;
+  if (outcome && outcome->program->graph == problem->graph) {
+    times_ = computing_times(*outcome->timeline, *problem->grouping);
+  } else {
+    for (const OpGroup& group : problem->grouping->groups()) times_.push_back(group.compute_time);
+  }
+  for (const Nanos time : times_) total_ += time;
 }
 
 void PlacementModel::refresh() {
@@ -104,7 +127,7 @@ QVariant PlacementModel::group_data(int row, int column, int role) const {
   const OpGroup& group = problem()->grouping->group(group_at(row));
   const Decision* decision = this->decision(row);
   if (role == TimeShareRole) {
-    return total_seconds_ > 0 ? to_seconds(group.compute_time) / total_seconds_ : 0.0;
+    return total_ > Nanos(0) ? times_[group_at(row)] / total_ : 0.0;
   }
   if (role == PinnedRole) return column == Name && is_pinned(row);
   if (role == TogetherRole) return column == Name && constraints(row).together;
@@ -132,8 +155,8 @@ QVariant PlacementModel::group_data(int row, int column, int role) const {
     case Ops:
       return static_cast<qlonglong>(group.ops.size());
     case Time:
-      return sort ? QVariant(static_cast<qlonglong>(group.compute_time.value))
-                  : style::time(group.compute_time);
+      return sort ? QVariant(static_cast<qlonglong>(times_[group_at(row)].value))
+                  : style::time(times_[group_at(row)]);
     case Parameters:
       if (sort) return static_cast<qlonglong>(group.parameter_bytes.value);
       return group.parameter_bytes.value ? style::bytes(group.parameter_bytes)
@@ -241,9 +264,11 @@ QVariant PlacementModel::headerData(int section, Qt::Orientation orientation, in
   if (role == SummaryRole && problem()) {
     if (section == Name) return tr("%1 groups").arg(rows_);
     if (section == Ops) return QString::number(problem()->graph->op_count());
-    if (section == Time) return style::time(nanos_from_seconds(total_seconds_));
+    if (section == Time) return style::time(total_);
     if (section == Parameters) return style::bytes(problem()->graph->parameter_bytes());
   }
+  if (role == Qt::ToolTipRole && section == Time)
+    return tr("What the group's ops take in the step shown, summed over devices");
   if (role != Qt::DisplayRole) return {};
   switch (section) {
     case Name:
@@ -251,7 +276,7 @@ QVariant PlacementModel::headerData(int section, Qt::Orientation orientation, in
     case Ops:
       return tr("Ops");
     case Time:
-      return tr("Compute");
+      return tr("Computing");
     case Parameters:
       return tr("Params");
     case ModeOfGroup:
@@ -263,7 +288,8 @@ QVariant PlacementModel::headerData(int section, Qt::Orientation orientation, in
 
 Qt::ItemFlags PlacementModel::flags(const QModelIndex& index) const {
   Qt::ItemFlags flags = QAbstractTableModel::flags(index);
-  if (!index.isValid()) return flags;
+  // A view without a drop indicator asks about the empty index whether anything can be dropped.
+  if (!index.isValid()) return problem() ? flags | Qt::ItemIsDropEnabled : flags;
   const bool weight = device_group_at(index.column()).valid() && index.data(SplitsRole).toBool() &&
                       index.data(UsedRole).toInt() > 0;
   if (weight || index.column() == ModeOfGroup) flags |= Qt::ItemIsEditable;

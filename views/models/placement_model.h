@@ -25,7 +25,7 @@ class PlacementModel : public QAbstractTableModel {
     DeviceGroupRole,  // int, of a column (headerData, too)
     SplitsRole,       // bool: whether weights mean something here
     ModeRole,         // int
-    TimeShareRole,    // double: of all groups' compute time
+    TimeShareRole,    // double: of all groups' computing in the step shown
     PinnedRole,       // bool: searches keep to the decision of this group
     TogetherRole,     // bool: it is decided as other groups are, on demand
     ForbiddenRole,    // bool, of a cell: the devices are not for this group
@@ -70,6 +70,7 @@ class PlacementModel : public QAbstractTableModel {
   QString load_of(DeviceGroupId group) const;
   void reset();
   void refresh();
+  void take_times();
   void refresh_pins();
   bool is_pinned(int row) const;
   void refresh_constraints();
@@ -78,7 +79,9 @@ class PlacementModel : public QAbstractTableModel {
 
   Session& session_;
   int rows_ = 0, columns_ = 0;
-  double total_seconds_ = 0;
+  double total_seconds_ = 0;                   // of the groups' estimates
+  IdVector<GroupId, Nanos> times_;             // that the groups' computing takes in the step shown
+  Nanos total_;                                // of these
   std::vector<GroupConstraints> constraints_;  // by row; empty: none
 };
 

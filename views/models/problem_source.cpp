@@ -8,11 +8,7 @@
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/cost/value/profile.h"
-#include "core/graph/build/graph_file.h"
-#include "core/io/file.h"
-#include "core/io/json.h"
 #include "core/plugin/use/import_model.h"
-#include "core/plugin/use/import_note.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/lower_bound.h"
 #include "core/search/evaluate/outcome.h"
@@ -20,39 +16,6 @@
 
 namespace strato {
 namespace {
-
-std::string options_text(const ModelSource& model) {
-  Json json;
-  json["batch"] = model.graph->batch();
-  json["training"] = model.options.training;
-  json["optimizer"] = std::string(name_of(model.options.optimizer));
-  json["groups"] = model.options.grouping.max_groups;
-  if (model.grouping != GroupingMethod::Metis)
-    json["grouping"] = std::string(name_of(model.grouping));
-  note_import(model.import, json);
-  return json_text(json);
-}
-
-ProblemOptions parse_options(const StoredModel& row) {
-  ProblemOptions options;
-  if (row.options.empty()) return options;
-  const JsonView view = JsonView::parse(row.options, "model '" + row.name + "' of the workspace");
-  if (const auto training = view.find("training")) options.training = training->boolean();
-  if (const auto optimizer = view.find("optimizer")) {
-    options.optimizer = optimizer_from(optimizer->string());
-  }
-  if (const auto groups = view.find("groups")) {
-    options.grouping.max_groups = static_cast<int>(groups->integer(1, 100000));
-  }
-  return options;
-}
-
-GroupingMethod parse_grouping(const StoredModel& row) {
-  if (row.options.empty()) return GroupingMethod::Metis;
-  const JsonView view = JsonView::parse(row.options, "model '" + row.name + "' of the workspace");
-  const auto grouping = view.find("grouping");
-  return grouping ? grouping_method_from(grouping->string()) : GroupingMethod::Metis;
-}
 
 PreparedProblem with_baseline(Problem made) {
   PreparedProblem prepared;
@@ -94,45 +57,11 @@ ModelSource import_model(const PluginRegistry& plugins, const std::filesystem::p
   return model;
 }
 
-ModelSource model_from(const StoredModel& row) {
-  ModelSource model;
-  model.path = row.path;
-  model.name = row.name;
-  model.graph = std::make_shared<const Graph>(parse_graph(row.content, "model of the workspace"));
-  model.import.batch = model.graph->batch();
-  if (!row.options.empty()) {
-    const JsonView noted =
-        JsonView::parse(row.options, "model '" + row.name + "' of the workspace");
-    model.import = noted_import(noted, model.graph->batch());
-  }
-  model.options = parse_options(row);
-  model.grouping = parse_grouping(row);
-  return model;
-}
-
-StoredModel row_of(const ModelSource& model, const Problem& problem) {
-  StoredModel row;
-  row.name = model.name;
-  row.path = model.path.string();
-  row.options = options_text(model);
-  row.digest = problem.graph->digest();
-  row.content = serialise(*model.graph);
-  return row;
-}
-
 ClusterSource cluster_from(const StoredCluster& row) {
   ClusterSource source;
   source.cluster =
       std::make_shared<const Cluster>(parse_cluster(row.json, row.name, GpuCatalogue()));
   return source;
-}
-
-StoredCluster row_of(const ClusterSource& cluster) {
-  StoredCluster row;
-  row.name = cluster.cluster->name();
-  row.json = cluster.cluster->json();
-  row.digest = cluster.cluster->digest();
-  return row;
 }
 
 ClusterSource bundled_cluster(std::string_view name) {

@@ -7,24 +7,13 @@
 #include <string>
 
 #include "core/cost/model/measured_cost_model.h"
-#include "core/plugin/api/plugin.h"
 #include "core/plugin/load/plugin_registry.h"
-#include "core/schedule/dag/fusion.h"
+#include "core/plugin/use/model_source.h"
 #include "core/search/api/evaluator.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/store/workspace.h"
 
 namespace strato {
-
-struct ModelSource {
-  std::filesystem::path path;
-  std::string name;
-  std::shared_ptr<const Graph> graph;  // as imported, forward only
-  ImportOptions import;
-  ProblemOptions options;
-  GroupingMethod grouping = GroupingMethod::Metis;
-  std::vector<std::string> remarks = {};  // the importer's, on what of the file is not in the graph
-};
 
 struct ClusterSource {
   std::filesystem::path path;
@@ -43,10 +32,7 @@ struct PreparedProblem {
 
 ModelSource import_model(const PluginRegistry& plugins, const std::filesystem::path& file,
                          const ImportOptions& import, const ProblemOptions& options);
-ModelSource model_from(const StoredModel& row);
-StoredModel row_of(const ModelSource& model, const Problem& problem);
 ClusterSource cluster_from(const StoredCluster& row);
-StoredCluster row_of(const ClusterSource& cluster);
 ClusterSource bundled_cluster(std::string_view name);  // of sample_graphs/clusters
 
 // The same problem grouped otherwise, for instance by a plan.

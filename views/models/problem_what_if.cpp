@@ -273,9 +273,9 @@ void ProblemWhatIf::save_cluster(const std::filesystem::path& file) {
     } catch (const std::exception& thrown) {
       error = QString::fromUtf8(thrown.what());
     }
-    const auto tell = [this, error, name = QString::fromStdString(file.filename().string())] {
+    const auto tell = [this, error, name = QString::fromStdString(file.string())] {
       if (error.isEmpty()) {
-        emit session_.message(tr("Wrote %1").arg(name));
+        emit session_.written(name);
       } else {
         emit session_.failed(error);
       }

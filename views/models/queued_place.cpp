@@ -66,7 +66,7 @@ void QueuedPlace::store(Workspace& workspace, const QueuedSearch& search) {
   if (ended_) return;
   StoredQueued stored;
   stored.model = workspace.add(row_of(search.model, *search.problem));
-  stored.cluster = workspace.add(row_of(search.cluster));
+  stored.cluster = workspace.add(row_of(*search.cluster.cluster));
   stored.planner = search.planner;
   stored.options = run_options_text(search.options);
   stored.groups = groups_of(*search.problem);
@@ -123,7 +123,7 @@ QueuedSearch with_problem(const QueuedSearch& left) {
   const auto model = workspace.problems().model(row->model);
   if (!model) is_gone(workspace, "model");
   QueuedSearch search = left;
-  search.model = model_from(*model);
+  search.model = model_from(*model, left.workspace.string());
   CostSources costs;
   if (left.options.costs)
     costs = restore_costs(*left.options.costs, left.workspace.string(), "a search that waits");

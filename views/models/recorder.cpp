@@ -152,7 +152,7 @@ void Recorder::take_problem(State& state, const RecordedProblem& given) {
   state.leave_run();
   if (!state.workspace) return;
   state.model = state.workspace->add(row_of(given.model, *given.problem));
-  state.cluster = state.workspace->add(row_of(given.cluster));
+  state.cluster = state.workspace->add(row_of(*given.cluster.cluster));
   keep_if_shown(state);
   wrote();
 }

@@ -97,6 +97,9 @@ void end_orphaned_runs(Workspace& workspace) {
       if (!now || (now->state != RunState::Running && now->state != RunState::Paused)) continue;
       run = *now;
       run.state = RunState::Stopped;
+      // What it told after the last strategy that it kept is lost.
+      if (const auto kept = run.best ? workspace.strategies().find(*run.best) : std::nullopt)
+        run.best_ns = kept->step_time_ns;
       if (run.note.empty()) run.note = "the program that searched ended before it was done";
       workspace.update(run);
     } catch (const InputError&) {  // somebody searches it

@@ -2,7 +2,23 @@
 
 #include <QCoreApplication>
 
+#include "views/models/problem_source.h"
+#include "views/models/session.h"
+#include "views/style/text.h"
+
 namespace strato {
+
+QString model_words(const Session& session) {
+  const ModelSource* model = session.model_source();
+  const auto& problem = session.snapshot().problem;
+  if (model == nullptr || !problem) return {};
+  QString words = QCoreApplication::translate("RunState", "%1 · batch %2")
+                      .arg(session.model_name())
+                      .arg(problem->graph->batch());
+  if (model->import.precision)
+    words += QStringLiteral(" · ") + text(name_of(*model->import.precision));
+  return words;
+}
 
 QString run_state_text(RunState state) {
   const auto tr = [](const char* text) { return QCoreApplication::translate("RunState", text); };

@@ -278,7 +278,8 @@ FoundPlan stored_plan(const ForeignProblem& foreign, const Workspace& workspace,
   const auto cluster_row =
       require_row(workspace.problems().cluster(stored.cluster), workspace.file(), "its cluster");
   std::optional<ModelSource> model;
-  if (model_row.digest != foreign.opened.graph->digest()) model = model_from(model_row);
+  if (model_row.digest != foreign.opened.graph->digest())
+    model = model_from(model_row, workspace.file().string());
   auto cluster = cluster_row.digest == foreign.opened.cluster->digest()
                      ? foreign.opened.cluster
                      : cluster_from(cluster_row).cluster;
@@ -316,6 +317,7 @@ FoundPlan file_plan(const ForeignProblem& foreign, const PluginRegistry& plugins
                                   foreign.cluster(plan_cluster(plan, file.string()))),
                   {},
                   text(file.stem().string())};
+  check_same_model(plan, file.string(), *found.problem.graph);
   BoundPlan bound =
       bind_plan(plan, *found.problem.graph, *found.problem.cluster, op_times_of(found.problem));
   note_unmatched(bound.unmatched, foreign.remarks);

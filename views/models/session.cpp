@@ -1,7 +1,9 @@
 #include "views/models/session.h"
 
 #include <QCoreApplication>
+#include <QDir>
 #include <QEventLoop>
+#include <QFileInfo>
 #include <QThread>
 
 #include "core/base/error.h"
@@ -39,6 +41,9 @@ Session::Session(QObject* parent) : QObject(parent) {
   connect(&state_->look, &QTimer::timeout, this, &Session::look_at_workspace);
   // Before any view hears of it.
   connect(this, &Session::outcome_changed, this, &Session::fit_measured);
+  connect(this, &Session::written, this, [this](const QString& file) {
+    emit message(tr("Wrote %1").arg(QDir::toNativeSeparators(QFileInfo(file).absoluteFilePath())));
+  });
   connect(this, &Session::problem_changed, this, &Session::fit_measured);
   connect(this, &Session::problem_changed, this, &Session::find_constraints);
 }

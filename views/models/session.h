@@ -282,6 +282,7 @@ class Session : public QObject {
   void workspace_changed();
   void busy_changed();
   void message(const QString& text);                     // for the status line
+  void written(const QString& file);                     // by hand's order; `message` tells it, too
   void failed(const QString& text);                      // an InputError's one line
   void dimension_wanted(const WantedDimension& wanted);  // `failed` where nobody listens
 
@@ -327,7 +328,7 @@ class Session : public QObject {
   void apply_constraints(const Constraints& constraints);
   void find_constraints();
 
-  void launch(double budget_seconds);
+  void run_search(double budget_seconds);
   void abandon_search();
   bool resume_after_pause();
   bool resume_after_steering();

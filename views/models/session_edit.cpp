@@ -3,14 +3,10 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/io/file.h"
-#include "core/io/json.h"
 #include "core/plugin/use/export.h"
-#include "core/plugin/use/import_note.h"
+#include "core/plugin/use/save_plan.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
-#include "core/strategy/file/named_strategy.h"
-#include "core/strategy/file/plan_file.h"
 #include "core/strategy/value/variable_check.h"
 #include "views/models/ascending.h"
 #include "views/models/session.h"
@@ -293,17 +289,17 @@ void Session::State::store_what_waits() {
 void Session::write_later(const std::filesystem::path& file, std::function<void()> write) {
   const QString name = QString::fromStdString(file.filename().string());
   begin_busy(tr("Writing %1").arg(name));
-  state_->simulate.post([this, name, write = std::move(write)] {
+  state_->simulate.post([this, file, write = std::move(write)] {
     QString error;
     try {
       write();
     } catch (const std::exception& thrown) {
       error = QString::fromUtf8(thrown.what());
     }
-    post([this, name, error] {
+    post([this, file, error] {
       end_busy();
       if (error.isEmpty()) {
-        emit message(tr("Wrote %1").arg(name));
+        emit written(QString::fromStdString(file.string()));
       } else {
         emit failed(error);
       }
@@ -313,27 +309,24 @@ void Session::write_later(const std::filesystem::path& file, std::function<void(
 
 void Session::export_plan(const std::filesystem::path& file) {
   if (!snapshot_.outcome || !state_->model) return;
-  write_later(file, [file, model = *state_->model, snapshot = snapshot_, simulation = simulation_] {
-    const Problem& problem = *snapshot.problem;
-    PlanFile plan;
-    plan.graph_file = model.path.string();
-    plan.graph_name = problem.graph->name();
-    plan.graph_digest = problem.graph->digest();
-    plan.batch = problem.graph->batch();
-    plan.optimizer = model.options.training ? name_of(model.options.optimizer) : "none";
-    plan.cluster_json = problem.cluster->json();
+  FoundBy found;
+  if (state_->found_by && state_->found_by->strategy == snapshot_.strategy.digest())
+    found = *state_->found_by;
+  ModelSource model = *state_->model;
+  model.options.costs = snapshot_.costs;
+  write_later(file, [=, snapshot = snapshot_, simulation = simulation_] {
     // What is saved is what was seen: with the order that it was simulated in.
-    plan.strategy = name_strategy(ordered(problem, snapshot.strategy, simulation), *problem.graph,
-                                  *problem.grouping, *problem.cluster);
-    Json result;
-    result["step_time_s"] = to_seconds(snapshot.outcome->timeline->step_time);
-    result["baseline_step_time_s"] = to_seconds(snapshot.baseline->timeline->step_time);
-    result["feasible"] = snapshot.outcome->timeline->feasible;
-    result["fair_links"] = simulation.fair_links;
-    result["label"] = snapshot.label.toStdString();
-    note_import(model.import, result);
-    plan.result_json = json_text(result);
-    write_file(file, plan_json(plan));
+    const Strategy strategy = ordered(*snapshot.opened, snapshot.strategy, simulation);
+    SimulateOptions options;
+    options.fair_links = simulation.fair_links;
+    Verdict verdict = make_verdict(*snapshot.opened, strategy, options);
+    verdict.planner = found.planner;
+    verdict.seed = found.seed;
+    verdict.evaluations = found.evaluations;
+    verdict.evaluations_to_beat_data_parallel = found.evaluations_to_beat_data_parallel;
+    verdict.note = found.note;
+    verdict.facts = found.facts;
+    save_plan(file, model, strategy, verdict, found.constraints.get());
   });
 }
 

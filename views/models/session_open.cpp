@@ -98,8 +98,8 @@ void Session::State::drop_loads(const Snapshot& shown) {
       });
 }
 
-// Errors are told at once; what was prepared before them is still shown, by the last load that
-// waits.
+// `failed` tells errors at once; what was prepared before them is still shown, by the last load
+// that waits.
 void Session::load(const QString& text, LoadJob prepare, std::function<void()> shown) {
   const std::uint64_t job = ++state_->load_job;
   ++state_->loads_begun;
@@ -298,8 +298,10 @@ void Session::open_plan(const std::filesystem::path& file,
     loader.model = std::move(model);
     loader.cluster = std::move(cluster);
     loader.forget_problem();
-    loader.choose = [plan, label = QString::fromStdString(file.stem().string())](
-                        LoadedProblem& loaded) { choose_plan(loaded, plan, label); };
+    loader.choose = [plan, file](LoadedProblem& loaded) {
+      check_same_model(plan, file.string(), *loaded.prepared.problem->graph);
+      choose_plan(loaded, plan, QString::fromStdString(file.stem().string()));
+    };
   });
 }
 

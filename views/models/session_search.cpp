@@ -164,10 +164,10 @@ void Session::start_search(const QString& planner, const PlannerOptions& options
            "links; its best is shown as chosen here"));
   }
   emit tree_changed();
-  launch(options.budget_seconds);
+  run_search(options.budget_seconds);
 }
 
-void Session::launch(double budget_seconds) {
+void Session::run_search(double budget_seconds) {
   SearchRequest& request = state_->request;
   ++request.job;
   request.control = std::make_shared<SearchControl>();
@@ -294,6 +294,15 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
   SearchRequest& request = state_->request;
   const Progress& progress = search_.progress;
   state_->best_found = {complete(result.strategy, *snapshot_.problem->cluster), result.score};
+  state_->found_by =
+      FoundBy{.strategy = state_->best_found->first.digest(),
+              .planner = request.planner.toStdString(),
+              .note = result.note,
+              .seed = request.options.seed,
+              .evaluations = result.evaluations,
+              .evaluations_to_beat_data_parallel = result.evaluations_to_beat_data_parallel,
+              .facts = result.facts,
+              .constraints = request.options.constraints};
   add_history({std::max(progress.evaluations, request.evaluations_before + result.evaluations),
                progress.elapsed_seconds, result.score.step_time.value},
               result.score);
@@ -356,7 +365,7 @@ void Session::go_on_from_tree(double budget_seconds) {
   request.iterations_before = tree_->iterations;
   request.evaluations_before = search_.progress.evaluations;
   request.seconds_before = search_.progress.elapsed_seconds;
-  launch(budget_seconds);
+  run_search(budget_seconds);
 }
 
 void Session::pause_search() {

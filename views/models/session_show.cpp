@@ -24,6 +24,12 @@ void Session::show_history(const LoadedProblem& loaded) {
     Score best = loaded.outcome->score;  // perhaps simulated otherwise
     best.step_time = Nanos(loaded.run->best_ns);
     state_->best_of_run = {loaded.strategy.digest(), best};
+    state_->found_by = FoundBy{.strategy = loaded.strategy.digest(),
+                               .planner = loaded.run->planner,
+                               .note = loaded.run->note,
+                               .seed = loaded.run_options.seed,
+                               .evaluations = loaded.run->evaluations,
+                               .constraints = loaded.run_options.constraints};
   }
   const std::uint64_t job = state_->request.job;  // never given twice
   state_->request = {};
@@ -95,6 +101,7 @@ void Session::show_loaded(LoadedProblem loaded) {
   state_->shown_run.reset();
   stop_comparing();
   state_->best_found.reset();
+  state_->found_by.reset();
   if (!same_shape || !loaded.workspace.empty()) {  // else it stays where it is stored
     state_->recorder.problem(loaded.model, loaded.cluster, loaded.prepared.problem);
   }

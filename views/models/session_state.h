@@ -120,6 +120,17 @@ struct SearchRequest {
   double seconds_before = 0;
 };
 
+// What a plan file says of how its strategy was found.
+struct FoundBy {
+  Digest strategy;
+  std::string planner, note;
+  std::uint64_t seed = 0;
+  std::int64_t evaluations = 0;
+  std::optional<std::int64_t> evaluations_to_beat_data_parallel = {};
+  std::vector<PlanResult::Fact> facts = {};
+  std::shared_ptr<const Constraints> constraints = {};
+};
+
 struct Session::State {
   explicit State(Recorder::Callbacks callbacks) : recorder(std::move(callbacks)) {}
 
@@ -165,6 +176,7 @@ struct Session::State {
   bool search_stopped = false;  // by a person
   bool order_taken = false;     // of the search's strategies, once
   std::optional<std::pair<Strategy, Score>> best_found;
+  std::optional<FoundBy> found_by;  // of the latest search that has ended
   Digest best_recorded;
   // Of the run as it is stored, whatever was steered since: what is found later may be worse.
   std::optional<std::pair<Digest, Score>> best_of_run;

@@ -5,6 +5,7 @@
 #include "core/cost/model/measured_cost_model.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/run/run_record.h"
+#include "core/search/run/tree_problem.h"
 #include "core/search/tree/search_tree.h"
 #include "core/store/workspace.h"
 #include "core/strategy/file/named_strategy.h"
@@ -39,7 +40,7 @@ void take_sources(Loader& loader, const Workspace& workspace, ModelRow model, Cl
       row_of(*loader.model, *loader.prepared->problem).options == stored_model.options;
   if (same) return;
   loader.forget_problem();
-  loader.model = model_from(stored_model);
+  loader.model = model_from(stored_model, workspace.file().string());
   loader.cluster = cluster_from(stored_cluster);
 }
 
@@ -115,10 +116,8 @@ void find_groups_of(const SearchTree& tree, const std::optional<StoredStrategy>&
       take(recosted(prepare(loaded.model, loaded.cluster, {}), loaded.costs)))
     return;
   const NamedStrategy named = best ? parse_strategy(best->json, file) : NamedStrategy();
-  if (!named.names_ops()) return;
-  RestoredGrouping restored = restore_grouping(named, *problem.graph, op_times(problem));
-  if (restored.grouping.size() == tree.order.size())
-    take(regrouped(loaded.prepared, std::move(restored.grouping)));
+  if (const auto found = problem_of_tree(tree, problem, named))
+    take(regrouped(loaded.prepared, *found->grouping));
 }
 
 // Said to be under way, and held: by the queue of this program, or by another one. Not one whose
@@ -312,7 +311,8 @@ void Session::show_model(ModelRow model) {
   if (!workspace()) return;
   load_model(tr("Opening model"), [file = workspace()->file(), model](Loader& loader) {
     const Workspace workspace(file, true);
-    loader.model = model_from(require(workspace.problems().model(model), file, "model"));
+    loader.model =
+        model_from(require(workspace.problems().model(model), file, "model"), file.string());
     loader.forget_problem();
   });
 }

@@ -111,6 +111,7 @@ void WhatIfModel::select(int row) const {
       break;
     case WhatIf::What::Devices:
     case WhatIf::What::Network:
+    case WhatIf::What::Latency:
       selection.clear();
       break;
     case WhatIf::What::Link:

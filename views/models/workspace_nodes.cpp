@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/store/model_words.h"
 #include "views/models/run_words.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
@@ -99,7 +100,7 @@ class TreeReader {
   void add_problems(Node& root) {
     Node& models = root.add(Kind::Section, 0, WorkspaceModel::tr("Models"));
     for (const StoredModel& model : models_) {
-      Node& node = models.add(Kind::Model, model.id, text(model.name));
+      Node& node = models.add(Kind::Model, model.id, text(words_of(model)));
       node.tip = text(model.path) + QLatin1Char('\n') + text(model.options);
       take_words(node, StoredKind::Model);
     }
@@ -108,12 +109,27 @@ class TreeReader {
       take_words(clusters.add(Kind::Cluster, cluster.id, text(cluster.name)), StoredKind::Cluster);
   }
 
+  // "vit_b_16, batch 32, adam on tag-testbed"
+  QString problem_of(ModelRow model, ClusterRow cluster) const {
+    const auto of = std::ranges::find(models_, model, &StoredModel::id);
+    const auto on = std::ranges::find(clusters_, cluster, &StoredCluster::id);
+    return WorkspaceModel::tr("%1 on %2")
+        .arg(of == models_.end() ? QString() : text(words_of(*of)),
+             on == clusters_.end() ? QString() : text(on->name));
+  }
+
+  // Where they are about several problems, each says about which.
   void add_runs(Node& runs) {
+    const bool several = std::ranges::any_of(runs_, [&](const StoredRun& run) {
+      return run.model != runs_.front().model || run.cluster != runs_.front().cluster;
+    });
     for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
-      Node& node = runs.add(Kind::Run, run->id, name_of_run(*run));
+      QString name = name_of_run(*run);
+      if (several) name += QStringLiteral(" · ") + problem_of(run->model, run->cluster);
+      Node& node = runs.add(Kind::Run, run->id, name);
       node.detail = run->state == RunState::Failed ? run_state_text(run->state)
                                                    : time_or_nothing(run->best_ns);
-      node.tip = tip_of(*run);
+      node.tip = tip_of(*run) + QLatin1Char('\n') + problem_of(run->model, run->cluster);
       node.picture = run->best.value_or(0);
       node.model = run->model;
       node.cluster = run->cluster;
@@ -129,7 +145,8 @@ class TreeReader {
     node.detail = time_or_nothing(strategy.step_time_ns);
     node.feasible = strategy.feasible;
     node.tip = text(strategy.label) + QLatin1Char('\n') +
-               WorkspaceModel::tr("Stored %1").arg(text(strategy.created));
+               WorkspaceModel::tr("Stored %1").arg(text(strategy.created)) + QLatin1Char('\n') +
+               problem_of(strategy.model, strategy.cluster);
     node.picture = strategy.id;
     node.model = strategy.model;
     node.cluster = strategy.cluster;

@@ -19,7 +19,8 @@ Constraints constraints_now(const Session& session) {
   return session.constraints() ? *session.constraints() : Constraints();
 }
 
-// Those of the device group that any of the groups is told to keep out of, alone in their entry.
+// The devices of the device group that a constraint keeps any of the groups out of, alone in their
+// entry.
 std::vector<std::size_t> bans_on(DeviceGroupId device_group, const std::vector<GroupId>& groups,
                                  const Session& session) {
   std::vector<std::size_t> numbers;

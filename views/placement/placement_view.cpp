@@ -6,11 +6,14 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QMimeData>
 #include <QMouseEvent>
 #include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <memory>
 
+#include "views/drag/drag_start.h"
 #include "views/models/drop_place.h"
 #include "views/placement/constraint_menu.h"
 #include "views/placement/placement_delegate.h"
@@ -22,13 +25,33 @@
 #include "views/style/style.h"
 
 namespace strato {
+namespace {
+
+// Drags of its rows begin as those of other views do: from the view around it, since a table
+// refuses its own rows where they come from, and under a chip that leaves the columns to be seen.
+class PlacementTable final : public QTableView {
+ public:
+  PlacementTable(PlacementView& view, Session& session) : QTableView(&view), session_(session) {}
+
+ protected:
+  void startDrag(Qt::DropActions) override {
+    const std::unique_ptr<QMimeData> data(model()->mimeData(selectedIndexes()));
+    const auto& problem = session_.snapshot().problem;
+    if (data && problem) carry(*parentWidget(), dragged(*data, *problem), *problem);
+  }
+
+ private:
+  Session& session_;
+};
+
+}  // namespace
 
 PlacementView::PlacementView(Session& session, QWidget* parent)
     : QWidget(parent),
       session_(session),
       model_(new PlacementModel(session, this)),
       proxy_(new QSortFilterProxyModel(this)),
-      table_(new QTableView(this)),
+      table_(new PlacementTable(*this, session)),
       filter_(new QLineEdit(this)),
       hint_(new QLabel(this)),
       delegate_(new PlacementDelegate(session, this)) {
@@ -36,6 +59,7 @@ PlacementView::PlacementView(Session& session, QWidget* parent)
   proxy_->setSortRole(PlacementModel::SortRole);
   proxy_->setFilterKeyColumn(PlacementModel::Name);
   proxy_->setFilterCaseSensitivity(Qt::CaseInsensitive);
+  proxy_->setDynamicSortFilter(false);  // rows stay under the hand that edits them
   build();
   connect(filter_, &QLineEdit::textChanged, proxy_, &QSortFilterProxyModel::setFilterFixedString);
   connect(model_, &QAbstractItemModel::modelReset, this, &PlacementView::resize_columns);
@@ -101,7 +125,7 @@ void PlacementView::focus_filter() {
 void PlacementView::resize_columns() {
   if (model_->rowCount() == 0) return;
   const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
-  const int widths[] = {16 * digit, 6 * digit, 12 * digit, 10 * digit, 15 * digit};
+  const int widths[] = {16 * digit, 6 * digit, 14 * digit, 10 * digit, 15 * digit};
   const auto width_of = [&](int column) {
     return column < PlacementModel::FirstDeviceGroup ? widths[column] : 8 * digit;
   };

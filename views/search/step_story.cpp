@@ -12,7 +12,7 @@ struct StoryWords {
   Q_DECLARE_TR_FUNCTIONS(StepStory)
 };
 
-constexpr std::size_t kMostChoices = 2;  // that are told of the path, the last ones
+constexpr std::size_t kMostChoices = 2;  // of the path that the story names: the last ones
 
 const SearchTree::Vertex& vertex(const TreeReplay& replay, std::int32_t id) {
   return replay.tree().vertices[static_cast<std::size_t>(id)];

@@ -2,12 +2,12 @@
 #include <QFileInfo>
 #include <QMenu>
 #include <QPainter>
-#include <QSvgGenerator>
 
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "views/models/background_pool.h"
 #include "views/style/file_choice.h"
+#include "views/style/svg_file.h"
 #include "views/timeline/range_export.h"
 #include "views/timeline/timeline_view.h"
 
@@ -47,14 +47,8 @@ void TimelineView::export_picture(const QString& file, TimeRange range) {
   const QSize size(std::max(800, canvas_->width()), canvas_->whole_height());
   bool written = false;
   if (file.endsWith(QLatin1String(".svg"), Qt::CaseInsensitive)) {
-    QSvgGenerator generator;
-    generator.setFileName(file);
-    generator.setSize(size);
-    generator.setViewBox(QRect(QPoint(0, 0), size));
-    generator.setTitle(session_.model_name());
-    QPainter painter(&generator);
-    canvas_->paint_to(painter, size, range);
-    written = painter.end() && QFileInfo(file).size() > 0;
+    written = style::write_svg(file, size, session_.model_name(),
+                               [&](QPainter& painter) { canvas_->paint_to(painter, size, range); });
   } else {
     QImage image(size, QImage::Format_ARGB32_Premultiplied);
     QPainter painter(&image);
@@ -102,7 +96,7 @@ void TimelineView::export_text(const QString& file, TimeRange range) {
 
 void TimelineView::tell_written(const QString& file, const QString& problem) {
   if (problem.isEmpty()) {
-    emit session_.message(tr("Wrote %1").arg(QFileInfo(file).fileName()));
+    emit session_.written(file);
   } else {
     emit session_.failed(problem);
   }

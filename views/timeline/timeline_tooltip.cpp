@@ -1,4 +1,4 @@
-// What is told about the thing under the cursor.
+// What the tooltip says about the thing under the cursor.
 #include "core/sim/explain/error_bar.h"
 #include "core/sim/explain/path_pieces.h"
 #include "views/style/style.h"

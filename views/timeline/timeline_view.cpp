@@ -379,15 +379,21 @@ void TimelineView::render_to(QPainter& painter, QSize size) { canvas_->paint_to(
 void TimelineView::outcome_changed() {
   const Snapshot& snapshot = session_.snapshot();
   canvas_->show_explanation(snapshot.explanation);
-  const auto& measured = session_.measured();
-  show_timeline(snapshot.outcome ? snapshot.outcome->timeline : nullptr, snapshot.lower_bound,
-                measured ? measured->timeline : nullptr);
+  const auto timeline = snapshot.outcome ? snapshot.outcome->timeline : nullptr;
+  const auto measured = session_.measured() ? session_.measured()->timeline : nullptr;
+  // Several signals announce what was opened; its rows are built once.
+  if (timeline && timeline == shown_ && measured == shown_measured_ &&
+      snapshot.lower_bound == lower_bound_)
+    return rows_changed();
+  show_timeline(timeline, snapshot.lower_bound, measured);
 }
 
 void TimelineView::show_timeline(std::shared_ptr<const Timeline> timeline, Nanos lower_bound,
                                  std::shared_ptr<const Timeline> measured) {
   building_.setFuture({});  // a result under way is stale
   lower_bound_ = lower_bound;
+  shown_ = timeline;
+  shown_measured_ = measured;
   if (!timeline) {
     canvas_->show_rows(nullptr, Nanos(0));
   } else if (timeline->tasks.size() <= kTasksBuiltAtOnce) {

@@ -91,6 +91,7 @@ class TimelineView : public QWidget {
   LatestJob<RangeTotals> adding_;
   QFutureSynchronizer<QString> exports_;  // waits for those under way
   QFutureWatcher<std::shared_ptr<const TimelineRows>> building_;
+  std::shared_ptr<const Timeline> shown_, shown_measured_;  // whose rows are shown, or being built
   Nanos lower_bound_;
 };
 

@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "views/models/budget.h"
+#include "views/models/run_words.h"
 #include "views/style/fitting_name.h"
 #include "views/style/list_table.h"
 #include "views/style/style.h"
@@ -194,9 +195,9 @@ QString TournamentView::status_text() const {
 
 QString TournamentView::legend_text() const {
   const auto& marks = model_->marks();
-  if (!marks) return tr("%1 on %2").arg(session_.model_name(), session_.cluster_name());
+  if (!marks) return tr("%1 on %2").arg(model_words(session_), session_.cluster_name());
   return tr("%1 on %2.  │ data parallel %3 (1×)   ┊ lower bound %4 (%5)")
-      .arg(session_.model_name(), session_.cluster_name(), style::time(marks->data_parallel),
+      .arg(model_words(session_), session_.cluster_name(), style::time(marks->data_parallel),
            style::time(marks->lower_bound), style::factor(marks->bound_speedup));
 }
 
@@ -221,7 +222,7 @@ void TournamentView::refresh() {
                      : tr("Which planner is best here? Run compares the %1 chosen ones on %2 on "
                           "%3.\nA click on a row then shows its strategy in all views.")
                            .arg(planners_->chosen().size())
-                           .arg(style::with_readable_words(session_.model_name()),
+                           .arg(style::with_readable_words(model_words(session_)),
                                 style::with_readable_words(session_.cluster_name())));
   pages_->setCurrentIndex(filled ? 1 : 0);
   mark_shown();

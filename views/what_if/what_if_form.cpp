@@ -131,7 +131,7 @@ void WhatIfForm::build_buttons() {
   reset_->setToolTip(tr("Takes all changes back"));
   save_ = new QPushButton(tr("Save &Cluster…"), this);
   save_->setToolTip(tr("The cluster with these changes, as a file"));
-  go_on_ = new QPushButton(tr("&Go On with This"), this);
+  go_on_ = new QPushButton(tr("A&dopt"), this);
   go_on_->setToolTip(
       tr("Opens the model and the cluster with these changes in all views, with this "
          "strategy, or the one that was planned anew where that is faster"));

@@ -1,7 +1,7 @@
 // What is chosen in the workspace: its picture, what it came from, its tags and its note, the last
 // two to be written here. What is typed is stored after a moment, and at once when something else
-// is chosen or the window closes; a word that cannot be a tag is told, and the others are stored.
-// Hidden while nothing is chosen.
+// is chosen or the window closes; the panel names a word that cannot be a tag, and the others are
+// stored. Hidden while nothing is chosen.
 #pragma once
 
 #include <QTimer>

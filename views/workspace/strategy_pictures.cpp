@@ -54,7 +54,7 @@ QImage StrategyPictures::picture(StrategyRow strategy, const QSize& size, bool d
     QImage image;
     try {
       image = drawer->draw(file, key);
-    } catch (const std::exception&) {  // what is wrong with it is told when it is opened
+    } catch (const std::exception&) {  // opening it says what is wrong with it
     }
     QMetaObject::invokeMethod(
         this, [this, epoch, key, image] { take(epoch, key, image); }, Qt::QueuedConnection);

@@ -54,7 +54,7 @@ std::vector<LayerBytes> by_layer(const Graph& graph, const DevicePeak& peak) {
   return result;
 }
 
-// Neighbours that have as much are told once.
+// One line stands for neighbours that have as much.
 std::string layers_text(const std::vector<LayerBytes>& layers) {
   std::vector<std::string> parts;
   for (std::size_t first = 0, next = 0; first < layers.size(); first = next) {

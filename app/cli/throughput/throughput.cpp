@@ -25,7 +25,7 @@ namespace strato::cli {
 namespace {
 
 constexpr std::size_t kPublished = 16;
-constexpr std::size_t kFewRows = 5;     // of fewer nothing is told
+constexpr std::size_t kFewRows = 5;     // fewer say nothing
 constexpr double kUnknownError = 0.15;  // where no row is like it: what calibrations have had
 
 struct ThroughputOptions {

@@ -49,18 +49,19 @@ struct OpenTree {
       : workspace(open_existing(options.workspace, false)),
         run(find_run(workspace, options.run)),
         tree(stored_tree(workspace, run)),
-        stored(stored_problem(workspace, run)) {
+        stored(stored_problem(workspace, run, tree.get())) {
     check_same_problem();
   }
   const Problem& problem() const { return stored.problem; }
 
  private:
-  // Names and decisions are told in the problem's words.
+  // Reports name groups and devices as the problem does.
   void check_same_problem() const {
     if (tree->problem == problem().digest()) return;
-    throw InputError(workspace.file().string(), fmt::format("run {}", run.id),
-                     "its search tree was made with another cost model or by another version",
-                     fmt::format("begin a new one: runs resume {} --afresh", run.id));
+    throw InputError(
+        workspace.file().string(), fmt::format("run {}", run.id),
+        "its search tree is about other op groups or costs, or was made by another version",
+        fmt::format("begin a new one: runs resume {} --afresh", run.id));
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/cost/value/cost_model.h"
@@ -46,6 +47,11 @@ Comparison compare_timelines(const Timeline& predicted, const Timeline& measured
 // were measured with at least two sizes. Parts of an op that is split along an axis are left out: a
 // profile knows whole ops. Empty when nothing was measured.
 Profile learned_profile(const Timeline& measured);
+
+// Why nothing can be learned from it, as a sentence; empty: there is something. An engine that
+// replays simulated times says nothing about the ops, and ops that take less than a clock and the
+// start of a kernel can tell apart were not measured. `engine`: the name of the one that ran.
+std::string why_not_learned(const Timeline& measured, std::string_view engine);
 
 // `known`, from before any run, with what runs taught. What both have is as it was in the runs;
 // other sizes that were known of the same op, transfer or collective are moved by the same factor

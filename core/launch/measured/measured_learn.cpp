@@ -202,6 +202,24 @@ Profile with_learned(const Profile& known, const Profile& learned) {
 
 Profile learned_profile(const Timeline& measured) { return Learner(measured).learn(); }
 
+std::string why_not_learned(const Timeline& measured, std::string_view engine) {
+  constexpr Nanos kResolved(1'000);  // a shorter op is lost in what it takes to start and time it
+  if (engine.starts_with("replay"))
+    return "The replay engine takes the times that were simulated: there is nothing to learn from "
+           "them.";
+  Nanos all, lost;
+  for (const TaskId id : measured.program->tasks.ids()) {
+    if (measured.program->tasks[id].kind != TaskKind::Compute) continue;
+    const Nanos took = measured.tasks[id].end - measured.tasks[id].start;
+    all += took;
+    if (took < kResolved) lost += took;
+  }
+  if (all == Nanos(0)) return "No op was measured.";
+  if (lost * 2 < all) return {};
+  return "Most ops took less than 1 µs, which a clock and the start of a kernel cannot resolve: "
+         "their times teach nothing. A larger batch does.";
+}
+
 std::shared_ptr<const Program> retimed(const Program& program, const CostModel& from,
                                        const CostModel& to) {
   auto result = std::make_shared<Program>(program);

@@ -127,7 +127,7 @@ class Advisor {
       texts.push_back(each.text +
                       (each.frees >= lacks_
                            ? ": enough"
-                           : fmt::format(": {} short", bytes_text(lacks_ - each.frees))));
+                           : fmt::format("; still {} over", bytes_text(lacks_ - each.frees))));
     return texts;
   }
 
@@ -158,8 +158,10 @@ class Advisor {
     const Bytes frees(
         static_cast<std::int64_t>(static_cast<double>(growing.value) *
                                   (1 - static_cast<double>(fewer) / static_cast<double>(samples))));
-    add(frees, fmt::format("{} of {} samples on this device free about {}", fewer, samples,
-                           bytes_text(frees)));
+    add(frees,
+        fmt::format("{} {} instead of {} on this device {} about {}",
+                    fewer == 1 ? "one" : fmt::to_string(fewer), fewer == 1 ? "sample" : "samples",
+                    samples, fewer == 1 ? "frees" : "free", bytes_text(frees)));
   }
 
   // Lists the fewest of the largest activations waiting for the backward pass that would make it

@@ -220,6 +220,15 @@ std::array<Nanos, kReasons> time_by_reason(const std::vector<PathPiece>& pieces)
   return times;
 }
 
+Reason root_of(Reason reason) { return reason == Reason::DeviceBusy ? Reason::Compute : reason; }
+
+std::array<Nanos, kReasons> time_by_root(const std::vector<PathPiece>& pieces) {
+  std::array<Nanos, kReasons> times{};
+  for (const PathPiece& piece : pieces)
+    times[static_cast<std::size_t>(root_of(piece.reason))] += piece.end - piece.begin;
+  return times;
+}
+
 std::string_view name_of(Reason reason) {
   constexpr std::array<std::string_view, kReasons> names = {
       "compute",     "reshuffle", "transfer",  "collective",

@@ -41,6 +41,11 @@ std::vector<PathPiece> path_pieces(const Timeline& timeline);
 // Returns the part of the pieces' time that each reason costs.
 std::array<Nanos, kReasons> time_by_reason(const std::vector<PathPiece>& pieces);
 
+// What would have to be less: a device that is busy is busy with computing.
+Reason root_of(Reason reason);
+// As time_by_reason, by root.
+std::array<Nanos, kReasons> time_by_root(const std::vector<PathPiece>& pieces);
+
 // A stretch in which a compute stream runs nothing, and why the task after it did not start sooner:
 // the reason on the path to that task. An idle stretch is cut where the reason changes, so that
 // gaps and busy time add up to the step time.

@@ -62,15 +62,22 @@ bool concerns(const Program& program, TaskId id, const WhatIf& change) {
     case What::Link:
       return moves && uses(program, id, program.link(change.link));
     case What::Network:
+    case What::Latency:
       return moves;
   }
   return false;
+}
+
+Nanos latency_left(const Task& task, const WhatIf& change, Speed speed) {
+  return change.what == What::Latency ? part_left(task.latency, speed) : task.latency;
 }
 
 Nanos shorter(const Program& program, TaskId id, const WhatIf& change, Speed speed) {
   const Task& task = program.tasks[id];
   if (!concerns(program, id, change)) return task.duration;
   if (!is_communication(task.kind)) return part_left(task.duration, speed);
+  if (change.what == What::Latency)
+    return latency_left(task, change, speed) + task.duration - task.latency;
   return task.latency + (change.what == What::Link
                              ? bandwidth_left(program, id, change.link, speed)
                              : part_left(task.duration - task.latency, speed));
@@ -88,9 +95,11 @@ class Workshop {
   }
 
   Nanos step_time(const WhatIf& change, Speed speed) {
-    for (std::size_t i = 0; i < original_.tasks.size(); ++i)
-      program_->tasks[TaskId(i)].duration =
-          std::max(Nanos(1), shorter(original_, TaskId(i), change, speed));
+    for (std::size_t i = 0; i < original_.tasks.size(); ++i) {
+      Task& task = program_->tasks[TaskId(i)];
+      task.duration = std::max(Nanos(1), shorter(original_, TaskId(i), change, speed));
+      task.latency = latency_left(original_.tasks[TaskId(i)], change, speed);
+    }
     if (options_.fair_links) widen_links(change, speed);
     simulator_.simulate(program_, options_, timeline_);
     return timeline_.step_time;
@@ -168,7 +177,9 @@ void ask_links(const Program& program, const std::vector<bool>& used,
         {.what = What::Link, .link = link, .name = program.cluster->links()[link].name});
     any = true;
   }
-  if (any) questions.push_back({.what = What::Network, .name = "the network"});
+  if (!any) return;
+  questions.push_back({.what = What::Network, .name = "the network"});
+  questions.push_back({.what = What::Latency, .name = "latencies"});
 }
 
 }  // namespace

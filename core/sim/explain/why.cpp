@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -23,6 +26,11 @@ std::string share_text(double fraction) {
   return fmt::format("{:.0f} %", percent);
 }
 
+std::string capitalised(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
 std::string joined(const std::vector<std::string>& parts) {
   if (parts.size() < 2) return parts.empty() ? "" : parts.front();
   return fmt::format("{} and {}", fmt::join(parts.begin(), parts.end() - 1, ", "), parts.back());
@@ -36,35 +44,36 @@ std::vector<std::pair<Key, Nanos>> sorted(const std::map<Key, Nanos>& times) {
   return list;
 }
 
-constexpr double kAlike = 0.1;  // of the step: neither limits it more than the other
+constexpr double kAlike = 0.1;         // of the step: neither limits it more than the other
+constexpr double kWorthACause = 0.01;  // of the step
+constexpr std::size_t kCauses = 3;
 
-class Writer {
- public:
-  Writer(const Timeline& timeline, const std::vector<WhatIf>& what_ifs)
+// What a step can be limited by, and what it would save without that.
+struct Limit {
+  enum class By : std::uint8_t { Computing, Bandwidth, Latency, Waiting } by;
+  Nanos saves;
+};
+using By = Limit::By;
+
+const char* limit_name(By by) {
+  constexpr std::array<const char*, 4> names = {"computing", "bandwidth", "latency", "waiting"};
+  return names[static_cast<std::size_t>(by)];
+}
+const char* without_limit(By by) {
+  constexpr std::array<const char*, 4> words = {"infinitely fast devices", "infinite bandwidth",
+                                                "messages without latency", "no waiting"};
+  return words[static_cast<std::size_t>(by)];
+}
+
+// What the critical path is made of, and where.
+class PathWords {
+ protected:
+  explicit PathWords(const Timeline& timeline)
       : timeline_(timeline),
         program_(*timeline.program),
-        what_ifs_(what_ifs),
         pieces_(path_pieces(timeline)),
         times_(time_by_reason(pieces_)) {}
 
-  std::string text(const ErrorBar& error, std::optional<Nanos> lower_bound) {
-    if (pieces_.empty()) return "Nothing runs.";
-    limit();
-    path();
-    computing();
-    communicating();
-    stragglers();
-    stages();
-    columns();
-    recomputation();
-    balance();
-    remedies();
-    bound(lower_bound);
-    certainty(error);
-    return std::move(text_);
-  }
-
- private:
   Nanos step() const { return timeline_.step_time; }
   Nanos time(Reason reason) const { return times_[static_cast<std::size_t>(reason)]; }
   double share(Nanos time) const { return time / step(); }
@@ -73,93 +82,23 @@ class Writer {
   Nanos communicates() const {
     return time(Reason::Transfer) + time(Reason::Collective) + time(Reason::LinkBusy);
   }
-  void say(const std::string& sentence) {
-    if (!text_.empty()) text_ += " ";
-    text_ += sentence;
-  }
-  const WhatIf* asked(What what) const {
-    const auto found = std::ranges::find(what_ifs_, what, &WhatIf::what);
-    return found == what_ifs_.end() ? nullptr : &*found;
-  }
 
-  // Devices wait for their processes longest, or neither a network nor devices that take no time
-  // would make the step shorter.
-  bool processes_limit(const WhatIf* network, const WhatIf* devices) const {
-    if (time(Reason::Process) == Nanos()) return false;
-    const bool neither_helps = network != nullptr && devices != nullptr &&
-                               share(std::min(network->free, devices->free)) > 0.9;
-    return neither_helps || time(Reason::Process) > std::max(computes(), communicates());
-  }
-
-  // Computing or communication, or both in turn: what is left when the other takes no time.
-  void limit() {
-    const WhatIf* network = asked(What::Network);
-    const WhatIf* devices = asked(What::Devices);
-    if (processes_limit(network, devices)) {
-      alike_ = true;
-      return say(
-          fmt::format("A step takes {}, and starting its kernels limits it: for {} of that devices "
-                      "wait for the processes that drive them. Fewer and larger kernels help: "
-                      "fused ops, larger micro-batches, less tensor parallelism.",
-                      time_text(step()), time_text(time(Reason::Process))));
+  std::string details(By by) const {
+    switch (by) {
+      case By::Computing:
+        return computing();
+      case By::Bandwidth:
+        return bandwidth();
+      case By::Latency:
+        return latency();
+      case By::Waiting:
+        return stragglers();
     }
-    if (network == nullptr || devices == nullptr)
-      return say(fmt::format("A step takes {}.", time_text(step())));
-    const Nanos computing = network->free, moving = devices->free;
-    const Nanos less = std::min(computing, moving);
-    computing_limits_ = computing >= moving;
-    const auto still = [&](Nanos rest) {
-      return fmt::format("{} ({})", time_text(rest), share_text(share(rest)));
-    };
-    if (share(less) > 0.15 && computing + moving - step() < less / 4) {
-      take_turns_ = true;
-      say(fmt::format(
-          "A step takes {}; computing and communication take turns instead of overlapping: with an "
-          "infinitely fast network it would take {}, with infinitely fast devices {}.",
-          time_text(step()), still(computing), still(moving)));
-    } else if (share(std::max(computing, moving) - less) < kAlike) {
-      alike_ = true;
-      say(fmt::format(
-          "A step takes {}; computing and communication limit it about equally: with an "
-          "infinitely fast network it would still take {}, with infinitely fast devices "
-          "{}.",
-          time_text(step()), still(computing), still(moving)));
-    } else {
-      say(
-          fmt::format("A step takes {}, and {} limits it: with {} it would still take {}, with {} "
-                      "{}.",
-                      time_text(step()), computing_limits_ ? "computing" : "communication",
-                      computing_limits_ ? "an infinitely fast network" : "infinitely fast devices",
-                      still(std::max(computing, moving)),
-                      computing_limits_ ? "infinitely fast devices" : "an infinitely fast network",
-                      still(less)));
-    }
+    return {};
   }
 
-  void path() {
-    std::vector<std::pair<Nanos, std::string>> parts = {
-        {computes(), "computing"},
-        {communicates(), "communication"},
-        {time(Reason::Straggler), "waiting for slower devices"},
-        {time(Reason::Process), "starting kernels"},
-        {time(Reason::Reshuffle), "splitting and joining tensors"}};
-    std::ranges::stable_sort(parts, std::greater(), &std::pair<Nanos, std::string>::first);
-    std::vector<std::string> list;
-    for (const auto& [part, what] : parts)
-      if (list.empty() || share(part) >= 0.005)
-        list.push_back(share_text(share(part)) + " " + what);
-    std::string other;
-    if (asked(What::Network) != nullptr && !take_turns_ && !alike_) {
-      const bool through_computing = computes() >= communicates();
-      if (through_computing != computing_limits_)
-        other = fmt::format("; a path through {} is nearly as long",
-                            computing_limits_ ? "computing" : "communication");
-    }
-    say(fmt::format("Its critical path is {}{}.", joined(list), other));
-  }
-
-  void computing() {
-    if (share(computes()) < 0.1) return;
+  std::string computing() const {
+    if (share(computes()) < 0.1) return {};
     std::map<DeviceId, Nanos> devices;
     std::map<OpFamily, Nanos> families;
     std::map<OpId, Nanos> ops;
@@ -173,34 +112,22 @@ class Writer {
       ops[task.op] += time;
       all += time;
     }
-    if (ops.empty()) return;
+    if (ops.empty()) return {};
     const auto device = sorted(devices)[0].first;
     std::vector<std::string> kinds;
     for (const auto& [family, time] : sorted(families))
       if (kinds.size() < 2 && time / all >= 0.15)
         kinds.push_back(fmt::format("{} {}", share_text(time / all), name_of(family)));
     const auto [op, in_op] = sorted(ops)[0];
-    say(fmt::format("The computing on it is {} on {} ({}){}{}; its longest op is {} ({}).",
-                    devices.size() == 1 ? "all" : "mostly", program_.cluster->device(device).name,
-                    program_.cluster->gpu(device).name, kinds.empty() ? "" : ", ", joined(kinds),
-                    program_.graph->op(op).name, time_text(in_op)));
+    return fmt::format(
+        "The computing on the critical path is {} on {} ({}){}{}; its longest op is {} ({}).",
+        devices.size() == 1 ? "all" : "mostly", program_.cluster->device(device).name,
+        program_.cluster->gpu(device).name, kinds.empty() ? "" : ", ", joined(kinds),
+        program_.graph->op(op).name, time_text(in_op));
   }
 
-  // The slowest link of a communication task.
-  LinkId bottleneck(TaskId id) const {
-    LinkId slowest;
-    for (ResourceId resource : program_.resources[id.index()]) {
-      if (!program_.is_link(resource)) continue;
-      const LinkId link = program_.link_of(resource);
-      if (!slowest.valid() ||
-          program_.cluster->links()[link].bandwidth < program_.cluster->links()[slowest].bandwidth)
-        slowest = link;
-    }
-    return slowest;
-  }
-
-  void communicating() {
-    if (share(communicates()) < 0.1) return;
+  std::string bandwidth() const {
+    if (share(communicates()) < 0.1) return {};
     std::map<LinkId, Nanos> links;
     std::map<TensorId, Nanos> tensors;
     std::map<DeviceId, Nanos> ends;  // of transfers: to and from
@@ -220,48 +147,204 @@ class Writer {
       tensors[task.tensor] += piece.end - piece.begin;
       tasks.insert(piece.task);
     }
-    if (links.empty()) return;
+    if (links.empty()) return {};
     const LinkId link = sorted(links)[0].first;
     const auto [tensor, of_tensor] = sorted(tensors)[0];
-    say(fmt::format(
-        "The slowest link under the communication on it is {} ({}), busy for {} of the "
-        "step{}; {} takes longest ({}).",
+    std::string text = fmt::format(
+        "The slowest link under the communication on the critical path is {} ({}), busy for {} of "
+        "the step{}; {} takes longest ({}).",
         program_.cluster->links()[link].name,
         bandwidth_text(program_.cluster->links()[link].bandwidth),
         share_text(share(timeline_.link_busy[link])),
         time(Reason::LinkBusy) > communicates() / 2 ? ", with more waiting behind most of the time"
                                                     : "",
-        program_.graph->tensor(tensor).name, time_text(of_tensor)));
-    if (!ends.empty() && tasks.size() > 1 && timeline_.devices.size() > 2) {
-      const auto [device, time] = sorted(ends)[0];
-      if (time / all > 0.7)
-        say(fmt::format(
-            "{} of it goes to or from {}: spreading that over more devices (AllReduce, or "
-            "more parameter servers) would relieve its link.",
-            share_text(time / all), program_.cluster->device(device).name));
-    }
+        program_.graph->tensor(tensor).name, time_text(of_tensor));
+    if (ends.empty() || tasks.size() < 2 || timeline_.devices.size() < 3) return text;
+    const auto [device, time] = sorted(ends)[0];
+    if (time / all > 0.7)
+      text += fmt::format(
+          " {} of it goes to or from {}: spreading that over more devices (AllReduce, or more "
+          "parameter servers) would relieve its link.",
+          share_text(time / all), program_.cluster->device(device).name);
+    return text;
+  }
+
+  std::string latency() const {
+    std::set<TaskId> messages;
+    for (const PathPiece& piece : pieces_)
+      if (is_communication(program_.tasks[piece.task].kind)) messages.insert(piece.task);
     Nanos latency, moving;
-    for (TaskId id : tasks) {
+    for (const TaskId id : messages) {
       latency += program_.tasks[id].latency;
       moving += timeline_.tasks[id].end - timeline_.tasks[id].start;
     }
-    if (moving > Nanos(0) && latency / moving > 0.3)
-      say(fmt::format(
-          "{} of that time is latency, of {} messages: fewer and larger ones (gradients "
-          "fused into buckets) would save most of it.",
-          share_text(latency / moving), tasks.size()));
+    if (moving == Nanos(0) || latency / moving < 0.3) return {};
+    return fmt::format(
+        "{} of the communication on the critical path is latency, of {} messages: fewer and larger "
+        "ones (gradients fused into buckets) would save most of it.",
+        share_text(latency / moving), messages.size());
   }
 
-  void stragglers() {
-    if (share(time(Reason::Straggler)) < 0.05) return;
+  std::string stragglers() const {
+    if (share(time(Reason::Process)) >= kWorthACause &&
+        time(Reason::Process) >= time(Reason::Straggler))
+      return "Fewer and larger kernels help: fused ops, larger micro-batches, less tensor "
+             "parallelism.";
+    if (share(time(Reason::Straggler)) < kWorthACause) return {};
     std::map<DeviceId, Nanos> devices;
     for (const PathPiece& piece : pieces_)
       if (piece.reason == Reason::Straggler)
         devices[program_.tasks[piece.task].device] += piece.end - piece.begin;
     const auto [device, held_up] = sorted(devices)[0];
-    say(fmt::format("{} ({}) holds up the others for {}: fewer samples there would help.",
-                    program_.cluster->device(device).name, program_.cluster->gpu(device).name,
-                    time_text(held_up)));
+    return fmt::format("{} ({}) holds up the others for {}: fewer samples there would help.",
+                       program_.cluster->device(device).name, program_.cluster->gpu(device).name,
+                       time_text(held_up));
+  }
+
+  const Timeline& timeline_;
+  const Program& program_;
+  const std::vector<PathPiece> pieces_;
+  const std::array<Nanos, kReasons> times_;
+
+ private:
+  // The slowest link of a communication task.
+  LinkId bottleneck(TaskId id) const {
+    LinkId slowest;
+    for (ResourceId resource : program_.resources[id.index()]) {
+      if (!program_.is_link(resource)) continue;
+      const LinkId link = program_.link_of(resource);
+      if (!slowest.valid() ||
+          program_.cluster->links()[link].bandwidth < program_.cluster->links()[slowest].bandwidth)
+        slowest = link;
+    }
+    return slowest;
+  }
+};
+
+class Writer : private PathWords {
+ public:
+  Writer(const Timeline& timeline, const std::vector<WhatIf>& what_ifs)
+      : PathWords(timeline), what_ifs_(what_ifs) {}
+
+  Why text(const ErrorBar& error, std::optional<Nanos> lower_bound) {
+    if (pieces_.empty()) return {"Nothing runs.", {}, {}};
+    find_limits();
+    Why why;
+    why.verdict = verdict();
+    for (const Limit& limit : limits_) {
+      std::string cause = fmt::format("{}, up to {} to gain. {}", capitalised(limit_name(limit.by)),
+                                      share_text(share(limit.saves)), details(limit.by));
+      if (cause.back() == ' ') cause.pop_back();
+      (why.causes.size() < kCauses ? why.causes : why.more).push_back(std::move(cause));
+    }
+    path();
+    if (limits_.empty())
+      for (const By by : {By::Computing, By::Bandwidth, By::Latency, By::Waiting}) say(details(by));
+    take_turns();
+    stages();
+    columns();
+    recomputation();
+    balance();
+    remedies();
+    bound(lower_bound);
+    certainty(error);
+    std::ranges::move(more_, std::back_inserter(why.more));
+    return why;
+  }
+
+ private:
+  void say(std::string sentence) {
+    if (!sentence.empty()) more_.push_back(std::move(sentence));
+  }
+  const WhatIf* asked(What what) const {
+    const auto found = std::ranges::find(what_ifs_, what, &WhatIf::what);
+    return found == what_ifs_.end() ? nullptr : &*found;
+  }
+  // All devices, or the only one.
+  const WhatIf* all_devices() const {
+    const WhatIf* all = asked(What::Devices);
+    return all != nullptr ? all : asked(What::Device);
+  }
+  bool is_first(By by) const { return !limits_.empty() && limits_.front().by == by; }
+  bool are_alike() const {
+    return limits_.size() > 1 && share(limits_[0].saves - limits_[1].saves) < kAlike;
+  }
+
+  // Each by a simulation without it. Faster devices would save the wait for the slowest of them,
+  // too: that part is waiting.
+  void find_limits() {
+    if (what_ifs_.empty()) return;
+    const auto saves = [&](const WhatIf* each) {
+      return each == nullptr ? Nanos(0) : std::max(Nanos(0), step() - each->free);
+    };
+    const Nanos devices = saves(all_devices());
+    const Nanos straggling = std::min(devices, time(Reason::Straggler));
+    limits_ = {{By::Computing, devices - straggling},
+               {By::Bandwidth, saves(asked(What::Network))},
+               {By::Latency, saves(asked(What::Latency))},
+               {By::Waiting, straggling + time(Reason::Process)}};
+    std::erase_if(limits_, [&](const Limit& each) { return share(each.saves) < kWorthACause; });
+    std::ranges::stable_sort(limits_, std::greater(), &Limit::saves);
+  }
+
+  std::string verdict() const {
+    if (limits_.empty()) return fmt::format("A step takes {}.", time_text(step()));
+    const auto still = [&](const Limit& limit) {
+      const Nanos rest = step() - limit.saves;
+      return fmt::format("{} ({})", time_text(rest), share_text(share(rest)));
+    };
+    const Limit& first = limits_.front();
+    if (first.by == By::Waiting) {
+      const bool kernels = time(Reason::Process) >= time(Reason::Straggler);
+      return fmt::format("A step takes {}, and {} limits it: for {} of that devices wait for {}.",
+                         time_text(step()), kernels ? "starting its kernels" : "waiting",
+                         time_text(time(kernels ? Reason::Process : Reason::Straggler)),
+                         kernels ? "the processes that drive them" : "slower ones");
+    }
+    if (are_alike() && limits_[1].by == By::Waiting)
+      return fmt::format("A step takes {}; {} and waiting limit it about equally.",
+                         time_text(step()), limit_name(first.by));
+    if (are_alike())
+      return fmt::format(
+          "A step takes {}; {} and {} limit it about equally: with {} it would take {}, with {} "
+          "{}.",
+          time_text(step()), limit_name(first.by), limit_name(limits_[1].by),
+          without_limit(first.by), still(first), without_limit(limits_[1].by), still(limits_[1]));
+    return fmt::format("A step takes {}, and {} limits it: with {} it would take {}.",
+                       time_text(step()), limit_name(first.by), without_limit(first.by),
+                       still(first));
+  }
+
+  // Infinitely fast devices save what computing takes, and an infinitely fast network the rest:
+  // then neither is hidden behind the other.
+  void take_turns() {
+    const WhatIf *network = asked(What::Network), *devices = all_devices();
+    if (network == nullptr || devices == nullptr) return;
+    const Nanos less = std::min(network->free, devices->free);
+    if (share(less) > 0.15 && network->free + devices->free - step() < less / 4)
+      say("Computing and communication take turns instead of overlapping.");
+  }
+
+  void path() {
+    std::vector<std::pair<Nanos, std::string>> parts = {
+        {computes(), "computing"},
+        {communicates(), "communication"},
+        {time(Reason::Straggler), "waiting for slower devices"},
+        {time(Reason::Process), "starting kernels"},
+        {time(Reason::Reshuffle), "splitting and joining tensors"}};
+    std::ranges::stable_sort(parts, std::greater(), &std::pair<Nanos, std::string>::first);
+    std::vector<std::string> list;
+    for (const auto& [part, what] : parts)
+      if (list.empty() || share(part) >= 0.005)
+        list.push_back(share_text(share(part)) + " " + what);
+    std::string other;
+    if (!limits_.empty() && !are_alike() && !is_first(By::Waiting)) {
+      const bool computing_limits = is_first(By::Computing);
+      if ((computes() >= communicates()) != computing_limits)
+        other = fmt::format("; a path through {} is nearly as long",
+                            computing_limits ? "computing" : "communication");
+    }
+    say(fmt::format("Its critical path is {}{}.", joined(list), other));
   }
 
   // The bubble: each stage's, or of many those that wait longest.
@@ -289,12 +372,10 @@ class Writer {
                                     : fmt::format("stage {} {}", i + 1, share_text(share(time))));
     const std::string which =
         all.size() > kMostNamed ? fmt::format("of {} stages ", all.size()) : std::string();
-    std::string list = which + joined(named);
-    list[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(list[0])));
     say(
         fmt::format("{}; on average {} until their first task, {} between their tasks and {} after "
                     "the last.",
-                    list, mean(before), mean(between), mean(after)));
+                    capitalised(which + joined(named)), mean(before), mean(between), mean(after)));
   }
 
   void columns() {
@@ -350,12 +431,13 @@ class Writer {
     const auto least = std::min_element(types.begin(), types.end(), by_mean);
     const auto most = std::max_element(types.begin(), types.end(), by_mean);
     if (mean(*most) - mean(*least) > 0.15) {
-      say(fmt::format("The {} compute for {} of the step, the {} for {}{}.",
-                      program_.cluster->gpu_types()[most->first].name, share_text(mean(*most)),
-                      program_.cluster->gpu_types()[least->first].name, share_text(mean(*least)),
-                      computing_limits_ && !alike_ && mean(*least) > 0
-                          ? ": samples moved to these would even it out"
-                          : ""));
+      say(fmt::format(
+          "The {} compute for {} of the step, the {} for {}{}.",
+          program_.cluster->gpu_types()[most->first].name, share_text(mean(*most)),
+          program_.cluster->gpu_types()[least->first].name, share_text(mean(*least)),
+          !is_first(By::Bandwidth) && !is_first(By::Latency) && !are_alike() && mean(*least) > 0
+              ? ": samples moved to these would even it out"
+              : ""));
     } else {
       say(fmt::format("The devices compute for {} of the step on average.", share_text(busy)));
     }
@@ -364,20 +446,19 @@ class Writer {
                       unused == 1 ? "is" : "are"));
   }
 
-  // Says what 10 % more speed is worth, and which op, device or link matters most.
+  // Says what 10 % more speed is worth, where it is worth anything, and which op, device or link
+  // matters most.
   void remedies() {
     std::vector<std::string> parts;
-    const auto add = [&](const WhatIf* each) {
-      if (each != nullptr)
-        parts.push_back(fmt::format("{} 10 % faster {}{}", each->name,
-                                    parts.empty() ? "would save " : "",
-                                    share_text(std::max(0.0, saved(each->faster)))));
-    };
-    add(asked(computing_limits_ ? What::Devices : What::Network));
-    add(asked(computing_limits_ ? What::Network : What::Devices));
+    for (const WhatIf* each : {asked(What::Network), asked(What::Devices), asked(What::Latency)})
+      if (each != nullptr && saved(each->faster) >= 0.005)
+        parts.push_back(fmt::format(
+            "{} 10 % {} {}{}", each->name, each->what == What::Latency ? "shorter" : "faster",
+            parts.empty() ? "would save " : "", share_text(saved(each->faster))));
     const WhatIf* single = nullptr;  // what_ifs_ has the largest gain first
     for (const WhatIf& each : what_ifs_)
-      if (single == nullptr && each.what != What::Devices && each.what != What::Network)
+      if (single == nullptr && each.what != What::Devices && each.what != What::Network &&
+          each.what != What::Latency)
         single = &each;
     if (single != nullptr && saved(single->free) >= 0.04) {
       const std::string gain = share_text(saved(single->free));
@@ -385,10 +466,7 @@ class Writer {
           parts.empty() ? fmt::format("making {} infinitely fast would save {}", single->name, gain)
                         : fmt::format("{} infinitely fast {}", single->name, gain));
     }
-    if (parts.empty()) return;
-    std::string list = joined(parts);
-    list[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(list[0])));
-    say(list + ".");
+    if (!parts.empty()) say(capitalised(joined(parts)) + ".");
   }
 
   void bound(std::optional<Nanos> lower_bound) {
@@ -405,23 +483,27 @@ class Writer {
             : fmt::format(
                   "of the path {} was measured, {} fitted to measurements, {} from formulas",
                   share_text(error.profile), share_text(error.fit), share_text(error.analytic));
-    say(fmt::format("The step time is sure to ±{} ({} to {}): {}.", share_text(error.relative),
-                    time_text(error.low), time_text(error.high), sources));
+    say(fmt::format("The uncertainty of the step time is ±{} ({} to {}): {}.",
+                    share_text(error.relative), time_text(error.low), time_text(error.high),
+                    sources));
   }
 
-  const Timeline& timeline_;
-  const Program& program_;
   const std::vector<WhatIf>& what_ifs_;
-  std::vector<PathPiece> pieces_;
-  std::array<Nanos, kReasons> times_;
-  bool computing_limits_ = false, take_turns_ = false, alike_ = false;
-  std::string text_;
+  std::vector<Limit> limits_;  // greatest first
+  std::vector<std::string> more_;
 };
 
 }  // namespace
 
-std::string why(const Timeline& timeline, const std::vector<WhatIf>& what_ifs,
-                const ErrorBar& error, std::optional<Nanos> lower_bound) {
+std::string Why::text() const {
+  std::string text = verdict;
+  for (const std::vector<std::string>* list : {&causes, &more})
+    for (const std::string& sentence : *list) text += " " + sentence;
+  return text;
+}
+
+Why why(const Timeline& timeline, const std::vector<WhatIf>& what_ifs, const ErrorBar& error,
+        std::optional<Nanos> lower_bound) {
   return Writer(timeline, what_ifs).text(error, lower_bound);
 }
 

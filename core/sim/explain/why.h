@@ -11,9 +11,17 @@
 
 namespace strato {
 
-// The step in one paragraph: "A step takes 119 ms, and communication limits it: ...". Without
-// what-ifs it says less. `what_ifs` as what_if() sorts them.
-std::string why(const Timeline& timeline, const std::vector<WhatIf>& what_ifs,
-                const ErrorBar& error, std::optional<Nanos> lower_bound = {});
+struct Why {
+  // "A step takes 119 ms, and bandwidth limits it: with infinite bandwidth it would take 60 ms (50
+  // %)." Computing, bandwidth, latency or waiting: whatever would save most if it took no time, by
+  // simulation. Without what-ifs it names none.
+  std::string verdict;
+  std::vector<std::string> causes;  // each with its gain and where it is; greatest first, few
+  std::vector<std::string> more;    // sentences: the critical path, stages, gains, the uncertainty
+  std::string text() const;         // all of it, as one paragraph
+};
+// `what_ifs` as what_if() sorts them.
+Why why(const Timeline& timeline, const std::vector<WhatIf>& what_ifs, const ErrorBar& error,
+        std::optional<Nanos> lower_bound = {});
 
 }  // namespace strato

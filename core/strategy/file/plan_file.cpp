@@ -86,6 +86,19 @@ fs::path find_model(const PlanFile& plan, const fs::path& plan_file) {
                    "put the model beside the plan, or name it");
 }
 
+void check_same_model(const PlanFile& plan, const std::string& file, const Graph& graph) {
+  std::size_t named = 0, found = 0;
+  for (const NamedGroup& group : plan.strategy.groups) {
+    named += group.ops.size();
+    for (const std::string& op : group.ops) found += graph.find_op(op).valid() ? 1 : 0;
+  }
+  if (2 * found >= named) return;
+  throw InputError(file, "groups",
+                   fmt::format("is a plan for another model ({}): only {} of its {} ops are in {}",
+                               plan.graph_name, found, named, graph.name()),
+                   "put the model that it was made for beside it, or name that with --graph");
+}
+
 BoundPlan bind_plan(const PlanFile& plan, const Graph& graph, const Cluster& cluster,
                     std::span<const Nanos> op_times) {
   RestoredGrouping restored = restore_grouping(plan.strategy, graph, op_times);

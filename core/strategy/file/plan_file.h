@@ -49,6 +49,10 @@ Cluster plan_cluster(const PlanFile& plan, const std::string& file);  // needs n
 // its bare name there. Throws InputError when it is at none of these.
 std::filesystem::path find_model(const PlanFile& plan, const std::filesystem::path& plan_file);
 
+// Throws InputError, about `file`, where fewer than half of the ops that the plan names are in the
+// graph: that is another model, and no later version of the plan's.
+void check_same_model(const PlanFile& plan, const std::string& file, const Graph& graph);
+
 // The plan on a graph. Not the graph that it was made for (same_graph is false): the rest is a best
 // effort and `unmatched` says what did not fit. Grouping and strategy always fit together.
 struct BoundPlan : Rebound {

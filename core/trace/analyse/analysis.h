@@ -1,4 +1,4 @@
-// All that is told of a run from its traces.
+// All that the traces of a run say of it.
 #pragma once
 
 #include <cstdint>

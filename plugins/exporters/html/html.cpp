@@ -40,10 +40,10 @@ class Report {
 
   std::string write() const {
     return page(
-        graph_.name() + " on " + cluster_.name(),
+        fmt::format("{}, batch {} on {}", graph_.name(), graph_.batch(), cluster_.name()),
         note(fmt::format("One training step of batch {} with {} ops on {} devices, simulated.",
                          graph_.batch(), graph_.op_count(), cluster_.device_count())) +
-            answers() + paragraph(why(timeline_, gains_, error_, bound_)) +
+            answers() + paragraph(why(timeline_, gains_, error_, bound_).text()) +
             section("Timeline", timeline_key() + "<div class=\"wide\">" + timeline_svg(timeline_) +
                                     "</div>\n") +
             section("Where the time goes", critical_path()) + gains() +
@@ -87,7 +87,7 @@ class Report {
   }
 
   std::string critical_path() const {
-    const auto times = time_by_reason(path_pieces(timeline_));
+    const auto times = time_by_root(path_pieces(timeline_));
     std::vector<std::size_t> order;
     for (std::size_t r = 0; r < kReasons; ++r)
       if (times[r] > Nanos(0)) order.push_back(r);

@@ -43,6 +43,7 @@ TEST(LaunchJourney, WatchesOverlaysAndCancels) {
   EXPECT_FALSE(window.grab().isNull());
 
   view->form().choose("local", "replay", 1'000'000);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !view->just_ended(); }, kPatience));
   QTest::keyClick(&window, Qt::Key_F9);
   ASSERT_TRUE(
       QTest::qWaitFor([&] { return !model.steps().empty() || !model.running(); }, kPatience));

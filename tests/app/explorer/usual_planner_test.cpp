@@ -36,5 +36,26 @@ TEST(OfferedPlanner, SuitsTheProblemUntilSomebodyChooses) {
   EXPECT_EQ(planner->currentText(), QStringLiteral("heft"));
 }
 
+// By kind, each with what it does; headings are not for choosing.
+TEST(OfferedPlanner, StandsAmongItsKind) {
+  Session session;
+  MainWindow window(session, false);
+  auto* planner = window.findChild<HeaderBar*>()->findChild<QComboBox*>("planner");
+  const auto* model = planner->model();
+  int headings = 0, planners = 0;
+  for (int row = 0; row < model->rowCount(); ++row) {
+    const QModelIndex index = model->index(row, 0);
+    if (index.flags() == Qt::NoItemFlags) {
+      ++headings;
+      EXPECT_NE(planner->currentIndex(), row);
+    } else {
+      ++planners;
+      EXPECT_FALSE(index.data(Qt::ToolTipRole).toString().isEmpty());
+    }
+  }
+  EXPECT_EQ(planners, static_cast<int>(session.plugins().list(PluginKind::Planner).size()));
+  EXPECT_GE(headings, 4);
+}
+
 }  // namespace
 }  // namespace strato

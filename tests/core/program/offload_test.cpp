@@ -318,13 +318,14 @@ TEST_F(Offloading, ItIsToldInDumps) {
 TEST_F(Offloading, ItsCopiesAreExplained) {
   const Timeline timeline = bench.run(on(bench, {0}, {"f1"}));
   const double share = 2 * kTensor / static_cast<double>(timeline.step_time.value);
-  const std::string text = why(timeline, {}, error_bar(timeline, *bench.costs));
+  const std::string text = why(timeline, {}, error_bar(timeline, *bench.costs)).text();
   EXPECT_NE(text.find(fmt::format("Copies to and from host memory keep the host link busy for "
                                   "{:.0f} % of the step, 0 % of it not hidden behind computing.",
                                   100 * share)),
             std::string::npos)
       << text;
-  EXPECT_EQ(why(bench.run(on(bench, {0}, {})), {}, {}).find("host memory"), std::string::npos);
+  EXPECT_EQ(why(bench.run(on(bench, {0}, {})), {}, {}).text().find("host memory"),
+            std::string::npos);
 }
 
 // A copy on the critical path takes what a transfer takes.

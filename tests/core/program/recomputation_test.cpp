@@ -130,13 +130,13 @@ TEST_F(Recomputing, ItIsToldInNamesAndDumps) {
 TEST_F(Recomputing, ItsCostIsExplained) {
   const Timeline timeline = bench.run(on({0}, {"f1", "f2", "f3"}));
   const double share = 3 * 10 * kSamples / static_cast<double>(timeline.step_time.value);
-  const std::string text = why(timeline, {}, {});
+  const std::string text = why(timeline, {}, {}).text();
   EXPECT_NE(text.find(fmt::format("Recomputation costs the devices {:.0f} % of the step on average",
                                   100 * share)),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("3 ops are computed again"), std::string::npos) << text;
-  EXPECT_EQ(why(bench.run(on({0}, {})), {}, {}).find("Recomputation"), std::string::npos);
+  EXPECT_EQ(why(bench.run(on({0}, {})), {}, {}).text().find("Recomputation"), std::string::npos);
 }
 
 // A stage computes its own ops again; what another one reads of it has been sent there.

@@ -99,7 +99,7 @@ TEST_F(StageWaits, AreTheBubbleOfThePapers) {
 
 TEST_F(StageWaits, AreSaidInWords) {
   const Timeline timeline = run(staged({8, PipelineSchedule::OneFOneB}, {{0}, {1}, {2}, {3}}));
-  const std::string text = why(timeline, {}, {});
+  const std::string text = why(timeline, {}, {}).text();
   EXPECT_NE(text.find("Stage 1 waits 27 % of the step for other stages, stage 2 27 %, stage 3 27 % "
                       "and stage 4 27 %; on average 7 % until their first task, 14 % between their "
                       "tasks and 7 % after the last."),
@@ -113,7 +113,7 @@ TEST_F(StageWaits, AreOfPipelinesAlone) {
   const std::vector<int> all = {0, 1, 2, 3};
   const Timeline together = run(staged(four, {all, all, all, all}));
   EXPECT_TRUE(stage_waits(together).empty());
-  EXPECT_EQ(why(together, {}, {}).find("other stages"), std::string::npos);
+  EXPECT_EQ(why(together, {}, {}).text().find("other stages"), std::string::npos);
   EXPECT_TRUE(stage_waits(run(staged({}, {{0}, {1}, {2}, {3}}))).empty());
 }
 
@@ -175,7 +175,7 @@ TEST(ColumnExchanges, OfAForwardPassAreOneAllReduceABlock) {
   EXPECT_EQ(exchanges.tasks, kBlocks);
   EXPECT_EQ(exchanges.taken, Nanos(kBlocks * kAllReduce));
   EXPECT_EQ(exchanges.exposed, exchanges.taken);
-  const std::string text = why(timeline, {}, {});
+  const std::string text = why(timeline, {}, {}).text();
   EXPECT_NE(text.find("Devices that compute ops together exchange their parts for"),
             std::string::npos)
       << text;
@@ -197,7 +197,7 @@ TEST(ColumnExchanges, SumsOverSamplesAreNone) {
   const Timeline plain = blocks(true, 1);
   EXPECT_EQ(column_exchanges(plain).tasks, 0);
   EXPECT_EQ(column_exchanges(plain).taken, Nanos(0));
-  EXPECT_EQ(why(plain, {}, {}).find("exchange their parts"), std::string::npos);
+  EXPECT_EQ(why(plain, {}, {}).text().find("exchange their parts"), std::string::npos);
 }
 
 // Of one row: nothing else is done while tokens are on their way forward.
@@ -219,7 +219,7 @@ TEST(ExpertExchanges, AreToldApartFromThoseOfColumns) {
   EXPECT_EQ(exchanges.taken, Nanos(4 * (100 + kDispatched.value)));
   EXPECT_GE(exchanges.exposed, Nanos(2 * (100 + kDispatched.value)));
   EXPECT_EQ(column_exchanges(timeline).tasks, 0);
-  EXPECT_NE(why(timeline, {}, {}).find("Tokens are on their way to experts and back"),
+  EXPECT_NE(why(timeline, {}, {}).text().find("Tokens are on their way to experts and back"),
             std::string::npos);
 }
 

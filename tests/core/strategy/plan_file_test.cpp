@@ -101,6 +101,25 @@ TEST(Plan, ForAnotherModelIsAReportNotACrash) {
   validate(bound.strategy, bound.grouping, *other.cluster);
 }
 
+TEST(Plan, OfOtherOpsIsRefused) {
+  const toy::Problem p;
+  PlanFile plan = some_plan(p);
+  EXPECT_NO_THROW(check_same_model(plan, "p.json", *p.graph));
+  std::size_t named = 0;
+  for (const NamedGroup& group : plan.strategy.groups) named += group.ops.size();
+  std::size_t renamed = 0;
+  for (NamedGroup& group : plan.strategy.groups)
+    for (std::string& op : group.ops)
+      if (2 * renamed <= named) op += "/of another model", ++renamed;
+  try {
+    check_same_model(plan, "p.json", *p.graph);
+    ADD_FAILURE() << "was not refused";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.file(), "p.json");
+    EXPECT_NE(error.problem().find("is a plan for another model"), std::string::npos);
+  }
+}
+
 TEST(Plan, WithoutOpsStillBinds) {
   const toy::Problem p;
   PlanFile plan = some_plan(p);

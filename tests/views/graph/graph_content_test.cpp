@@ -141,6 +141,26 @@ TEST(GraphContent, OddNamesArePainted) {
   }
 }
 
+// Whatever costs most: a person begins to read where the graph begins.
+TEST(GraphContent, WhatIsTooLargeOpensWhereItBegins) {
+  const Problem problem = nested_chain(400, 400);
+  GraphCanvas canvas;
+  canvas.resize(500, 300);
+  GraphContent& content = canvas.scene().content;
+  content = content_of(problem, {}, {});
+  const std::size_t count = content.nodes.size();
+  ASSERT_GT(count, 50u);
+  content.nodes.back().share = 1;
+  canvas.scene().stripes.resize(count), canvas.scene().marks.resize(count);
+  canvas.scene().selected.assign(count, 0), canvas.scene().found.assign(count, 0);
+  canvas.show_layout(layered_layout(layout_request(content, FlowDirection::Down)));
+  const GraphLayout& layout = canvas.scene().layout;
+  ASSERT_LT(fit_scale(layout, QSizeF(canvas.size())), kLegibleScale);
+  const auto first = std::ranges::min_element(
+      layout.nodes, {}, [](const QRectF& place) { return place.top() + place.left(); });
+  EXPECT_TRUE(QRectF(canvas.rect()).contains(canvas.scene().to_view(*first)));
+}
+
 double thread_cpu_ms() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

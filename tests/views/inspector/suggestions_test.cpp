@@ -159,6 +159,23 @@ TEST_F(SuggestionsInTheInspector, WhatDoesNotFitIsMadeToFit) {
   EXPECT_TRUE(session_.snapshot().outcome->timeline->feasible);
 }
 
+// Optimizer states alone are more than both devices have: what says that it fits does.
+TEST_F(SuggestionsInTheInspector, WhatIsSaidToFitDoes) {
+  open("models/bert_large.onnx", 32, 60);
+  session_.edit(data_parallel(problem()), QStringLiteral("data parallel"));
+  session_.settle();
+  ASSERT_FALSE(session_.snapshot().outcome->timeline->feasible);
+  ASSERT_TRUE(wait_until([&] { return done(); }, 120));
+  for (const Suggestion& suggestion : suggestions().list())
+    EXPECT_TRUE(
+        simulate_as(*session_.snapshot().opened, suggestion.effect.strategy, {}).timeline->feasible)
+        << suggestion.words.toStdString();
+  if (suggestions().list().empty()) return;
+  suggestions().apply(0);
+  session_.settle();
+  EXPECT_TRUE(session_.snapshot().outcome->timeline->feasible);
+}
+
 TEST_F(SuggestionsInTheInspector, KeepToTheConstraints) {
   open_lenet();
   badly_placed();

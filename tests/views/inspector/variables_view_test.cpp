@@ -204,17 +204,17 @@ TEST_F(VariablesViews, TheEffectIsForetoldBeforeTheEdit) {
   const int half = static_cast<int>(Encoding::Half);
   emit form.encoding().highlighted(half);
   ASSERT_TRUE(wait_until([&] { return form.preview().effect().has_value(); }));
-  EXPECT_FALSE(form.foretold().isEmpty());
+  EXPECT_FALSE(form.effect_text().isEmpty());
   EXPECT_TRUE(variables().empty());
   const Nanos foretold = form.preview().effect()->after;
   choose(form.encoding(), half);
   session_.settle();
   EXPECT_EQ(step_time(), foretold);
-  EXPECT_TRUE(form.foretold().isEmpty());
+  EXPECT_TRUE(form.effect_text().isEmpty());
   form.parts().setFocus();
   form.parts().selectAll();
   QTest::keyClicks(&form.parts(), "3999");  // typed, and not yet taken
-  EXPECT_TRUE(form.foretold().contains("3999 parts")) << form.foretold().toStdString();
+  EXPECT_TRUE(form.effect_text().contains("3999 parts")) << form.effect_text().toStdString();
 }
 
 TEST_F(VariablesViews, WhatIsTypedStaysWhileTheStrategyChanges) {
@@ -247,7 +247,8 @@ TEST_F(VariablesViews, MorePartsThanThereCanBeAreNotForetoldAsFewer) {
   form.partition().setFocus();
   form.partition().selectAll();
   QTest::keyClicks(&form.partition(), "1 x 100 x 100");
-  EXPECT_TRUE(form.foretold().contains("more than 4096 parts")) << form.foretold().toStdString();
+  EXPECT_TRUE(form.effect_text().contains("more than 4096 parts"))
+      << form.effect_text().toStdString();
 }
 
 TEST_F(VariablesViews, SeveralAreEditedAtOnceAndDifferencesAreSaid) {

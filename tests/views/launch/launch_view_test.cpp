@@ -161,9 +161,39 @@ TEST_F(LaunchInAView, CancelsByTheButton) {
   EXPECT_TRUE(says(QStringLiteral("cancelled")));
 }
 
+TEST_F(LaunchInAView, APressThatWasToCancelStartsNoOtherJob) {
+  open_lenet();
+  launch();
+  finish(2);
+  const int launched = cluster_.launched();
+  QStringList told;
+  QObject::connect(&session_, &Session::message, [&](const QString& text) { told << text; });
+  view_.start_or_cancel();
+  EXPECT_FALSE(view_.model().running());
+  EXPECT_TRUE(told.join(' ').contains(QStringLiteral("press again")))
+      << told.join(' ').toStdString();
+  ASSERT_TRUE(wait_until([&] { return !view_.just_ended(); }));
+  EXPECT_EQ(cluster_.launched(), launched);
+  view_.start_or_cancel();
+  EXPECT_TRUE(view_.model().running());
+}
+
+// Times that were simulated teach nothing, and it is said.
+TEST_F(LaunchInAView, AReplayIsNotToLearnFrom) {
+  open_lenet();
+  launch();
+  finish(0.5);
+  EXPECT_TRUE(says(QStringLiteral("nothing to learn")));
+  for (QPushButton* each : view_.measured_page().findChildren<QPushButton*>())
+    EXPECT_FALSE(each->isVisible()) << each->text().toStdString();
+  view_.model().learn();
+  EXPECT_FALSE(view_.model().learning());
+}
+
 TEST_F(LaunchInAView, LearnsAndUses) {
   open_workspace();
   open_lenet();
+  view_.form().choose("local", "torch", 3);
   launch();
   finish(2);
   QPushButton *learn = nullptr, *use = nullptr;

@@ -126,6 +126,7 @@ TEST_F(CrashTest, ASearchThatWasCutOffIsStoppedWithWhatItHadFound) {
     // As it is a little later.
     run.id = 0;
     run.created = "2026-01-01T00:00:00Z";
+    --run.best_ns;  // it had told of a better one, which was not kept yet
     run.id = workspace.add(run);
     {
       const RunLock somebody(workspace.file(), run.id);
@@ -135,6 +136,8 @@ TEST_F(CrashTest, ASearchThatWasCutOffIsStoppedWithWhatItHadFound) {
     end_orphaned_runs(workspace);
     EXPECT_EQ(workspace.runs().find(run.id)->state, RunState::Stopped);
     EXPECT_FALSE(workspace.runs().find(run.id)->note.empty());
+    EXPECT_EQ(workspace.runs().find(run.id)->best_ns,
+              workspace.strategies().find(run.best.value_or(0))->step_time_ns);
     workspace.runs().remove(run.id);
   }
   session_.open_workspace(file());

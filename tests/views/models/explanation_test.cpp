@@ -54,7 +54,7 @@ TEST_F(Explains, ComesQuicklyFirstAndThenWithWhatIfs) {
   const Explanation& explanation = *session_.snapshot().explanation;
   EXPECT_EQ(changes.count(), 1 + kWhatIfParts);
   EXPECT_TRUE(explanation.complete());
-  EXPECT_FALSE(explanation.why.empty());
+  EXPECT_FALSE(explanation.why.verdict.empty());
   EXPECT_FALSE(explanation.what_ifs.empty());
   EXPECT_TRUE(std::is_sorted(explanation.what_ifs.begin(), explanation.what_ifs.end(),
                              [](const WhatIf& a, const WhatIf& b) { return a.free < b.free; }));
@@ -143,6 +143,7 @@ TEST_F(Explains, TheTableOfWhatIfsSelectsWhatItNames) {
         break;
       case WhatIf::What::Devices:
       case WhatIf::What::Network:
+      case WhatIf::What::Latency:
         EXPECT_FALSE(session_.selection().device());
     }
     EXPECT_EQ(model.index(row, WhatIfModel::Name).data().toString().toStdString(), chosen.name);

@@ -93,8 +93,10 @@ TEST_F(ItemModels, WorkspaceShowsRunsAndTheEditsBelowThem) {
     return QModelIndex();
   };
   EXPECT_EQ(model.rowCount(section("Models")), 1);
+  EXPECT_EQ(model.index(0, 0, section("Models")).data(), "lenet, batch 16");
   EXPECT_EQ(model.rowCount(section("Clusters")), 1);
   ASSERT_EQ(model.rowCount(section("Runs")), 1);
+  EXPECT_EQ(model.index(0, 0, section("Runs")).data(), "dp-allreduce-proportional #1");
   const QModelIndex run = model.index(0, 0, section("Runs"));
   ASSERT_EQ(model.rowCount(run), 1);
   const QModelIndex edit = model.index(0, 0, run);
@@ -105,6 +107,40 @@ TEST_F(ItemModels, WorkspaceShowsRunsAndTheEditsBelowThem) {
   const QModelIndex same_run =
       model.index(0, 0, section("Runs"));  // the rename has reset the model
   EXPECT_FALSE(model.setData(same_run, "no", Qt::EditRole));
+
+  // Of two batches, each says of which it is.
+  ImportOptions import;
+  import.batch = 32;
+  session_.open_model(sample("models/lenet.onnx"), import, *session_.problem_options());
+  session_.settle();
+  session_.start_search("dp-allreduce-proportional", {});
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchPhase::Idle; }));
+  session_.settle();
+  session_.settle();
+  ASSERT_EQ(model.rowCount(section("Models")), 2);
+  EXPECT_EQ(model.index(1, 0, section("Models")).data(), "lenet, batch 32");
+  ASSERT_EQ(model.rowCount(section("Runs")), 2);
+  EXPECT_EQ(model.index(0, 0, section("Runs")).data(),
+            "dp-allreduce-proportional #2 · lenet, batch 32 on TAG two 1080 Ti");
+}
+
+// What takes part in the step shown, as the inspector says it.
+TEST_F(ItemModels, PlacementTellsWhatComputingTakesNow) {
+  open_lenet();
+  const PlacementModel model(session_);
+  const auto told = [&] {
+    const Snapshot& shown = session_.snapshot();
+    for (const GroupId group : problem().grouping->groups().ids())
+      EXPECT_EQ(model.index(group.value(), PlacementModel::Time)
+                    .data(PlacementModel::SortRole)
+                    .toLongLong(),
+                group_times(*shown.outcome->timeline, *problem().grouping, group).compute.value);
+    return model.index(0, PlacementModel::Time).data(PlacementModel::SortRole).toLongLong();
+  };
+  const auto before = told();
+  session_.decide({GroupId(0)}, decision_on_device(DeviceId(0)), "by hand");
+  session_.settle();
+  EXPECT_NE(told(), before);
 }
 
 }  // namespace

@@ -24,9 +24,11 @@ class Launching : public SessionTest {
   }
 
   const Timeline& predicted() { return *session_.snapshot().outcome->timeline; }
-  void launch(int steps = 3) {
+  void launch(int steps = 3, const char* engine = "replay") {
     const int before = cluster_.launched();
-    model_->start(fake_choice(steps));
+    LaunchChoice choice = fake_choice(steps);
+    choice.options.engine = engine;
+    model_->start(choice);
     ASSERT_TRUE(wait_until([&] { return cluster_.launched() > before || !model_->running(); }))
         << model_->problem().toStdString();
   }
@@ -222,7 +224,7 @@ TEST_F(Launching, AnEditHidesTheMeasuredStepAndUndoBringsItBack) {
 
 TEST_F(Launching, LearnsCostsThatMeetWhatWasMeasured) {
   open_lenet();
-  launch();
+  launch(3, "torch");
   finish(3);
   model_->learn();
   EXPECT_TRUE(model_->learning());

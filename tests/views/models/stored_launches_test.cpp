@@ -24,7 +24,9 @@ class StoredLaunches : public SessionTest {
 
   void launch(const char* job) {
     const int before = cluster_.launched();
-    model_->start(cluster_job(cluster_, job, folder_.path()));
+    LaunchChoice choice = cluster_job(cluster_, job, folder_.path());
+    choice.options.engine = "torch";  // nothing can be learned from a replay
+    model_->start(choice);
     ASSERT_TRUE(wait_until([&] { return cluster_.launched() > before; }));
   }
   void finish(double factor) {

@@ -4,12 +4,14 @@
 #include <QAbstractItemModelTester>
 #include <QDragEnterEvent>
 #include <QDragMoveEvent>
+#include <QDropEvent>
 #include <QMenu>
 #include <QTableView>
 #include <QTest>
 
 #include "core/search/constraints/bound_constraints.h"
 #include "tests/views/models/fixture.h"
+#include "views/drag/drag_start.h"
 #include "views/models/drop_place.h"
 #include "views/models/strategy_edits.h"
 #include "views/placement/constraint_menu.h"
@@ -243,7 +245,10 @@ TEST_F(PlacementByHand, GroupsAreDraggedOntoDevices) {
   ASSERT_TRUE(wait_until([&] { return told(); }));
   const EditEffect effect = *view_.preview().preview().effect();
   EXPECT_TRUE(view_.preview().text().startsWith(QStringLiteral("2 groups on 1080ti-1:")));
-  model.dropMimeData(data.get(), Qt::MoveAction, -1, -1, model.index(4, column));
+  ASSERT_TRUE(move.isAccepted()) << "else no drop comes";
+  QDropEvent drop(at, Qt::MoveAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+  drop.ignore();
+  QCoreApplication::sendEvent(table().viewport(), &drop);
   session_.settle();
   EXPECT_EQ(session_.snapshot().strategy, effect.strategy);
   EXPECT_EQ(step_time(), effect.after);
@@ -256,6 +261,24 @@ TEST_F(PlacementByHand, GroupsAreDraggedOntoDevices) {
   EXPECT_TRUE(dragged(other, problem()).is_empty());
   other.setData(drag_type(), QByteArray("\x00\x00\x01", 3));
   EXPECT_TRUE(dragged(other, problem()).is_empty());
+}
+
+TEST_F(PlacementByHand, RowsAreCarriedUnderAChip) {
+  open_lenet();
+  Carried carried;
+  carry_with([&](const QMimeData& data) { carried = dragged(data, problem()); });
+  const QModelIndex name = table().model()->index(1, PlacementModel::Name);
+  const QPoint at = table().visualRect(name).center();
+  QTest::mousePress(table().viewport(), Qt::LeftButton, {}, at);
+  for (const int distance : {20, 40, 60}) {
+    QMouseEvent move(QEvent::MouseMove, at + QPoint(distance, 8),
+                     table().viewport()->mapToGlobal(at + QPoint(distance, 8)), Qt::NoButton,
+                     Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(table().viewport(), &move);
+  }
+  carry_with(nullptr);
+  QTest::mouseRelease(table().viewport(), Qt::LeftButton, {}, at);
+  EXPECT_EQ(carried, (Carried{{group_in(1)}, {}}));
 }
 
 TEST_F(PlacementByHand, SearchesKeepToThem) {

@@ -117,7 +117,7 @@ TEST_F(WorkspaceViewTest, MarksWhatIsShown) {
   session_.open_model(sample("models/alexnet.onnx"), import, {});
   session_.settle();
   session_.settle();
-  EXPECT_EQ(marked(), "alexnet");
+  EXPECT_EQ(marked(), "alexnet, batch 16");
 }
 
 // Rows are found through the filter: what is opened is what was shown.

@@ -53,6 +53,18 @@ TEST(Learned, WhatWasNotTimedTeachesNothing) {
   EXPECT_TRUE(learned_profile(slower(timeline, 0)).empty());
 }
 
+// Ops of a few nanoseconds; as they are, and a million times as long.
+TEST(Learned, SaysWhyNothingCanBe) {
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
+  const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
+  const Timeline longer = slower(timeline, 1'000'000);
+  EXPECT_EQ(why_not_learned(longer, "torch"), "");
+  EXPECT_NE(why_not_learned(timeline, "torch").find("less than 1 µs"), std::string::npos);
+  EXPECT_NE(why_not_learned(slower(timeline, 0), "torch").find("No op"), std::string::npos);
+  for (const char* engine : {"replay", "replay-cuda"})
+    EXPECT_NE(why_not_learned(longer, engine).find("simulated"), std::string::npos) << engine;
+}
+
 TEST(Learned, CommunicationNeedsTwoSizes) {
   Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
