@@ -38,7 +38,8 @@ StoredModel row_of(const ModelSource& model, const Problem& problem) {
   note_import(model.import, options);
   return {0,
           model.name,
-          std::filesystem::absolute(model.path).lexically_normal().string(),
+          model.path.empty() ? ""  // made in memory
+                             : std::filesystem::absolute(model.path).lexically_normal().string(),
           json_text(options),
           problem.graph->digest(),
           serialise(*model.graph)};
