@@ -14,8 +14,10 @@
 #include <QSettings>
 #include <QStackedWidget>
 #include <QStatusBar>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <chrono>
 
 #include "app/explorer/ask_dimension.h"
 #include "app/explorer/header_bar.h"
@@ -52,6 +54,14 @@ QDockWidget* make_dock(const QString& title, const QString& name, QWidget* conte
   dock->setWidget(content);
   dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
   return dock;
+}
+
+// What does not change the window: for now and then, in case that it is killed.
+void keep_looks(const MainWindow& window, const Centre& centre, const PlaceDocks& docks) {
+  QSettings settings;
+  settings.setValue(QStringLiteral("window/geometry"), window.saveGeometry());
+  settings.setValue(QStringLiteral("window/places"),
+                    QJsonDocument(layout_of(centre, docks)).toJson(QJsonDocument::Compact));
 }
 
 }  // namespace
@@ -101,11 +111,17 @@ MainWindow::MainWindow(Session& session, bool remembers)
   // Before it is shown, and grows to what its docks ask for beside each other.
   docks_->set_narrow(false);
   docks_->fit();
-  if (remembers_)
+  if (remembers_) {
     use_layout(
         QJsonDocument::fromJson(QSettings().value(QStringLiteral("window/places")).toByteArray())
             .object(),
         *centre_, *docks_);
+    keep_soon_ = new QTimer(this);
+    keep_soon_->setSingleShot(true);
+    keep_soon_->setInterval(std::chrono::seconds(1));
+    connect(keep_soon_, &QTimer::timeout, this, [this] { keep_looks(*this, *centre_, *docks_); });
+    connect(centre_, &Centre::entered, keep_soon_, [this] { keep_soon_->start(); });
+  }
   refresh_pages();
   refresh_status();
 }
@@ -288,17 +304,15 @@ void MainWindow::show_two_graphs() {
 }
 
 void MainWindow::remember_layout() {
-  QSettings settings;
-  settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
-  settings.setValue(QStringLiteral("window/places"),
-                    QJsonDocument(layout_of(*centre_, *docks_)).toJson(QJsonDocument::Compact));
+  keep_looks(*this, *centre_, *docks_);
   docks_->set_narrow(false);  // docks are remembered where they belong
-  settings.setValue(QStringLiteral("window/state"), saveState());
+  QSettings().setValue(QStringLiteral("window/state"), saveState());
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
   docks_->fit();
+  if (keep_soon_) keep_soon_->start();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -17,6 +17,7 @@ class QMessageBox;
 class QProgressBar;
 class QSettings;
 class QStackedWidget;
+class QTimer;
 class QToolButton;
 
 namespace strato {
@@ -131,7 +132,8 @@ class MainWindow : public QMainWindow {
   QToolButton* cancel_;
   QMenu* recent_ = nullptr;
   QPointer<QMessageBox> failure_;
-  QLabel* storing_ = nullptr;  // while the window waits for a slow disk before it closes
+  QTimer* keep_soon_ = nullptr;  // before its looks are kept, where it remembers
+  QLabel* storing_ = nullptr;    // while the window waits for a slow disk before it closes
 };
 
 }  // namespace strato

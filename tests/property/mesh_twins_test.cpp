@@ -182,6 +182,21 @@ Problem on_all(const SmallNet& net, const std::shared_ptr<const Cluster>& cluste
           cluster, make_analytic_cost_model(net.graph, cluster)};
 }
 
+// What is left out of the strategy does what the devices that stand for it do.
+Fold folded_as_the_whole(const Problem& problem, const Strategy& strategy) {
+  Fold fold;
+  LowerOptions options;
+  options.fold = &fold;
+  options.mesh_twins = true;
+  Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+  const Timeline folded =
+      Simulator().simulate(std::make_shared<const Program>(lowering.lower(strategy, options)));
+  const Timeline full =
+      Simulator().simulate(std::make_shared<const Program>(lowering.lower(strategy)));
+  expect_twins(folded, full, fold);
+  return fold;
+}
+
 // Three rows cannot share 64 columns of a weight evenly: those with as many are twins.
 TEST(MeshTwins, OfUnevenSharesAreLoweredOnce) {
   std::size_t uneven = 0;
@@ -192,16 +207,7 @@ TEST(MeshTwins, OfUnevenSharesAreLoweredOnce) {
       Strategy strategy;
       strategy.groups.push_back(mesh_from(0, 3, 2));
       strategy.groups.front()->roles.states = {.stage = stage, .smallest = Bytes(0)};
-      Fold fold;
-      LowerOptions options;
-      options.fold = &fold;
-      options.mesh_twins = true;
-      Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
-      const Timeline folded =
-          Simulator().simulate(std::make_shared<const Program>(lowering.lower(strategy, options)));
-      const Timeline full =
-          Simulator().simulate(std::make_shared<const Program>(lowering.lower(strategy)));
-      expect_twins(folded, full, fold);
+      const Fold fold = folded_as_the_whole(problem, strategy);
       uneven += fold.left_out > 0 && fold.left_out < 5;  // more than one is kept
     }
   }
@@ -238,17 +244,7 @@ TEST(MeshTwins, OfExpertsOverMachinesAreLoweredOnce) {
     Strategy strategy;
     strategy.groups.push_back(mesh_from(0, 128, 1));
     strategy.groups.front()->roles.expert = experts;
-    Fold fold;
-    LowerOptions options;
-    options.fold = &fold;
-    options.mesh_twins = true;
-    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
-    const Timeline folded =
-        Simulator().simulate(std::make_shared<const Program>(lowering.lower(strategy, options)));
-    const Timeline full =
-        Simulator().simulate(std::make_shared<const Program>(lowering.lower(strategy)));
-    EXPECT_EQ(fold.left_out, 127u) << experts;
-    expect_twins(folded, full, fold);
+    EXPECT_EQ(folded_as_the_whole(problem, strategy).left_out, 127u) << experts;
   }
 }
 

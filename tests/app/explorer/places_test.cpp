@@ -4,6 +4,7 @@
 
 #include <QDockWidget>
 #include <QLineEdit>
+#include <QMainWindow>
 #include <QSettings>
 #include <QTabBar>
 #include <QTemporaryDir>
@@ -247,6 +248,20 @@ TEST_F(RememberedPlaces, AreAsTheyWereAtTheNextStart) {
   explorer.go_to(Place::Understand);
   EXPECT_FALSE(explorer.dock("inspector").isHidden());
   EXPECT_NEAR(rows(explorer).share(), info(Place::Understand).views_share, 0.001);
+}
+
+// Killed, it was not closed: what it looked like a second before is kept.
+TEST_F(RememberedPlaces, ItsSizeIsKeptBeforeItCloses) {
+  Explorer killed(true);
+  killed.window.resize(900, 700);
+  killed.go_to(Place::Decide);
+  ASSERT_TRUE(QTest::qWaitFor(
+      [] { return QSettings().contains(QStringLiteral("window/geometry")); }, 5000));
+  QMainWindow next;
+  next.restoreGeometry(QSettings().value(QStringLiteral("window/geometry")).toByteArray());
+  EXPECT_EQ(next.size(), killed.window.size());
+  Explorer explorer(true);
+  EXPECT_EQ(explorer.centre().place(), Place::Decide);
 }
 
 TEST_F(RememberedPlaces, ALayoutGoesIntoAFileAndComesBack) {
