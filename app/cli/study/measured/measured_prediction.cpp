@@ -65,6 +65,8 @@ std::shared_ptr<const Cluster> cluster_of(const MeasuredMachines& machines) {
   const auto link = [](const char* kind, double bandwidth, double latency) {
     return Json{{"kind", kind}, {"bandwidth_GBps", bandwidth}, {"latency_us", latency}};
   };
+  // Each GPU has its part of the machine's ports, as where it has one of its own.
+  const double port = machines.network_gbps / machines.gpus_per_machine;
   const Json json = {
       {"format", "stratoscope-cluster"},
       {"version", 1},
@@ -76,7 +78,7 @@ std::shared_ptr<const Cluster> cluster_of(const MeasuredMachines& machines) {
            {"count", machines.count},
            {"gpus", Json::array({Json{{"type", gpu.name}, {"count", machines.gpus_per_machine}}})},
            {"fabric", link("nvlink", machines.fabric_gbps, 2)},
-           {"host_link", link("pcie", machines.host_gbps, 4)},
+           {"host_link", link("pcie", port, 4)},
            {"nic", link("infiniband", machines.network_gbps, 3)}}})},
       {"network", {{"latency_us", 1}}}};
   return std::make_shared<const Cluster>(

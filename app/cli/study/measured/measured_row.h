@@ -17,7 +17,6 @@ struct MeasuredMachines {
   std::int32_t count = 1, gpus_per_machine = 8;
   double fabric_gbps = 300;   // 10^9 bytes a second, of a GPU and direction
   double network_gbps = 100;  // the same of a machine
-  double host_gbps = 25;      // of a GPU's way to its machine's ports: PCIe 4, or 5 since Hopper
   std::optional<double> memory_gbps = {}, memory_gib = {};  // where it is not the catalogue's
   std::string name() const;                                 // "8 x A100-SXM4-80GB"
 };

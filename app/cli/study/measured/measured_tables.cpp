@@ -87,16 +87,8 @@ MeasuredMachines machines_of(const std::string& gpu, std::int32_t gpus, double f
 MeasuredMachines a100(std::int32_t gpus, double network) {
   return machines_of("A100-SXM4-80GB", gpus, 300, network);
 }
-MeasuredMachines with_pcie5(MeasuredMachines machines) {
-  machines.host_gbps = 50;
-  return machines;
-}
-MeasuredMachines h100(std::int32_t gpus) {
-  return with_pcie5(machines_of("H100-SXM5-80GB", gpus, 450, 400));
-}
-MeasuredMachines b200(std::int32_t gpus) {
-  return with_pcie5(machines_of("B200-SXM-180GB", gpus, 900, 400));
-}
+MeasuredMachines h100(std::int32_t gpus) { return machines_of("H100-SXM5-80GB", gpus, 450, 400); }
+MeasuredMachines b200(std::int32_t gpus) { return machines_of("B200-SXM-180GB", gpus, 900, 400); }
 
 std::int64_t divided(const CsvRow& csv, std::string_view column, std::int64_t by) {
   const std::int64_t whole = csv.count(column);
