@@ -7,6 +7,7 @@
 #include <QTimer>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
 #include "app/explorer/translations.h"
+#include "core/io/samples.h"
 #include "views/style/outlined_style.h"
 
 namespace strato {
@@ -62,6 +64,18 @@ int capture(const QString& folder, const QSize& size, const QStringList& files,
     return 2;
   }
   return failures > 0 ? 2 : 0;
+}
+
+// Names of bundled samples stand for their files, as on the command line.
+QStringList files_of(const QStringList& given) {
+  QStringList files;
+  for (const QString& name : given) {
+    const std::string text = name.toStdString();
+    const std::filesystem::path model = sample_or_file(text, kModels);
+    files << QString::fromStdString(
+        (model == text ? sample_or_file(text, kClusters) : model).string());
+  }
+  return files;
 }
 
 int explore(const QStringList& files, const ImportOptions& import) {
@@ -137,7 +151,8 @@ struct CommandLine {
         QStringLiteral("Strategy explorer for distributed DNN training"));
     parser.addOptions({capture, size, dark, language, batch, set_dim, platform});
     parser.addPositionalArgument(QStringLiteral("FILE"),
-                                 QStringLiteral("Models, clusters, plans, profiles, workspaces."),
+                                 QStringLiteral("Models, clusters (files, or names of samples), "
+                                                "plans, profiles, workspaces."),
                                  QStringLiteral("[FILE...]"));
   }
 };
@@ -188,7 +203,7 @@ int run() {
     std::fprintf(stderr, "stratoscope: %s\n", qPrintable(problem));
     return 2;
   }
-  if (!parser.isSet(line.capture)) return explore(parser.positionalArguments(), *import);
+  if (!parser.isSet(line.capture)) return explore(files_of(parser.positionalArguments()), *import);
   const auto size = size_from(parser.value(line.size));
   if (!size) {
     std::fprintf(
@@ -196,7 +211,8 @@ int run() {
         qPrintable(parser.value(line.size)));
     return 2;
   }
-  return capture(parser.value(line.capture), *size, parser.positionalArguments(), *import);
+  return capture(parser.value(line.capture), *size, files_of(parser.positionalArguments()),
+                 *import);
 }
 
 }  // namespace
