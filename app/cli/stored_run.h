@@ -25,8 +25,7 @@ struct StoredProblem {
   Problem problem;
 };
 // As it was when the run was made, with its costs; `tree`: in the groups that its tree is about, or
-// null. Throws InputError when a file of its costs is
-// gone or has changed.
+// null. Throws InputError when a file of its costs is gone or has changed.
 StoredProblem stored_problem(const Workspace& workspace, const StoredRun& run,
                              const SearchTree* tree = nullptr);
 
