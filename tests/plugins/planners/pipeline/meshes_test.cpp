@@ -1,7 +1,12 @@
 // The planner "meshes": a local search that begins at how large models are trained.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "core/base/error.h"
+#include "core/framework/layout/model_layers.h"
 #include "core/search/constraints/bound_constraints.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
@@ -65,6 +70,37 @@ TEST(MeshesPlanner, KeepsOutOfForbiddenRoles) {
     EXPECT_EQ(decision->devices.size(), 16u);
   }
   EXPECT_TRUE(plain.strategy.recomputed.empty());
+}
+
+// Layers of the model that lie on several stages.
+std::size_t divided_layers(const Problem& problem, const Strategy& strategy) {
+  const frameworks::ModelLayers layers = frameworks::model_layers(*problem.graph);
+  const Problem own = problem_for(problem, strategy);
+  std::map<std::int32_t, std::set<DeviceId>> firsts;  // of the stages, by layer
+  for (std::size_t op = 0; op < layers.place_of.size(); ++op) {
+    const GroupId group = own.grouping->group_of(OpId(op));
+    if (const std::int32_t place = layers.place_of[op]; place >= 1 && place <= layers.count)
+      firsts[place].insert(strategy.groups[group]->devices.front().device);
+  }
+  return static_cast<std::size_t>(
+      std::ranges::count_if(firsts, [](const auto& layer) { return layer.second.size() > 1; }));
+}
+
+TEST(MeshesPlanner, BeginsStagesWithLayers) {
+  const Problem problem = sample("bert_large", 8, "tag-2x1080ti");
+  PlannerOptions options;
+  Constraints constraints;
+  constraints.forbidden = {parse_forbid("tensor,sharding,recompute")};
+  options.constraints = std::make_shared<const Constraints>(std::move(constraints));
+  const PlanResult whole = searched(problem, options);
+  options.set = {{"whole_layers", "false"}};
+  const PlanResult any = searched(problem, options);
+  for (const PlanResult& result : {whole, any})
+    ASSERT_TRUE(std::ranges::any_of(result.strategy.groups, [](const auto& decision) {
+      return decision->devices.front().device == DeviceId(1);
+    })) << "it has no second stage";
+  EXPECT_EQ(divided_layers(problem, whole.strategy), 0u);
+  EXPECT_GT(divided_layers(problem, any.strategy), 0u);
 }
 
 TEST(MeshesPlanner, TakesMicroBatchesThatAreGivenToAny) {
