@@ -72,6 +72,24 @@ TEST_F(MeasuredStudy, DoesNotLookAtWhatWasMeasured) {
             other["tables"][0]["rows"][0]["predicted_s"]);
 }
 
+// Megatron Core's models are named for their size alone: what their layers are follows from it.
+TEST_F(MeasuredStudy, ModelsOfAnySizeHaveAShape) {
+  const std::string head =
+      "parameters,gpus,tensor,pipeline,data,sequence,vocabulary,global_batch,tflops_per_gpu\n";
+  const Json json = study({table("core.csv", head + "32B,8,8,1,1,1024,32768,1,459.6\n"
+                                                    "0.9B,8,1,1,8,1024,32768,8,300\n")});
+  EXPECT_TRUE(json["tables"][0]["left_out"].empty()) << json["tables"][0]["left_out"];
+  const Json& rows = json["tables"][0]["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  // 6 operations a parameter and token, and those of attention: what eight GPUs are measured to do.
+  const double operations = rows[0]["measured_s"].get<double>() * 459.6e12 * 8;
+  EXPECT_NEAR(operations / (6.0 * 32e9 * 1024), 1, 0.05);
+  for (const char* size : {"32", "largeB", "-1B", "1e-9B"})
+    EXPECT_NE(refusal(head + size + ",8,8,1,1,1024,32768,1,459.6\n").find("parameters"),
+              std::string::npos)
+        << size;
+}
+
 TEST_F(MeasuredStudy, ReadsEveryFormat) {
   const Json json = study(
       {table("korthikanti.csv",
