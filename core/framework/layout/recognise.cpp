@@ -85,6 +85,7 @@ class Recognition {
       uneven_ |= !has_equal_weights(decision.devices);
     }
     layout().tensor = static_cast<std::int32_t>(columns_of(first));
+    layout().pieces = layout().tensor > 1 ? first.roles.pieces : 1;
     layout().context = static_cast<std::int32_t>(context_rows_of(first));
     layout().rows =
         static_cast<std::int32_t>(first.devices.size()) / (layout().tensor * layout().context);

@@ -15,6 +15,7 @@ class ArgumentWriter {
   ParallelArguments write() && {
     add("--tensor-model-parallel-size", layout_.tensor);
     if (layout_.tensor > 1) flag("--sequence-parallel");
+    write_pieces();
     write_context();
     write_stages();
     if (layout_.expert > 1) {
@@ -36,6 +37,16 @@ class ArgumentWriter {
   }
   void flag(const char* name) { written_.arguments.push_back({name, ""}); }
   void unsaid(std::string what) { written_.unsaid.push_back(std::move(what)); }
+
+  void write_pieces() {
+    if (layout_.pieces == 1) return;
+    flag("--tp-comm-overlap");
+    if (layout_.pieces != layout_.tensor)
+      unsaid(
+          fmt::format("columns exchange in {} pieces in the plan, and in Megatron-LM in as many as "
+                      "there are columns ({}): plan with pieces={}",
+                      layout_.pieces, layout_.tensor, layout_.tensor));
+  }
 
   void write_context() {
     if (layout_.context == 1) return;

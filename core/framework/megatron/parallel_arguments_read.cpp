@@ -115,10 +115,19 @@ class LayoutReader {
           fmt::format("--cp-comm-type {}: here keys and values are gathered (all_gather), or "
                       "positions swapped for heads (a2a) where that takes less",
                       how.empty() ? "p2p" : how));
+    read_pieces();
     if (!given_.flag("--sequence-parallel") && layout().tensor > 1)
       read_.remarks.emplace_back(
           "without --sequence-parallel: here the columns share norms and sums, too, where that "
           "pays");
+  }
+
+  // As many as a ring of the columns has. Megatron-LM refuses it without sequence parallelism.
+  void read_pieces() {
+    if (!given_.flag("--tp-comm-overlap") || layout().tensor == 1) return;
+    layout().pieces = layout().tensor;
+    if (!given_.has("--sequence-parallel"))
+      given_.refuse("--tp-comm-overlap", "needs --sequence-parallel", "add it");
   }
 
   // ---- stages

@@ -114,11 +114,11 @@ class TorchtitanReader : Reading {
                                 layout().rows),
                     "give -1 for data_parallel_shard_degree, or numbers whose product that is");
     remark_on_positions();
-    for (const char* name : {"enable_async_tensor_parallel", "context_parallel_rotate_method",
-                             "context_parallel_load_balancer", "disable_loss_parallel"})
+    for (const char* name : {"context_parallel_rotate_method", "context_parallel_load_balancer",
+                             "disable_loss_parallel"})
       given_.has(of_parallelism(name));
     if (given_.yes_or_no(of_parallelism("enable_async_tensor_parallel")).value_or(false))
-      remark("enable_async_tensor_parallel: here columns wait for what they exchange");
+      layout().pieces = layout().tensor;
   }
 
   // ---- stages

@@ -78,7 +78,7 @@ bool MeshExchange::bring_in_row(OpId reader, TensorId tensor, const Part& wanted
     pieces.push_back(*piece);
   }
   const Part own = part_of(pieces[made.column(shard)]);
-  return contains(own, wanted) || put_together(row, tensor, pieces, wanted, shard);
+  return contains(own, wanted) || put_together(row, tensor, pieces, wanted, shard, reader);
 }
 
 // Of what a shard has of all positions those that the reader's row needs, as all of the row do.
@@ -94,14 +94,14 @@ Instance MeshExchange::of_row(OpId reader, TensorId tensor, const Instance& piec
 // The members of a row, or of rows that have positions together, have these slices, of which the
 // shard needs more, as all do: all of them, or slices along another axis. False: it is not so.
 bool MeshExchange::put_together(const Line& at, TensorId tensor, std::span<const Instance> slices,
-                                const Part& wanted, std::size_t shard) {
+                                const Part& wanted, std::size_t shard, OpId reader) {
   if (swaps_.along_line(at, tensor, slices, wanted, shard)) return true;
   const std::vector<std::size_t>& members = line(at).shards;
   const Part own = part_of(
       slices[static_cast<std::size_t>(std::ranges::find(members, shard) - members.begin())]);
   const std::optional<int> axis = divided_axis(own, wanted);
   if (!axis || !are_parts_in_line(at, tensor, slices, wanted, *axis)) return false;
-  gather_slices(at, tensor, slices, wanted, with_axis(wanted, tensor, *axis));
+  gather_slices(at, tensor, slices, wanted, with_axis(wanted, tensor, *axis), reader);
   return true;
 }
 

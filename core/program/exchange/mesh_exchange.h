@@ -36,7 +36,7 @@ class MeshExchange : public MeshParts {
   bool gather_sent_positions(OpId reader, TensorId tensor, const Part& wanted, DeviceId device);
   Instance of_row(OpId reader, TensorId tensor, const Instance& piece, std::size_t shard);
   bool put_together(const Line& at, TensorId tensor, std::span<const Instance> slices,
-                    const Part& wanted, std::size_t shard);
+                    const Part& wanted, std::size_t shard, OpId reader = {});
   Part with_all_positions(const Part& wanted, TensorId tensor, std::size_t shard, int axis) const;
   bool gather_column(OpId reader, TensorId parameter, const Part& wanted, DeviceId device);
 

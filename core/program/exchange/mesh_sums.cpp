@@ -122,9 +122,10 @@ void MeshSums::reduce_among(const Line& at, OpId reader, TensorId tensor) {
   const bool scatter =
       axis >= 0 && axis < kSumOver && gives_slices(at, reader, tensor, total, axis);
   const bool in_place = !scatter && allow_sum_in_place(tensor, dimension, false);
-  const Collected what =
+  Collected what =
       collective(scatter ? TaskKind::ReduceScatter : TaskKind::AllReduce, tensor, at, bytes,
                  scatter ? emitter_.parts().find(with_axis(total, tensor, axis)) : all);
+  if (scatter && at.kind == MeshLine::Row) hide_scattering(what, tensor, members.front());
   const TaskId id = emitter_.next_task();
   for (const std::size_t i : members) {
     const Instance term = term_of(i);

@@ -73,11 +73,8 @@ void MeshLowering::compute(OpId op, std::size_t shard, CellOrder* order) {
   task.device = device;
   task.part = part_of(op, shard);
   task.duration = placement_.layouts().time_of(op, layout.shards[shard]);
-  const DividedOp& divided = letters_.of(op);
-  const auto parts = static_cast<std::int64_t>((divided.columns ? layout.column_parts : 1) *
-                                               (divided.context ? layout.context_parts : 1) *
-                                               (divided.experts ? layout.experts : 1));
-  if (const int axis = divided.shared_axis; axis >= 0) {
+  const std::int64_t parts = letters_.part_count(op);
+  if (const int axis = letters_.of(op).shared_axis; axis >= 0) {
     const TensorId parameter = tables_.inputs(op).front();
     const std::int32_t own = letters_.share_of({}, op, shard).along(axis)->size();
     const auto all = tables_.graph->tensor(parameter).shape[static_cast<std::size_t>(axis)];

@@ -102,6 +102,14 @@ void MeshLetters::share_updates() {
   }
 }
 
+std::int64_t MeshLetters::part_count(OpId op) const {
+  const Layout& layout = placement_.layout(op);
+  const DividedOp& divided = parts_[op];
+  return static_cast<std::int64_t>((divided.columns ? layout.column_parts : 1) *
+                                   (divided.context ? layout.context_parts : 1) *
+                                   (divided.experts ? layout.experts : 1));
+}
+
 Part MeshLetters::share_of(const Part& of_column, OpId op, std::size_t shard) const {
   const int axis = of(op).shared_axis;
   if (axis < 0) return of_column;

@@ -53,6 +53,8 @@ class MeshLetters {
   // For every op that stands on a mesh, of the strategy that is placed.
   void choose();
   const DividedOp& of(OpId op) const { return parts_[op]; }
+  // Into how many equal parts the mesh divides it.
+  std::int64_t part_count(OpId op) const;
   // Of an input of the op (by Tables::inputs()), or of an output, what a shard of its layout reads,
   // or makes, of these samples of it; or what is left when just some dimensions divide it.
   Part part_read(const Part& samples, OpId op, std::size_t input, std::size_t shard,

@@ -95,6 +95,8 @@ void for_each_role(const Visit& visit) {
   visit(
       "contexts", [](auto& roles) -> auto& { return roles.context; });
   visit(
+      "pieces", [](auto& roles) -> auto& { return roles.pieces; });
+  visit(
       "zeros", [](auto& roles) -> auto& { return roles.states.stage; });
   visit(
       "zero_rows", [](auto& roles) -> auto& { return roles.states.rows; });

@@ -8,6 +8,7 @@ void add_roles(Json& json, const MeshRoles& roles) {
   if (roles.tensor > 1) json["tensor"] = roles.tensor;
   if (roles.expert > 1) json["expert"] = roles.expert;
   if (roles.context > 1) json["context"] = roles.context;
+  if (roles.pieces > 1) json["pieces"] = roles.pieces;
   const StateSharding& states = roles.states;
   if (states.stage == 0) return;
   json["zero"] = states.stage;
@@ -27,6 +28,7 @@ MeshRoles read_roles(const JsonView& view) {
   read("tensor", roles.tensor, 1, kMostRows);
   read("expert", roles.expert, 1, kMostRows);
   read("context", roles.context, 1, kMostRows);
+  read("pieces", roles.pieces, 1, kMostRows);
   StateSharding& states = roles.states;
   read("zero", states.stage, 0, StateSharding::kMostStage);
   read("zero_rows", states.rows, 1, kMostRows);

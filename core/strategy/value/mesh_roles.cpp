@@ -18,13 +18,15 @@ struct RoleWord {
   std::int32_t& (*number)(MeshRoles&);
 };
 constexpr std::int32_t kMost = 1'000'000;
-constexpr std::array<RoleWord, 5> kRoleWords = {{
+constexpr std::array<RoleWord, 6> kRoleWords = {{
     {"tensor:", "number of columns", kMost,
      [](MeshRoles& roles) -> std::int32_t& { return roles.tensor; }},
     {"expert:", "number of rows", kMost,
      [](MeshRoles& roles) -> std::int32_t& { return roles.expert; }},
     {"context:", "number of rows", kMost,
      [](MeshRoles& roles) -> std::int32_t& { return roles.context; }},
+    {"pieces:", "number of pieces", kMost,
+     [](MeshRoles& roles) -> std::int32_t& { return roles.pieces; }},
     {"zero:", "stage of ZeRO (1 to 3)", StateSharding::kMostStage,
      [](MeshRoles& roles) -> std::int32_t& { return roles.states.stage; }},
     {"zero_rows:", "number of rows", kMost,
@@ -58,7 +60,7 @@ std::optional<MeshRoles> take_roles(std::string_view& text, const std::string& p
 }
 
 bool MeshRoles::is_sane() const {
-  return tensor >= 1 && expert >= 1 && context >= 1 && states.stage >= 0 &&
+  return tensor >= 1 && expert >= 1 && context >= 1 && pieces >= 1 && states.stage >= 0 &&
          states.stage <= StateSharding::kMostStage && states.rows >= 0 &&
          states.smallest >= Bytes(0);
 }
@@ -66,6 +68,7 @@ bool MeshRoles::is_sane() const {
 std::string describe(const MeshRoles& roles) {
   std::string words;
   if (roles.tensor > 1) words += fmt::format(", tensor {}", roles.tensor);
+  if (roles.pieces > 1) words += fmt::format(" in {} pieces", roles.pieces);
   if (roles.expert > 1) words += fmt::format(", expert {}", roles.expert);
   if (roles.context > 1) words += fmt::format(", context {}", roles.context);
   if (roles.states.stage > 0) words += fmt::format(", ZeRO {}", roles.states.stage);
@@ -78,6 +81,7 @@ void add_to(Hasher& hasher, const MeshRoles& roles) {
   if (roles.tensor > 1) hasher.text("tensor").number(roles.tensor);
   if (roles.expert > 1) hasher.text("expert").number(roles.expert);
   if (roles.context > 1) hasher.text("context").number(roles.context);
+  if (roles.pieces > 1) hasher.text("pieces").number(roles.pieces);
   if (const StateSharding& states = roles.states; states.stage > 0)
     hasher.text("states").number(states.stage).number(states.rows).number(states.smallest.value);
 }

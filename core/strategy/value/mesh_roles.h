@@ -50,6 +50,11 @@ struct MeshRoles {
   // DeepSpeed-Ulysses). Experts are those of rows with the same positions. Parts of causal
   // attention count as equal, as they are where frameworks deal out positions from both ends.
   std::int32_t context = 1;
+  // What columns gather before a product, or scatter behind one, they exchange in so many pieces,
+  // each while the product computes another: its time hides all but the first, or more where it is
+  // shorter (Megatron-LM's --tp-comm-overlap; Wang et al. 2023, "Overlap communication with
+  // dependent computation via decomposition in large deep learning models"). It changes times alone.
+  std::int32_t pieces = 1;
   StateSharding states{};
 
   // Is none of them 0 or less, or no stage of ZeRO?

@@ -86,6 +86,8 @@ std::size_t rows_of(const Decision& decision) {
 void check_columns(const Decision& decision, const std::string& place) {
   const std::int32_t tensor = decision.roles.tensor;
   if (tensor < 1) refuse(place, "give at least 1", "is tensor {}", tensor);
+  if (decision.roles.pieces < 1)
+    refuse(place, "give at least 1", "exchanges in {} pieces", decision.roles.pieces);
   if (tensor == 1 || columns_of(decision) > 1) return;
   if (decision.mode != Mode::ReplicateAllReduce)
     refuse(place, "take replicate-allreduce, or tensor 1", "is tensor {} in mode {}", tensor,
@@ -333,6 +335,7 @@ std::size_t state_rows_of(const Decision& decision) {
 
 void drop_meaningless_roles(Decision& decision) {
   decision.roles.tensor = static_cast<std::int32_t>(columns_of(decision));
+  if (decision.roles.tensor == 1) decision.roles.pieces = 1;
   decision.roles.context = static_cast<std::int32_t>(context_rows_of(decision));
   decision.roles.expert = static_cast<std::int32_t>(expert_rows_of(decision));
   if (state_rows_of(decision) == 1) decision.roles.states = {};

@@ -162,6 +162,8 @@ class AccelerateConfiguration {
              layout_.recompute == Recompute::Blocks
                  ? "blocks of layers: switch gradient checkpointing on"
                  : "what of a layer is bound by memory");
+    if (layout_.pieces > 1)
+      unsaid("columns exchange in {} pieces, while products compute", layout_.pieces);
     if (layout_.offload != Offload::None)
       unsaid("the plan keeps {} on hosts, and updates on the GPUs", name_of(layout_.offload));
   }

@@ -47,6 +47,7 @@ Json layout_of(const TrainingLayout& layout) {
     json = {{"stages", layout.stages}, {"blocks", frameworks::stage_string(layout.blocks)}};
   if (layout.schedule != PipelineSchedule::OneFOneB) json["schedule"] = name_of(layout.schedule);
   if (layout.expert > 1) json["expert"] = layout.expert;
+  if (layout.pieces > 1) json["pieces"] = layout.pieces;
   if (layout.states.rows > 0 && layout.states.stage < 3) json["state_rows"] = layout.states.rows;
   if (layout.recompute != Recompute::None) {
     json["recompute"] = name_of(layout.recompute);

@@ -115,6 +115,8 @@ class NemoRecipe {
              layout_.recomputed_layers);
     if (layout_.recompute == Recompute::Cheap)
       unsaid("the plan computes again what of a layer is bound by memory, no product among it");
+    if (layout_.pieces > 1)
+      unsaid("columns exchange in {} pieces, while products compute", layout_.pieces);
     if (layout_.offload != Offload::None)
       unsaid("the plan keeps {} on hosts, and updates on the GPUs", name_of(layout_.offload));
   }

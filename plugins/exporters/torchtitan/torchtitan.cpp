@@ -59,6 +59,13 @@ class TorchtitanScript {
 
   void write_stages() {
     add("parallelism.tensor_parallel_degree", layout_.tensor);
+    if (layout_.pieces > 1) {
+      lines_.emplace_back("--parallelism.enable_async_tensor_parallel");
+      lines_.emplace_back("--compile.enable");
+    }
+    if (layout_.pieces > 1 && layout_.pieces != layout_.tensor)
+      unsaid("columns exchange in {} pieces in the plan, and in as many as there are in torchtitan",
+             layout_.pieces);
     add("parallelism.pipeline_parallel_degree", layout_.stages);
     if (layout_.stages == 1) return;
     const std::string_view schedule = frameworks::name_in_pytorch(layout_.schedule);

@@ -22,6 +22,7 @@ pipeline::Settings settings_of(const frameworks::TrainingLayout& layout) {
   whole.stages = layout.stages;
   whole.chunks = layout.chunks;
   whole.tensor = layout.tensor;
+  whole.pieces = layout.pieces;
   whole.expert = layout.expert;
   whole.context = layout.context;
   whole.micro_batches = layout.micro_batches;

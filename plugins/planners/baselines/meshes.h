@@ -1,10 +1,8 @@
-// The planner "meshes": how large models are trained, by local search. A point is a number of
-// pipeline stages, of columns (tensor parallelism), of rows that have experts among them, of
-// micro-batches and of chunks; what rows keep parts of (ZeRO's stages); and what is computed again.
+// The planner "meshes": how large models are trained, by local search over points (mesh_space.h).
 // From data parallelism, from sharded data parallelism (FSDP), and from Megatron-LM's habit of as
 // many columns as a machine has devices, the search goes to the best neighbour as long as there is
 // a better one. Plans that do not fit are compared by what they lack, so that it leads to some that
-// do.
+// do; where it does not, what waits in the memory of hosts is searched, too.
 #pragma once
 
 #include "core/search/api/option_table.h"
@@ -15,6 +13,8 @@ namespace strato::meshes {
 struct Settings {
   std::int64_t most = 200;
   bool whole_layers = true;  // pipeline::Settings; where the model has layers
+  bool zero_bubble = false;  // Space::Reach, from the best of what is found without
+  bool overlap = false;      // Space::Habits
 
   OptionTable option_table();
 };

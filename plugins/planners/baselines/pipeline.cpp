@@ -71,6 +71,8 @@ Strategy staged(const Problem& problem, const Shape& shape, const Settings& sett
         on_rows({Mode::ReplicateAllReduce, proportional_shares(*problem.cluster, times, devices)},
                 settings.tensor, settings.context));
     stages.back().roles.expert = settings.expert;
+    if (settings.tensor > 1)
+      stages.back().roles.pieces = settings.pieces > 0 ? settings.pieces : settings.tensor;
   }
   for (std::size_t block = 0; block < shape.stages * shape.chunks; ++block) {
     speeds.push_back(stage_speeds[shape.stage_of(block)]);
@@ -293,6 +295,12 @@ OptionTable Settings::option_table() {
        {0, 1e6},
        "tensor parallelism: devices that compute each op of their samples together, which "
        "divide those of a stage; 0: each number that divides a machine's devices is tried"},
+      {"pieces",
+       pieces,
+       {0, 1e6},
+       "columns exchange what a product reads, or makes, in so many pieces, each while the product "
+       "computes another (--tp-comm-overlap of Megatron-LM, asynchronous tensor parallelism of "
+       "torchtitan); 1: they wait for all of it; 0: as many as there are columns"},
       {"expert",
        expert,
        {0, 1e6},
