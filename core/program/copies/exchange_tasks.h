@@ -29,6 +29,15 @@ class ExchangeTasks {
     return priority_of_.empty() ? 0 : priority_of_[tensor];
   }
 
+  // Of what rows share (StateSharding), as much as fits in a bucket goes as one message.
+  void set_bucket(Bytes bucket) { bucket_ = bucket; }
+  // What of a message's latency is its own.
+  Nanos latency_in_bucket(Nanos latency, Bytes bytes) const {
+    if (bytes >= bucket_) return latency;
+    return Nanos(static_cast<std::int64_t>(static_cast<__int128>(latency.value) * bytes.value /
+                                           bucket_.value));
+  }
+
   // Which part of a tensor a range of it is: of the batch, in the tensor's kind, or of an axis.
   PartId part(TensorId tensor, const AxisRange& range);
   PartId samples(TensorId tensor, std::int32_t begin, std::int32_t end) {
@@ -101,6 +110,7 @@ class ExchangeTasks {
   std::span<const std::int32_t> priorities_;      // by op
   IdVector<TensorId, std::int32_t> priority_of_;  // of the tasks that bring it; empty: all 0
   std::unordered_map<CollectiveKey, CollectiveCost, CollectiveHash> collective_costs_;
+  Bytes bucket_;
   std::uint32_t generation_ = 0;  // of the layouts in collective_costs_
 };
 

@@ -32,6 +32,10 @@ MeshParts::Collected MeshParts::collective(TaskKind kind, TensorId tensor, Line 
   what.task.part = part;
   what.task.duration = cost.duration;
   what.task.latency = std::min(cost.latency, cost.duration);
+  if (at.kind != MeshLine::Sharers) return what;
+  const Nanos own = tasks_.latency_in_bucket(what.task.latency, bytes);
+  what.task.duration = std::max(Nanos(1), what.task.duration - (what.task.latency - own));
+  what.task.latency = own;
   return what;
 }
 
@@ -94,7 +98,8 @@ void MeshParts::add_makers(TensorId tensor, int steps, Products& products) const
 }
 
 // p pieces of an exchange of c, and of products of g: the first piece comes, then a piece of each
-// goes beside the other, so that both take max(c / p + g, c + g / p). Each piece has its latency.
+// goes beside the other, so that both take max(c / p + g, c + g / p). A ring goes in as many steps
+// as it has members already: just more pieces than these add latency.
 void MeshParts::hide_behind(Collected& what, const Products& products, std::size_t shard) const {
   const std::int64_t pieces = placement_.decision(products.front()).roles.pieces;
   Nanos product;
@@ -104,7 +109,8 @@ void MeshParts::hide_behind(Collected& what, const Products& products, std::size
                                letters_.part_count(op));
   }
   Task& task = what.task;
-  const Nanos all = task.duration + task.latency * (pieces - 1);
+  const auto members = static_cast<std::int64_t>(placement_.layout(products.front()).column_parts);
+  const Nanos all = task.duration + task.latency * ((pieces - 1) / members);
   task.duration = std::max({all / pieces, all - product * (pieces - 1) / pieces, Nanos(1)});
   task.latency = std::min(task.latency, task.duration);
 }

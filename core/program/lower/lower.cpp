@@ -119,7 +119,7 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
     for (const OpId op : ops.tables().late) ops.lower(op);
   };
   const auto try_compute = [&](bool repeat) {
-    ops.start(into, strategy.priorities);
+    ops.start(into, strategy.priorities, strategy.bucket);
     Recomputation all(ops, strategy.recomputed);
     if (several) return MicroBatchLowering(ops, all).lower(strategy.micro_batches, into, repeat);
     for (const OpId op : ops.tables().early) all.lower(op);

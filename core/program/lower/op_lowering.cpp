@@ -28,7 +28,7 @@ OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const
       meshes_(exchange_base_, exchange_, mesh_exchange_),
       variables_(exchange_base_) {}
 
-void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) {
+void OpLowering::start(Program& into, std::span<const std::int32_t> priorities, Bytes bucket) {
   into.graph = tables_.graph;
   into.cluster = tables_.cluster;
   into.micro_batches = tables_.micro_batches;
@@ -50,6 +50,7 @@ void OpLowering::start(Program& into, std::span<const std::int32_t> priorities) 
   tasks_.start();
   gathers_.start();
   tasks_.set_priorities(priorities);
+  tasks_.set_bucket(bucket);
   variables_.start();
   twins_.start();
 }

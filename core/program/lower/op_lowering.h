@@ -34,8 +34,9 @@ class OpLowering {
              std::int32_t micro_batches = 1);
   void set_observer(BlockObserver* observer) { observer_ = observer; }
 
-  // Empties the program, for the strategy that is placed. Priorities: by op; empty: none.
-  void start(Program& into, std::span<const std::int32_t> priorities);
+  // Empties the program, for the strategy that is placed. Priorities: by op; empty: none. Bucket:
+  // Strategy::bucket.
+  void start(Program& into, std::span<const std::int32_t> priorities, Bytes bucket = {});
   // `outputs_stay`: they are declared already, with the same layout.
   void lower(OpId op, bool outputs_stay = false);
   // What a shard of the op is about to read of its input (by Tables::inputs()): the tasks that

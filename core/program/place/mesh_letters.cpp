@@ -177,6 +177,8 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region, 
   Hasher hasher;
   hasher.number(layout.columns).number(layout.context).number(in_context);
   hasher.number(layout.shards.front().end - layout.shards.front().begin);
+  const std::int32_t pieces = placement_.decision(region.second.front()).roles.pieces;
+  hasher.number(pieces);
   for (const Shard& shard : layout.shards) hasher.number(shard.device.value());
   for (const OpId op : region.second) {
     hasher.number(op.value()).number(placement_.layout(op).experts);
@@ -185,19 +187,20 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region, 
   const auto [known, fresh] = known_.try_emplace(hasher.finish());
   if (!fresh) return known->second;
   known->second = choose_columns(*tables_.graph, region.second, static_cast<int>(count),
-                                 costs_of(layout, dimension, members));
+                                 costs_of(layout, dimension, members, pieces));
   return known->second;
 }
 
 // Of what outer dimensions leave, which are chosen already. Sums over positions travel with those
-// over samples, for nothing.
+// over samples, for nothing. Of what columns gather or scatter in pieces the first one is waited
+// for, as if all of it were beside a product.
 ColumnCosts MeshLetters::costs_of(const Layout& layout, UpTo dimension,
-                                  std::span<const DeviceId> members) {
+                                  std::span<const DeviceId> members, std::int32_t pieces) {
   const bool in_context = dimension == UpTo::Context;
   const std::int32_t samples = layout.shards.front().end - layout.shards.front().begin;
   const auto context = static_cast<std::int64_t>(layout.context);
-  const auto time_of = [&](Collective kind) {
-    return [this, members, samples, context, in_context, kind](TensorId tensor) {
+  const auto time_of = [&](Collective kind, std::int64_t in_pieces = 1) {
+    return [this, members, samples, context, in_context, kind, in_pieces](TensorId tensor) {
       const TensorFacts& facts = tables_.tensors[tensor];
       if (in_context && kind == Collective::AllReduce && facts.kind == BatchKind::Partial)
         return Nanos(0);
@@ -205,7 +208,7 @@ ColumnCosts MeshLetters::costs_of(const Layout& layout, UpTo dimension,
       if (facts.source == Source::Produced &&
           parts_[facts.op].context.output(output_of(tables_, facts.op, tensor)) >= 0)
         bytes = bytes / context;
-      return tables_.cost->collective(kind, members, bytes).duration;
+      return tables_.cost->collective(kind, members, bytes).duration / in_pieces;
     };
   };
   ColumnCosts costs;
@@ -214,9 +217,10 @@ ColumnCosts MeshLetters::costs_of(const Layout& layout, UpTo dimension,
     return parts_[op].context ? all / context : all;
   };
   costs.all_reduce = time_of(Collective::AllReduce);
-  costs.all_gather = time_of(Collective::AllGather);
-  costs.reduce_scatter = time_of(Collective::ReduceScatter);
-  costs.all_to_all = costs.all_gather;  // slices are exchanged by transfers: no cheaper than that
+  costs.all_gather = time_of(Collective::AllGather, in_context ? 1 : pieces);
+  costs.reduce_scatter = time_of(Collective::ReduceScatter, in_context ? 1 : pieces);
+  costs.all_to_all =
+      time_of(Collective::AllGather);  // slices are exchanged by transfers: no cheaper than that
   costs.reads_its_samples = [this](OpId op) { return reads_its_samples(op); };
   if (in_context) {
     costs.may_divide = [this, context](OpId op, const LetterSplit& split) {

@@ -75,7 +75,8 @@ class MeshLetters {
  private:
   using Region = std::pair<LayoutId, std::vector<OpId>>;  // a layout of it; ascending
   const std::vector<ColumnChoice>& choices_for(const Region& region, UpTo dimension);
-  ColumnCosts costs_of(const Layout& layout, UpTo dimension, std::span<const DeviceId> members);
+  ColumnCosts costs_of(const Layout& layout, UpTo dimension, std::span<const DeviceId> members,
+                       std::int32_t pieces);
   DividedLetter divided(OpId op, const LetterSplit* split, ColumnChoice choice) const;
   std::vector<int> axes_read(OpId op, const LetterSplit& split) const;
   int shared_axis(OpId update);

@@ -1,6 +1,6 @@
 // The roles of a mesh (mesh_roles.h) in an object of a file, each only where it means something:
-// "tensor": 4, "expert": 8, "context": 2, "zero": 3 (ZeRO's stage), and of that "zero_rows": 8 and
-// "zero_smallest_bytes": 0.
+// "tensor": 4, "expert": 8, "context": 2, "pieces": 4, "zero": 3 (ZeRO's stage), and of that
+// "zero_rows": 8 and "zero_smallest_bytes": 0.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

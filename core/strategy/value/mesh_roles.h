@@ -53,7 +53,7 @@ struct MeshRoles {
   // What columns gather before a product, or scatter behind one, they exchange in so many pieces,
   // each while the product computes another: its time hides all but the first, or more where it is
   // shorter (Megatron-LM's --tp-comm-overlap; Wang et al. 2023, "Overlap communication with
-  // dependent computation via decomposition in large deep learning models"). It changes times alone.
+  // dependent computation via decomposition in large deep learning models"). Just times change.
   std::int32_t pieces = 1;
   StateSharding states{};
 

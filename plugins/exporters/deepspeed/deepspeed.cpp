@@ -82,6 +82,9 @@ std::vector<std::string> words_of(const Recognised& found) {
                   layout.tensor, layout.batch()));
   add(layout.tensor > 1 && layout.states.stage > 2,
       "DeepSpeed's tensor parallelism goes with ZeRO 2 at most");
+  add(layout.pieces > 1,
+      fmt::format("columns exchange in {} pieces in the plan, and all at once in DeepSpeed",
+                  layout.pieces));
   add(layout.context > 1,
       fmt::format("rows have positions among them in the plan: give Ulysses a "
                   "sequence_parallel_size of {}, which swaps positions for heads",

@@ -51,6 +51,7 @@ class Space {
   std::vector<Point> neighbours(const Point& at, bool fits, const Reach& reach) const;
   bool is_possible(const Point& point) const;
 
+  bool are_many() const { return are_many_; }       // devices: an evaluation may take seconds
   const Habits& habits() const { return habits_; }  // those that the model allows
   // Throws InputError where the model cannot be computed so.
   Strategy strategy_of(const Point& point) const { return strategy_of(point, habits_); }
@@ -73,7 +74,7 @@ class Space {
   const Constraints* constraints_;
   const std::optional<MicroBatches> given_;
   const Habits habits_;
-  const bool are_many_;  // devices
+  const bool are_many_;
   const std::int64_t experts_;
   const bool has_attention_;
   const Point plain_;         // data parallelism

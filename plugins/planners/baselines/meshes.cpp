@@ -15,8 +15,7 @@
 namespace strato::meshes {
 namespace {
 
-// Of more devices an evaluation may take seconds: a stop is looked for after so many.
-constexpr std::size_t kManyDevices = 64, kTogether = 4;
+constexpr std::size_t kTogether = 4;  // where there are many devices: a stop is looked for between
 
 std::optional<MicroBatches> given(const PlannerOptions& options) {
   if (options.micro_batches.count > 1) return options.micro_batches;
@@ -63,8 +62,7 @@ class Climb {
     std::vector<Point> fresh;
     for (const Point& point : points)
       if (!known_.contains(point) && !refused_.contains(point)) fresh.push_back(point);
-    const bool are_many = request_.problem.cluster->device_count() > kManyDevices;
-    const std::size_t together = are_many ? kTogether : fresh.size();
+    const std::size_t together = space_.are_many() ? kTogether : fresh.size();
     for (std::size_t first = 0; first < fresh.size() && !is_over(); first += together) {
       const std::vector<Point> part(
           fresh.begin() + static_cast<std::ptrdiff_t>(first),
@@ -142,7 +140,7 @@ class Climb {
   void try_beyond(PlanResult& found) {
     const auto gain = [&](const char* what, const char* option, const Point& point,
                           const Space::Habits& habits) {
-      if (request_.stop.stop_requested()) return;
+      if (is_over()) return;
       try {
         const Score score = request_.evaluator.evaluate(space_.strategy_of(point, habits));
         ++found.evaluations;

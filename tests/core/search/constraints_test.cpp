@@ -343,6 +343,10 @@ TEST(Constraints, groups_may_keep_rows_of_columns) {
   EXPECT_EQ(parse_constraints(constraints_json(constraints), "c"), constraints);
   const Strategy in_context = BoundConstraints(constraints, problem).repaired(plain);
   EXPECT_EQ(context_rows_of(*in_context.groups[group]), 2u);
+  constraints.pins = {parse_pin("product0=tensor:2:pieces:4")};
+  EXPECT_EQ(parse_constraints(constraints_json(constraints), "c"), constraints);
+  const Strategy in_pieces = BoundConstraints(constraints, problem).repaired(plain);
+  EXPECT_EQ(in_pieces.groups[group]->roles.pieces, 4);
   constraints.pins = {parse_pin("product0=zero:3:zero_rows:2")};
   EXPECT_EQ(parse_constraints(constraints_json(constraints), "c"), constraints);
   const Strategy shared = BoundConstraints(constraints, problem).repaired(plain);

@@ -368,6 +368,9 @@ TEST(BadStrategyFile, RowsOfDevices) {
   EXPECT_TRUE(group(R"("context": 0)").starts_with("s.json: groups[0].context: is 0"));
   EXPECT_TRUE(message_of(R"([{"name": "g", "context": 2}])").starts_with("s.json: groups[0]: has"));
 
+  EXPECT_EQ(group(R"("pieces": 4)"), "no error");
+  EXPECT_TRUE(group(R"("pieces": 0)").starts_with("s.json: groups[0].pieces: is 0"));
+
   EXPECT_EQ(group(R"("zero": 3, "zero_rows": 2, "zero_smallest_bytes": 0)"), "no error");
   EXPECT_TRUE(group(R"("zero": 4)").starts_with("s.json: groups[0].zero: is 4"));
   EXPECT_TRUE(group(R"("zero": "3")").starts_with("s.json: groups[0].zero: is not a"));

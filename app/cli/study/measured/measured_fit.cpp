@@ -12,7 +12,7 @@ namespace {
 
 template <int kArchitecture>
 struct Architecture {
-  static constexpr std::array kNames = {"Hopper", "Blackwell"};
+  static constexpr std::array kNames = {"Ampere", "Hopper", "Blackwell"};
   static double get(const Calibration& calibration) {
     const auto found = calibration.architectures.find(kNames[kArchitecture]);
     return found == calibration.architectures.end() ? 1 : found->second;
@@ -29,8 +29,9 @@ struct Architecture {
 constexpr std::array kFrameworkParameters = {
     FitParameter{"matrix products", 0.2, 0.95, FIELD(of(OpFamily::MatMul).tensor_cores)},
     FitParameter{"their ramp", 1e6, 1e9, FIELD(of(OpFamily::MatMul).half_flops)},
-    FitParameter{"Hopper", 0.3, 1, Architecture<0>::get, Architecture<0>::set},
-    FitParameter{"Blackwell", 0.3, 1, Architecture<1>::get, Architecture<1>::set},
+    FitParameter{"Ampere", 0.3, 1, Architecture<0>::get, Architecture<0>::set},
+    FitParameter{"Hopper", 0.3, 1, Architecture<1>::get, Architecture<1>::set},
+    FitParameter{"Blackwell", 0.3, 1, Architecture<2>::get, Architecture<2>::set},
     FitParameter{"attention", 0.2, 1, FIELD(attention)},
     FitParameter{"head", 0.2, 1, FIELD(head)},
     FitParameter{"streams", 0.3, 0.98,

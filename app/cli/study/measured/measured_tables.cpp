@@ -98,6 +98,14 @@ std::int64_t divided(const CsvRow& csv, std::string_view column, std::int64_t by
   return whole / by;
 }
 
+// Megatron Core's usual buckets of gradients: of 40 million, or a million for each row with samples
+// of its own where that is more, in 32 bits.
+void set_buckets(MeasuredRow& row, std::int32_t rows) {
+  constexpr double kBytes = 4, kMillion = 1e6, kMegabyte = 1 << 20;
+  const double bucket = std::max(40, rows) * kMillion * kBytes / kMegabyte;
+  set(row, "bucket", static_cast<std::int32_t>(bucket));
+}
+
 // Step times of GPT models (Bang et al. 2024, "vTrain: a simulation framework for evaluating
 // cost-effective and compute-optimal large language model training", section V): every layer is
 // computed again. The machines of the larger table have four ports of 200 Gb/s.
@@ -232,9 +240,11 @@ void add_megatron_core(const CsvRow& csv, MeasuredTable& table) {
   row.config["tie_word_embeddings"] = false;
   row.batch = csv.count("global_batch");
   set(row, "tensor", tensor);
+  set(row, "pieces", 0);  // --tp-comm-overlap, as the page says
   set(row, "stages", stages);
   set(row, "micro_batches", divided(csv, "global_batch", data));
   row.layout["shard"] = "updates";
+  set_buckets(row, data);
   row.machines = h100(gpus);
   const auto h = static_cast<double>(shape.hidden), l = static_cast<double>(shape.layers),
              s = static_cast<double>(row.sequence), v = static_cast<double>(vocabulary);
@@ -257,12 +267,14 @@ void add_mlperf(const CsvRow& csv, MeasuredTable& table) {
   row.fp8 = true;
   row.batch = csv.count("global_batch");
   set(row, "tensor", tensor);
+  set(row, "pieces", 0);  // NeMo's configurations of these have it
   set(row, "stages", stages);
   set(row, "context", context);
   set(row, "micro_batches",
       divided(csv, "global_batch", std::max(1, gpus / tensor / stages / context)));
   set_chunks(row, csv.count("interleave"));
   row.layout["shard"] = "updates";
+  set_buckets(row, gpus / tensor / stages);
   row.machines = h100(gpus);
   row.seconds = csv.number("measured_s");
   table.rows.push_back(std::move(row));
@@ -366,6 +378,7 @@ void add_simumax(const CsvRow& csv, MeasuredTable& table) {
   set(row, "expert", name.setting("ep", 1));
   set(row, "micro_batches", name.setting("mbc", 1));
   row.layout["shard"] = "updates";
+  set_buckets(row, data * context);
   constexpr double kMostGpus = 1e6;
   const double gpus = 1.0 * tensor * stages * data * context;
   if (gpus > kMostGpus) csv.fail("case", "has more than a million GPUs", "give fewer");

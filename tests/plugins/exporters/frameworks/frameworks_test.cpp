@@ -154,6 +154,7 @@ TEST(ReadBack, Torchtitan) {
   expect_back("torchtitan", "llama_3_8b",
               {{"stages", {"1", "2", "4"}},
                {"tensor", {"1", "2"}},
+               {"pieces", {"1", "0"}},
                {"micro_batches", {"2", "4"}},
                {"schedule", {"1f1b", "gpipe"}},
                {"shard", {"gradients", "parameters"}},
@@ -169,6 +170,7 @@ TEST(ReadBack, DeepSpeed) {
   expect_back("deepspeed", "mixtral_8x7b",
               {{"stages", {"1", "2"}},
                {"tensor", {"1", "2"}},
+               {"pieces", {"1", "0"}},
                {"expert", {"1", "2"}},
                {"micro_batches", {"1", "4"}},
                {"schedule", {"1f1b", "gpipe", "zb-h1"}},
@@ -208,6 +210,19 @@ TEST(ReadBack, Nemo) {
               {{"stages", {"2", "4"}},
                {"schedule", {"1f1b", "gpipe"}},
                {"shard", {"gradients", "parameters"}}});
+}
+
+// DeepSpeed's file keeps it for the program; Accelerate's and NeMo's have no word for it.
+TEST(ReadBack, PiecesThatCannotBeSaidAreSaidInWords) {
+  const Problem problem = small_model("llama_3_8b", 64);
+  for (const char* format : {"accelerate", "nemo", "deepspeed"}) {
+    const auto says = [&](const char* pieces) {
+      return has(script_of(problem, piped(problem, {{"pieces", pieces}}), format),
+                 "columns exchange in 2 pieces");
+    };
+    EXPECT_TRUE(says("0")) << format;
+    EXPECT_FALSE(says("1")) << format;
+  }
 }
 
 TEST(ReadBack, OtherOrdersOnOneStageAreSaid) {

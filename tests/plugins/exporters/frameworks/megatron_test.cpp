@@ -46,6 +46,7 @@ TrainingLayout any_layout(std::mt19937& random, bool has_experts) {
   if (layout.states.stage > 0 && layout.rows > 2 && layout.expert <= 2)
     layout.states.rows = one_of({0, 2}) * layout.context;
   layout.recompute = static_cast<Recompute>(random() % 3);
+  if (random() % 2 == 0) layout.pieces = layout.tensor;
   return layout;
 }
 

@@ -128,6 +128,48 @@ TEST(MeshesPlanner, TakesAScheduleByHand) {
   EXPECT_EQ(result.strategy.micro_batches, options.micro_batches);
 }
 
+std::string fact(const PlanResult& result, std::string_view name) {
+  for (const auto& [key, value] : result.facts)
+    if (key == name) return value;
+  return "";
+}
+
+// What the plan does not do, and frameworks may, is tried and told; where it is asked for, it is
+// done.
+TEST(MeshesPlanner, SaysWhatPiecesWouldGainAndTakesThem) {
+  const Problem problem = sample("bert_large", 8, "h100-2x8");
+  const PlanResult plain = searched(problem);
+  ASSERT_GT(plain.strategy.groups.front()->roles.tensor, 1);
+  EXPECT_EQ(plain.strategy.groups.front()->roles.pieces, 1);
+  EXPECT_NE(fact(plain, "columns that exchange in pieces"), "");
+  PlannerOptions options;
+  options.set = {{"overlap", "true"}};
+  const PlanResult pieces = searched(problem, options);
+  EXPECT_TRUE(pieces.score.better_than(plain.score));
+  const MeshRoles& roles = pieces.strategy.groups.front()->roles;
+  EXPECT_EQ(roles.pieces, roles.tensor);
+}
+
+// Stages alone: then a backward pass in two fills what a single one leaves idle.
+TEST(MeshesPlanner, DividesTheBackwardPassWhereItMay) {
+  const Problem problem = sample("bert_large", 32, "fastt-8xv100");
+  PlannerOptions options;
+  Constraints constraints;
+  constraints.forbidden = {parse_forbid("tensor,sharding,recompute")};
+  options.constraints = std::make_shared<const Constraints>(std::move(constraints));
+  const PlanResult plain = searched(problem, options);
+  options.set = {{"zero_bubble", "true"}};
+  const PlanResult divided = searched(problem, options);
+  EXPECT_FALSE(plain.score.better_than(divided.score));
+  const auto is_divided = [](const PlanResult& result) {
+    const PipelineSchedule schedule = result.strategy.micro_batches.schedule;
+    return schedule == PipelineSchedule::ZbH1 || schedule == PipelineSchedule::ZbV ||
+           schedule == PipelineSchedule::DualPipeV;
+  };
+  EXPECT_FALSE(is_divided(plain));
+  EXPECT_EQ(is_divided(divided), divided.score.better_than(plain.score));
+}
+
 // A batch that is smaller than there are devices leaves some rows without samples, or makes columns
 // of them.
 TEST(MeshesPlanner, FewSamplesAreComputedByManyColumns) {

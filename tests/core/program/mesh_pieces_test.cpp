@@ -1,0 +1,120 @@
+// Columns that exchange in pieces (MeshRoles::pieces) wait for what products do not hide.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/graph/train/training_graph.h"
+#include "core/program/value/collective.h"
+#include "tests/core/graph/model_kit.h"
+#include "tests/core/program/toy.h"
+
+namespace strato {
+namespace {
+
+constexpr std::int64_t kSamples = 2, kPositions = 16, kModel = 64, kInner = 256, kColumns = 4;
+constexpr Nanos kLatency(100);
+
+// Products and norms take time, so that it pays to share them: between them the positions are
+// divided. A collective takes 1 ns a byte, and its latency.
+class PieceCosts final : public toy::Costs {
+ public:
+  using Costs::Costs;
+  Nanos compute(OpId op, GpuTypeId, std::int64_t) const override {
+    const OpFamily family = graph_->op(op).family;
+    if (family == OpFamily::MatMul) return Nanos(product);
+    return Nanos(family == OpFamily::Normalization ? 1'000'000 : 4);
+  }
+  CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
+                            Bytes bytes) const override {
+    CollectiveCost cost = Costs::collective(kind, devices, bytes);
+    cost.duration = kLatency + Nanos(bytes.value * (kind == Collective::AllReduce ? 2 : 1));
+    cost.latency = kLatency;
+    return cost;
+  }
+  std::int64_t product = 40'000;
+};
+
+Graph normalised_perceptrons() {
+  ModelKit kit(kSamples);
+  const auto product = [&](TensorId x, const char* name, std::int64_t in, std::int64_t out) {
+    return kit.op("MatMul", {x, kit.weight(name, {in, out})});
+  };
+  const auto block = [&](TensorId x, const char* up, const char* down) {
+    return product(kit.op("Relu", {product(x, up, kModel, kInner)}), down, kInner, kModel);
+  };
+  TensorId x = block(kit.input("x", {kSamples, kPositions, kModel}), "a", "b");
+  x = kit.op("LayerNormalization", {x, kit.weight("g", {kModel}), kit.weight("h", {kModel})});
+  block(x, "c", "d");
+  return make_training_graph(kit.build(), Optimizer::Sgd);
+}
+
+class MeshPieces : public testing::Test {
+ protected:
+  // Of what a row gathers or scatters between products, in the order of the tasks.
+  std::vector<Task> exchanges(std::int32_t pieces) {
+    const auto cluster = toy::cluster(1, kColumns);
+    const auto grouping =
+        std::make_shared<const Grouping>(*graph, std::vector<std::int32_t>(graph->op_count(), 0),
+                                         std::vector<Nanos>(graph->op_count(), Nanos(1)));
+    const auto costs = std::make_shared<PieceCosts>(graph, cluster);
+    costs->product = product;
+    Strategy strategy;
+    Decision decision;
+    for (std::int32_t i = 0; i < kColumns; ++i) decision.devices.push_back({DeviceId(i), 1});
+    decision.roles.tensor = kColumns;
+    decision.roles.pieces = pieces;
+    strategy.groups.push_back(decision);
+    LowerOptions options;
+    options.verify = true;
+    const Program program = Lowering(graph, grouping, cluster, costs).lower(strategy, options);
+    std::vector<Task> found;
+    for (const Task& task : program.tasks)
+      if ((task.kind == TaskKind::AllGather || task.kind == TaskKind::ReduceScatter) &&
+          task.bytes == kActivation)
+        found.push_back(task);
+    return found;
+  }
+
+  static constexpr Bytes kActivation{kSamples * kPositions * kModel * 4};
+  static constexpr Nanos kAll = kLatency + Nanos(kActivation.value);  // of an exchange
+  const std::shared_ptr<const Graph> graph =
+      std::make_shared<const Graph>(normalised_perceptrons());
+  std::int64_t product = 40'000;
+};
+
+TEST_F(MeshPieces, OfOnePieceAllIsWaitedFor) {
+  const std::vector<Task> found = exchanges(1);
+  ASSERT_GE(found.size(), 4u);  // behind b and before c, and their gradients
+  for (const Task& task : found) EXPECT_EQ(task.duration, kAll);
+}
+
+// p pieces of c beside a product of g take max(c / p + g, c + g / p). A quarter of a product of
+// 16 us, or of two, is shorter than an exchange: what is left of it shows.
+TEST_F(MeshPieces, TheRestOfALongExchangeIsWaitedFor) {
+  product = 16'000;
+  const Nanos part(product / kColumns);
+  for (const Task& task : exchanges(2)) {
+    const Nanos behind_one = kAll - part / 2, behind_two = kAll - part * 2 / 2;
+    EXPECT_TRUE(task.duration == behind_one || task.duration == behind_two)
+        << task.duration.value << " of " << kAll.value;
+  }
+}
+
+TEST_F(MeshPieces, OfAShortExchangeTheFirstPieceIsWaitedFor) {
+  product = 4'000'000;
+  for (const Task& task : exchanges(4)) EXPECT_EQ(task.duration, kAll / 4);
+}
+
+// The steps of a ring are its pieces: more than these have a latency each.
+TEST_F(MeshPieces, MorePiecesThanColumnsAddLatency) {
+  product = 4'000'000;
+  const std::int32_t pieces = 3 * kColumns;
+  for (const Task& task : exchanges(pieces))
+    EXPECT_EQ(task.duration, (kAll + kLatency * 2) / pieces);
+}
+
+}  // namespace
+}  // namespace strato
