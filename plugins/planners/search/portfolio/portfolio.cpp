@@ -9,6 +9,7 @@
 #include "core/base/quantity_text.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/portfolio/tree_search.h"
+#include "core/search/run/usual_planner.h"
 
 namespace strato::portfolio {
 namespace {
@@ -62,8 +63,12 @@ Portfolio::Portfolio(const PlanRequest& request, const Settings& settings,
       options_(request.options),
       settings_(settings),
       registry_(registry),
-      entrants_(entrants) {
+      entrants_(entrants),
+      passes_on_(request.stop, [this] { over_.request_stop(); }) {
   frames_.emplace_back(problem_);
+  if (!timed()) return;
+  const std::string_view usual = usual_planner(problem_);
+  std::ranges::stable_partition(entrants_, [&](const Entrant& e) { return e.name == usual; });
 }
 
 double Portfolio::seconds_left() const {
@@ -94,12 +99,13 @@ PlanResult Portfolio::run_one(const std::string& who, Planner& planner, const Fr
                               std::shared_ptr<const SearchTree> resume, bool shows_tree) {
   Relay relay(*this, who, frame, shows_tree);
   ChangingEvaluator framed(evaluator_, [&](const CompleteStrategy& inside) {
+    if (is_spent()) over_.request_stop();
     return CompleteStrategy(frame.complete(*inside), *problem_.cluster);
   });
   PlannerOptions own = options;
   if (!frame.is_empty()) own.set["bounds"] = "false";  // they know nothing of the frame
   PlanResult result =
-      planner.plan(frame.problem(), framed, own, relay, request_.stop, std::move(resume));
+      planner.plan(frame.problem(), framed, own, relay, over_.get_token(), std::move(resume));
   result.strategy = frame.complete(result.strategy);
   if (leader_.offer(who, result.strategy, result.score))
     request_.observer.on_improvement(result.strategy, result.score, progress());
@@ -120,8 +126,7 @@ void Portfolio::offer_known() {
 
 void Portfolio::run_all(Effort effort, double budget_seconds) {
   for (const Entrant& entrant : entrants_) {
-    if (entrant.effort != effort || request_.stop.stop_requested()) continue;
-    if (timed() && effort != Effort::Quick && seconds_left() <= 0) continue;
+    if (entrant.effort != effort || over_.stop_requested() || is_spent()) continue;
     if (entrant.planner == nullptr) {
       refused_.emplace_back(entrant.name, entrant.error);
       continue;

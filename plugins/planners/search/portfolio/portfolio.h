@@ -13,7 +13,10 @@
 // So with --iterations the result is, by construction, not worse than that of any planner that is
 // installed, or of any seed; and it is deterministic. It costs the time of all others and of
 // improve x iterations more; scores are kept, so that nothing is evaluated twice. With --budget 1.
-// is the same, and 2. and 3. share what is left: a search gets a tenth of it for itself.
+// is the same, but that the planner which is usual for the problem (usual_planner.h) goes first,
+// and
+// 2. and 3. share what is left: a search gets a tenth of it for itself. When the budget is spent,
+// who still runs is asked to stop, and no one else begins.
 //
 // Going on from a stored result goes on with its tree; what a person has pinned or excluded is
 // respected, and where nothing is, the quick planners run again, too.
@@ -22,9 +25,11 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -150,6 +155,7 @@ class Portfolio {
   std::string note() const;
   double seconds_left() const;  // of the budget, if there is one
   bool timed() const { return options_.budget_seconds > 0; }
+  bool is_spent() const { return timed() && seconds_left() <= 0; }
   Progress progress() const;
 
   const PlanRequest& request_;
@@ -158,7 +164,9 @@ class Portfolio {
   const PlannerOptions& options_;
   const Settings& settings_;
   const PluginRegistry& registry_;
-  const std::vector<Entrant>& entrants_;
+  std::vector<Entrant> entrants_;  // in the order in which they run
+  std::stop_source over_;          // the request's, or of a budget that is spent
+  const std::stop_callback<std::function<void()>> passes_on_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 
   Leader leader_;

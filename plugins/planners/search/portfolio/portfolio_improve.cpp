@@ -122,8 +122,7 @@ void Portfolio::improve() {
   std::vector<Arm> alive = arms();
   std::int64_t left = improving();
   const auto goes_on = [&] {
-    return !alive.empty() && !request_.stop.stop_requested() &&
-           (timed() ? seconds_left() > 0 : left > 0);
+    return !alive.empty() && !over_.stop_requested() && (timed() ? seconds_left() > 0 : left > 0);
   };
   while (goes_on()) {
     const auto parts = static_cast<std::int64_t>(alive.size() == 1 ? 1 : 2 * alive.size());
