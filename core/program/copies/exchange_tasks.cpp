@@ -8,7 +8,8 @@
 
 namespace strato {
 
-void ExchangeTasks::start() {
+void ExchangeTasks::start(Bytes bucket) {
+  bucket_ = bucket;
   constexpr std::size_t kMostCollectives = 50'000;
   if (generation_ != placement_.layouts().generation() ||
       collective_costs_.size() > kMostCollectives)

@@ -19,8 +19,9 @@ class ExchangeTasks {
  public:
   ExchangeTasks(Tables& tables, Placement& placement, Emitter& emitter)
       : tables_(tables), placement_(placement), emitter_(emitter) {}
-  // Of the strategy that is placed.
-  void start();
+  // Of the strategy that is placed. Of what rows share (StateSharding), as much as fits in a bucket
+  // goes as one message.
+  void start(Bytes bucket);
   // By op, for the tasks that follow; empty: first in, first out. A task of an exchange has the
   // priority of the first of the tensor's readers: it is in nobody else's interest.
   void set_priorities(std::span<const std::int32_t> priorities);
@@ -29,9 +30,7 @@ class ExchangeTasks {
     return priority_of_.empty() ? 0 : priority_of_[tensor];
   }
 
-  // Of what rows share (StateSharding), as much as fits in a bucket goes as one message.
-  void set_bucket(Bytes bucket) { bucket_ = bucket; }
-  // What of a message's latency is its own.
+  // What of a message's latency is its own, and not of others in its bucket.
   Nanos latency_in_bucket(Nanos latency, Bytes bytes) const {
     if (bytes >= bucket_) return latency;
     return Nanos(static_cast<std::int64_t>(static_cast<__int128>(latency.value) * bytes.value /

@@ -101,7 +101,9 @@ bool MeshExchange::put_together(const Line& at, TensorId tensor, std::span<const
       slices[static_cast<std::size_t>(std::ranges::find(members, shard) - members.begin())]);
   const std::optional<int> axis = divided_axis(own, wanted);
   if (!axis || !are_parts_in_line(at, tensor, slices, wanted, *axis)) return false;
-  gather_slices(at, tensor, slices, wanted, with_axis(wanted, tensor, *axis), reader);
+  Collected what = gathering(at, tensor, wanted, with_axis(wanted, tensor, *axis));
+  if (reader.valid()) pieces_.hide_gathering(what, reader, tensor, shard);
+  gather(what, tensor, slices, wanted);
   return true;
 }
 
@@ -150,7 +152,7 @@ bool MeshExchange::gather_sent_positions(OpId reader, TensorId tensor, const Par
     if (!part) return false;
     slices.push_back(bring(reader, tensor, *part, read.shards[i].device));
   }
-  gather_slices(at, tensor, slices, wanted, with_axis(wanted, tensor, axis));
+  gather(gathering(at, tensor, wanted, with_axis(wanted, tensor, axis)), tensor, slices, wanted);
   return true;
 }
 
@@ -176,7 +178,8 @@ bool MeshExchange::gather_column(OpId reader, TensorId parameter, const Part& wa
   std::vector<Instance> shares;
   for (const std::size_t i : line(at).shards) shares.push_back(owned(parameter, i));
   gathers_.limit_ahead(parameter, placement_.layout(line(at).group).shards);
-  gather_slices(at, parameter, shares, wanted, with_axis({}, parameter, axis));
+  gather(gathering(at, parameter, wanted, with_axis({}, parameter, axis)), parameter, shares,
+         wanted);
   return true;
 }
 

@@ -22,7 +22,7 @@ namespace strato {
 class MeshExchange : public MeshParts {
  public:
   MeshExchange(const ExchangeBase& base, MeshSums& sums)
-      : MeshParts(base), sums_(sums), swaps_(base), transfers_(base) {}
+      : MeshParts(base), sums_(sums), pieces_(base), swaps_(base), transfers_(base) {}
 
   // This part of a tensor that the mesh has, for an op on this device.
   Instance bring(OpId reader, TensorId tensor, Part wanted, DeviceId device);
@@ -41,6 +41,7 @@ class MeshExchange : public MeshParts {
   bool gather_column(OpId reader, TensorId parameter, const Part& wanted, DeviceId device);
 
   MeshSums& sums_;
+  MeshPieces pieces_;
   MeshSwaps swaps_;
   MeshTransfers transfers_;
 };

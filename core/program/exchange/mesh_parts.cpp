@@ -44,12 +44,16 @@ void MeshParts::commit(const Collected& what) {
                              what.stream);
 }
 
-void MeshParts::gather_slices(Line at, TensorId tensor, std::span<const Instance> slices,
-                              const Part& wanted, const Part& along, OpId reader) {
+MeshParts::Collected MeshParts::gathering(Line at, TensorId tensor, const Part& wanted,
+                                          const Part& along) {
+  return collective(TaskKind::AllGather, tensor, at,
+                    tasks_.bytes_of(tensor, emitter_.parts().find(wanted)),
+                    emitter_.parts().find(along));
+}
+
+void MeshParts::gather(const Collected& what, TensorId tensor, std::span<const Instance> slices,
+                       const Part& wanted) {
   const PartId all = emitter_.parts().find(wanted);
-  Collected what = collective(TaskKind::AllGather, tensor, at, tasks_.bytes_of(tensor, all),
-                              emitter_.parts().find(along));
-  if (reader.valid()) hide_gathering(what, reader, tensor, line(at).shards.front());
   const TaskId id = emitter_.next_task();
   for (const Instance& slice : slices) {
     emitter_.read(slice);
@@ -57,62 +61,6 @@ void MeshParts::gather_slices(Line at, TensorId tensor, std::span<const Instance
                          slice.device, all});
   }
   commit(what);
-}
-
-void MeshParts::hide_gathering(Collected& what, OpId reader, TensorId tensor,
-                               std::size_t shard) const {
-  if (placement_.decision(reader).roles.pieces == 1) return;
-  Products products;
-  add_readers(reader, tensor, products);
-  if (!products.empty()) hide_behind(what, products, shard);
-}
-
-void MeshParts::hide_scattering(Collected& what, TensorId tensor, std::size_t shard) const {
-  constexpr int kSteps = 4;  // sums, casts and views between a product and what is scattered
-  if (placement_.decision(tables_.tensors[tensor].op).roles.pieces == 1) return;
-  Products products;
-  add_makers(tensor, kSteps, products);
-  if (!products.empty()) hide_behind(what, products, shard);
-}
-
-// Those of the reader's phase, as it is or through views.
-void MeshParts::add_readers(OpId reader, TensorId tensor, Products& products) const {
-  const Graph& graph = *tables_.graph;
-  for (const OpId id : graph.consumers(tensor)) {
-    if (graph.op(id).phase != graph.op(reader).phase || !is_same_mesh(id, tensor)) continue;
-    if (graph.op(id).family == OpFamily::MatMul) products.push_back(id);
-    if (!tables_.ops[id].alias) continue;
-    for (const TensorId view : graph.op(id).outputs) add_readers(reader, view, products);
-  }
-}
-
-void MeshParts::add_makers(TensorId tensor, int steps, Products& products) const {
-  const OpId maker = tables_.tensors[tensor].op;
-  if (!maker.valid() || tables_.tensors[tensor].source == Source::Parameter) return;
-  if (!is_same_mesh(maker, tensor)) return;
-  const Op& op = tables_.graph->op(maker);
-  if (op.family == OpFamily::MatMul) return products.push_back(maker);
-  if (steps == 0 || (!tables_.ops[maker].alias && op.family != OpFamily::Elementwise)) return;
-  for (const TensorId input : tables_.inputs(maker))
-    if (placement_.layout(maker).is_mesh && has(input)) add_makers(input, steps - 1, products);
-}
-
-// p pieces of an exchange of c, and of products of g: the first piece comes, then a piece of each
-// goes beside the other, so that both take max(c / p + g, c + g / p). A ring goes in as many steps
-// as it has members already: just more pieces than these add latency.
-void MeshParts::hide_behind(Collected& what, const Products& products, std::size_t shard) const {
-  const std::int64_t pieces = placement_.decision(products.front()).roles.pieces;
-  Nanos product;
-  for (const OpId op : products) {
-    const Shard& at = placement_.layout(op).shards[shard];
-    product += tasks_.share_of(placement_.layouts().time_of(op, at), at.device, 1,
-                               letters_.part_count(op));
-  }
-  Task& task = what.task;
-  const auto members = static_cast<std::int64_t>(placement_.layout(products.front()).column_parts);
-  const Nanos all = task.duration + task.latency * ((pieces - 1) / members);
-  task.duration = std::max({all / pieces, all - product * (pieces - 1) / pieces, Nanos(1)});
-  task.latency = std::min(task.latency, task.duration);
 }
 
 Instance MeshParts::cut(TensorId tensor, const Instance& from, const Part& wanted) {

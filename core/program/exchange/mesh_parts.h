@@ -85,20 +85,11 @@ class MeshParts : protected ExchangeBase {
   };
   Collected collective(TaskKind kind, TensorId tensor, Line at, Bytes bytes, PartId part);
   void commit(const Collected& what);
-  // Puts together the slices that the devices of the line have, in their order: the wanted part.
-  // `along`: all of the axis that it is in slices of. `reader`: for which a row does so.
-  void gather_slices(Line at, TensorId tensor, std::span<const Instance> slices, const Part& wanted,
-                     const Part& along, OpId reader = {});
-  // In pieces (MeshRoles::pieces), what a row gathers for a product, or scatters of what one made,
-  // is on its way while the product computes: what the task takes is what is left of it.
-  void hide_gathering(Collected& what, OpId reader, TensorId tensor, std::size_t shard) const;
-  void hide_scattering(Collected& what, TensorId tensor, std::size_t shard) const;
-
- private:
-  using Products = std::vector<OpId>;
-  void add_readers(OpId reader, TensorId tensor, Products& products) const;
-  void add_makers(TensorId tensor, int steps, Products& products) const;
-  void hide_behind(Collected& what, const Products& products, std::size_t shard) const;
+  // To put together the slices that the devices of the line have, in their order: the wanted part.
+  // `along`: all of the axis that it is in slices of.
+  Collected gathering(Line at, TensorId tensor, const Part& wanted, const Part& along);
+  void gather(const Collected& what, TensorId tensor, std::span<const Instance> slices,
+              const Part& wanted);
 };
 
 }  // namespace strato

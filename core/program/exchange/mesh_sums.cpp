@@ -125,7 +125,7 @@ void MeshSums::reduce_among(const Line& at, OpId reader, TensorId tensor) {
   Collected what =
       collective(scatter ? TaskKind::ReduceScatter : TaskKind::AllReduce, tensor, at, bytes,
                  scatter ? emitter_.parts().find(with_axis(total, tensor, axis)) : all);
-  if (scatter && at.kind == MeshLine::Row) hide_scattering(what, tensor, members.front());
+  if (scatter && at.kind == MeshLine::Row) pieces_.hide_scattering(what, tensor, members.front());
   const TaskId id = emitter_.next_task();
   for (const std::size_t i : members) {
     const Instance term = term_of(i);

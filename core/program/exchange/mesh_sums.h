@@ -14,13 +14,13 @@
 
 #include <span>
 
-#include "core/program/exchange/mesh_parts.h"
+#include "core/program/exchange/mesh_pieces.h"
 
 namespace strato {
 
 class MeshSums : public MeshParts {
  public:
-  using MeshParts::MeshParts;
+  explicit MeshSums(const ExchangeBase& base) : MeshParts(base), pieces_(base) {}
 
   // As far as the reader needs it for this part.
   void settle(OpId reader, TensorId tensor, const Part& wanted);
@@ -47,6 +47,8 @@ class MeshSums : public MeshParts {
                     int axis) const;
   int read_along(OpId op, TensorId tensor, UpTo dimension) const;
   bool is_fusible(TensorId tensor) const;
+
+  MeshPieces pieces_;
 };
 
 }  // namespace strato

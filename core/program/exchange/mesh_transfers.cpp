@@ -203,8 +203,8 @@ bool MeshTransfers::gather_sent(OpId reader, TensorId tensor, const Part& wanted
                             {made.shards[from].device, shard.device});
     slices.push_back(send(tensor, {slice_of(from), settled(tensor, from, wanted)}, shard.device));
   }
-  gather_slices({read_id, MeshLine::Row, row}, tensor, slices, wanted,
-                with_axis(wanted, tensor, *axis));
+  const Part along = with_axis(wanted, tensor, *axis);
+  gather(gathering({read_id, MeshLine::Row, row}, tensor, wanted, along), tensor, slices, wanted);
   return true;
 }
 

@@ -47,10 +47,9 @@ void OpLowering::start(Program& into, std::span<const std::int32_t> priorities, 
   copies_.start();
   letters_.choose();
   residents_.start();
-  tasks_.start();
+  tasks_.start(bucket);
   gathers_.start();
   tasks_.set_priorities(priorities);
-  tasks_.set_bucket(bucket);
   variables_.start();
   twins_.start();
 }
