@@ -44,11 +44,13 @@ CHAKRA = {"Metadata": {2: "Attribute"}, "Node": {10: "Attribute"}, "Attribute": 
 
 
 def chakra(messages):
-    out = b""
+    out = bytearray()
     for fields in messages:
         content = models.written(fields)
         out += models.varint(len(content)) + content
-    return out
+        if len(out) > damage.LARGEST:
+            raise damage.TooLarge
+    return bytes(out)
 
 
 def small_chakra():
@@ -75,10 +77,9 @@ def of_chakra(random, content):
             if random.random() < 0.15:
                 messages[i:i] = [messages[i]] * random.choice([1, 100, 3000])
             messages[i] = models.changed(random, messages[i])
-        result = chakra(messages)
+        return chakra(messages)
     except (IndexError, RecursionError, damage.TooLarge):  # what was changed holds itself, or too much
         return damage.of_bytes(random, content)
-    return result[: damage.LARGEST]
 
 
 # ---- Nsight Systems
