@@ -29,7 +29,8 @@ LEFT = pathlib.Path(__file__).with_name("house_left.txt")
 OPENS = pathlib.Path(__file__).with_name("opens_files.txt")
 # What opens a file to read it, or a database; what only writes has O_WRONLY in its call.
 OPENING = re.compile(r"\b(?:std::)?(?:ifstream|fstream|filebuf|fopen|freopen|fdopen|openat|mmap|QFile|PyTorchStreamReader)\b"
-                     r"|\bSQLite::Database>?\(|\bsqlite3_open|(?<!\w)::open\(")
+                     r"|\bSQLite::Database>?\(|\bSQLite::Database\s+\w+\s*[;({]|\bsqlite3_open|(?<!\w)::open\("
+                     r"|\b(?:gzopen|gzdopen|zip_open|zip_fdopen|unzOpen|torch::load|LoadFile)\b")
 MOST_METHODS, MOST_SOURCES, MOST_FILES = 25, 2, 20
 SUFFIXES = {".h", ".cpp", ".cu"}
 

@@ -177,31 +177,55 @@ std::string StudyCase::strategy() const {
                                       : "dp-allreduce";
 }
 
-std::vector<StudyCase> prepare(std::span<const Study> studies) {
+namespace {
+
+// The models of studies, each made once.
+class StudyModels {
+ public:
+  StudyCase case_of(const Study& study, const StudyCell& cell) {
+    StudyCase made{&study, cell, nullptr, nullptr, {}, 1, 1};
+    const StudyColumn& column = made.column();
+    const RestrictedCluster cluster =
+        restricted_cluster(column.cluster, column.gpus_per_machine, column.label);
+    made.cluster = cluster.json;
+    made.machines = cluster.machines;
+    made.gpus = cluster.gpus;
+    const std::int64_t batch = made.row().batch * (study.per_gpu_batch ? made.gpus : 1);
+    Model& model = models_[{made.row().model, batch, made.row().dimensions}];
+    if (!model.graph) {
+      model.graph = training_graph({made.row().model, batch, made.row().dimensions});
+      model.grouping = grouping_of(*model.graph);
+    }
+    made.graph = model.graph;
+    made.grouping = model.grouping;
+    return made;
+  }
+
+ private:
   struct Model {
     std::shared_ptr<const Graph> graph;
     std::shared_ptr<const Grouping> grouping;
   };
-  std::map<ModelKey, Model> models;
+  std::map<ModelKey, Model> models_;
+};
+
+// What is wrong with a model or a cluster that the study names is wrong with the study.
+InputError blamed_on(const Study& study, const InputError& error) {
+  if (error.file() == study.file) return error;
+  const char* separator = error.file().empty() || error.place().empty() ? "" : ": ";
+  return {study.file, error.file() + separator + error.place(), error.problem(), error.remedy()};
+}
+
+}  // namespace
+
+std::vector<StudyCase> prepare(std::span<const Study> studies) {
+  StudyModels models;
   std::vector<StudyCase> cases;
   for (const Study& study : studies) {
-    for (const StudyCell& cell : study.cells) {
-      StudyCase made{&study, cell, nullptr, nullptr, {}, 1, 1};
-      const StudyColumn& column = made.column();
-      const RestrictedCluster cluster =
-          restricted_cluster(column.cluster, column.gpus_per_machine, column.label);
-      made.cluster = cluster.json;
-      made.machines = cluster.machines;
-      made.gpus = cluster.gpus;
-      const std::int64_t batch = made.row().batch * (study.per_gpu_batch ? made.gpus : 1);
-      Model& model = models[{made.row().model, batch, made.row().dimensions}];
-      if (!model.graph) {
-        model.graph = training_graph({made.row().model, batch, made.row().dimensions});
-        model.grouping = grouping_of(*model.graph);
-      }
-      made.graph = model.graph;
-      made.grouping = model.grouping;
-      cases.push_back(std::move(made));
+    try {
+      for (const StudyCell& cell : study.cells) cases.push_back(models.case_of(study, cell));
+    } catch (const InputError& error) {
+      throw blamed_on(study, error);
     }
   }
   return cases;

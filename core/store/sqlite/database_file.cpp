@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 #include "core/io/read_part.h"
 
 namespace strato::store {
@@ -16,6 +17,20 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kBusyMilliseconds = 10'000;
+
+// A view, a trigger or a column that is made of others could make rows and values without an end
+// when it is used.
+void refuse_what_is_made(SQLite::Database& database, const fs::path& file) {
+  SQLite::Statement made(
+      database,
+      "SELECT name FROM sqlite_schema WHERE (type NOT IN ('table', 'index') AND name <> "
+      "'annotation_of_run') OR sql LIKE 'CREATE VIRTUAL%' UNION ALL SELECT of.name FROM "
+      "sqlite_schema of, pragma_table_xinfo(of.name) WHERE of.type = 'table' AND hidden <> 0");
+  if (!made.executeStep()) return;
+  const std::string name = shown_text(made.getColumn(0).getString().substr(0, 64));
+  throw InputError(file.string(), "", fmt::format("has \"{}\" in it, which no workspace has", name),
+                   "restore a copy, or choose a new workspace");
+}
 
 // The schema version, after checking that the file is ours or brand new (0).
 int checked_version(SQLite::Database& database, const fs::path& file, int newest) {
@@ -38,6 +53,7 @@ int checked_version(SQLite::Database& database, const fs::path& file, int newest
                     newest),
         "update Stratoscope, or choose another workspace");
   }
+  refuse_what_is_made(database, file);
   return version;
 }
 

@@ -2,6 +2,7 @@
 // holds one piece at a time.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <streambuf>
 #include <string>
@@ -20,7 +21,7 @@ class TextSource : public std::streambuf {
   TextSource& operator=(const TextSource&) = delete;
 
   bool at_end() const { return ended_ && gptr() == egptr(); }
-  // The compressed data are damaged, or end too soon.
+  // The compressed data are damaged, end too soon, or unfold to far more than any trace does.
   bool broken() const { return broken_; }
   std::size_t mended() const { return cleaner_.mended(); }
 
@@ -28,9 +29,12 @@ class TextSource : public std::streambuf {
   int_type underflow() override;
 
  private:
+  bool unfolds_too_far() const;
+
   gzFile_s* gz_;
   CleanText cleaner_;
   std::string raw_, clean_;
+  std::uint64_t unfolded_ = 0;  // bytes so far
   bool ended_ = false, broken_ = false;
 };
 

@@ -69,8 +69,8 @@ TEST_F(StudyCommand, BadFilesAreRefusedWithTheirPlace) {
   refuse("\"ps\"", "\"allreduce\"", "rows[2]: \"AlexNet\" is there twice");
   refuse("\"batch\": 64", "\"batch\": 0", "rows[0].batch");
   refuse("\"gpus_per_machine\": 2", "\"gpus_per_machine\": 9", "column \"two\"");
-  refuse("\"cluster\": \"fastt-8xv100\"", "\"cluster\": \"no-such\"", "no-such");
-  refuse("\"model\": \"lenet\"", "\"model\": \"no-such\"", "no-such");
+  refuse("\"cluster\": \"fastt-8xv100\"", "\"cluster\": \"no-such\"", "study.json: no-such");
+  refuse("\"model\": \"lenet\"", "\"model\": \"no-such\"", "study.json: no-such");
   refuse("\"standard\"", "\"no-such\"", "no-such");
 }
 

@@ -75,6 +75,22 @@ TEST(BadWorkspace, NewerVersionIsRefusedAndUntouched) {
                      std::to_string(Workspace::kSchemaVersion));
 }
 
+TEST(BadWorkspace, WhatMakesRowsWithoutAnEndIsRefused) {
+  const std::string endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) ";
+  for (const std::string& sql :
+       {"DROP TABLE setting; CREATE VIEW setting AS " + endless +
+            "SELECT i AS key, '' AS value FROM n",
+        std::string("ALTER TABLE setting ADD COLUMN more TEXT AS (hex(zeroblob(400000000)))"),
+        "CREATE TRIGGER more AFTER INSERT ON setting BEGIN INSERT INTO setting SELECT i, '' FROM "
+        "(" +
+            endless + "SELECT i FROM n); END"}) {
+    TemporaryFolder folder;
+    { Workspace workspace(folder / "a.strata"); }
+    SQLite::Database((folder / "a.strata").string(), SQLite::OPEN_READWRITE).exec(sql);
+    expect_refused(folder / "a.strata", "in it, which no workspace has");
+  }
+}
+
 TEST(BadWorkspace, DamagedPagesAreReported) {
   TemporaryFolder folder;
   {

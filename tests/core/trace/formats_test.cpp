@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/trace/analyse/analysis.h"
 #include "tests/core/trace/trace_kit.h"
+#include "tests/message_of.h"
 
 namespace strato::trace {
 namespace {
@@ -40,6 +41,49 @@ TEST(Nsight, KernelsByDevice) {
   EXPECT_EQ(analysis.ranks[0].steps.typical, Nanos(9000));
   EXPECT_EQ(analysis.ranks[1].kernels, 1);
   EXPECT_EQ(remarks_of(set.traces[1]), "1 event has a negative duration; it was left out.");
+}
+
+std::string refusal_of_export_with(const std::string& sql) {
+  const TemporaryFolder folder;
+  write_export(folder / "report.db");
+  SQLite::Database((folder / "report.db").string(), SQLite::OPEN_READWRITE).exec(sql);
+  return message_of([&] { analyse(read_traces(folder / "report.db").traces); });
+}
+
+// What makes rows without an end, or values as long as it likes, is none of an export.
+TEST(Nsight, TablesThatMakeWhatTheyHaveAreLeftOut) {
+  const std::string endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) ";
+  EXPECT_EQ(refusal_of_export_with("DROP TABLE StringIds; CREATE VIEW StringIds AS " + endless +
+                                   "SELECT i AS id, 'x' AS value FROM n"),
+            "no error");
+  EXPECT_EQ(
+      refusal_of_export_with("DROP TABLE StringIds; CREATE TABLE StringIds (id INTEGER, value "
+                             "TEXT AS (hex(zeroblob(400000000)))); INSERT INTO StringIds "
+                             "VALUES (1)"),
+      "no error");
+  EXPECT_NE(
+      refusal_of_export_with(
+          "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS " +
+          endless +
+          "SELECT i AS start, i AS \"end\", 0 AS deviceId, 7 AS streamId, 0 AS "
+          "correlationId, 16777216 AS globalPid, 1 AS demangledName FROM n")
+          .find("has no kernels of CUDA"),
+      std::string::npos);
+}
+
+std::string rows_up_to(int count) {
+  return fmt::format(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) ", count);
+}
+
+TEST(Nsight, RangesOfAProcessWithThousandsOfDevicesAreRefused) {
+  EXPECT_NE(
+      refusal_of_export_with(
+          rows_up_to(4000) +
+          "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT i, i + 1, i, 7, 0, 0, 1 FROM n;" +
+          rows_up_to(30'000) + "INSERT INTO NVTX_EVENTS SELECT i, i + 1, 16777217, 'r' FROM n")
+          .find("has processes with too many devices"),
+      std::string::npos);
 }
 
 // A message of fields that are numbers or texts.

@@ -86,6 +86,22 @@ TEST(ReadKineto, CompressedIsTheSame) {
   EXPECT_NE(remarks_of(cut.at(0)).find("The file ends"), std::string::npos);
 }
 
+TEST(ReadKineto, WhatUnfoldsBeyondReasonIsReadNoFurther) {
+  const TemporaryFolder folder;
+  const auto file = folder / "t.json.gz";
+  gzFile gz = gzopen(file.c_str(), "wb1");
+  const auto put = [gz](const std::string& text) {
+    gzwrite(gz, text.data(), static_cast<unsigned>(text.size()));
+  };
+  put("{\"traceEvents\": [" + kernel("a", 1, 1) + ",");
+  for (int i = 0; i < 100; ++i) put(std::string(1 << 20, ' '));
+  put(kernel("b", 3, 1) + "]}");
+  gzclose(gz);
+  const auto read = read_trace(file);
+  EXPECT_EQ(read.at(0).events.size(), 1u);
+  EXPECT_NE(remarks_of(read.at(0)).find("The file ends"), std::string::npos);
+}
+
 TEST(ReadChrome, PairsOfBeginAndEnd) {
   const auto pair = [](const char* phase, const char* name, int at) {
     return fmt::format(R"({{"ph":"{}","name":"{}","pid":1,"tid":1,"ts":{}}})", phase, name, at);

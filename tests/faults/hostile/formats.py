@@ -2,6 +2,7 @@
 commands that read them.
 """
 
+import gzip
 import io
 import math
 import pathlib
@@ -12,9 +13,12 @@ import struct
 import subprocess
 import zipfile
 
+import archives
 import containers
 import damage
+import jobs
 import models
+import traces
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 MODELS, CLUSTERS = ROOT / "sample_graphs/models", ROOT / "sample_graphs/clusters"
@@ -30,15 +34,34 @@ class Format:
         """`seeds`: makes contents. `commands`: of which one is drawn for each file; {file} is the file, {out} a new name."""
         self.name, self.suffix, self.make_seeds, self.change, self.commands = name, suffix, seeds, change, commands
         self.often = often
+        self.program = "stratoscope-cli"
+
+    def place(self, content, file):
+        file.write_bytes(content)
+
+    def told(self, _):
+        """What went wrong, where it is not told on the error output."""
+        return b""
 
     def start(self):
         self.seeds = list(self.make_seeds())
         return self
 
 
+class JobFormat(Format):
+    """A folder, which the program of a rank reads."""
+
+    def __init__(self, name, seeds, often):
+        super().__init__(name, "", seeds, jobs.of_job, [["--job", "{file}", "--rank", "0"]], often)
+        self.program = "stratoscope-worker"
+        self.place, self.told = jobs.place, jobs.failure
+
+
 def files(folder, pattern, most=1 << 20):
     return [path.read_bytes() for path in sorted(folder.glob(pattern)) if path.stat().st_size <= most]
 
+
+ONE = b'{"format": "stratoscope-cluster", "version": 1, "name": "one", "machines": [{"name": "m", "gpus": [{"type": "V100-SXM2-32GB", "count": 1}]}]}'
 
 CONSTRAINTS = b"""{"format": "stratoscope-constraints", "version": 1,
  "pin": [{"group": "*", "mode": "replicate-allreduce", "devices": {"1080ti-0:0": 1, "1080ti-1:0": 2}}],
@@ -63,6 +86,11 @@ NCCL = b"""<!-- gpu: H100 --><system version="1"><cpu numaid="0" arch="x86_64" v
 <pci busid="0000:54:00.0" class="0x030200" vendor="0x10de" device="0x2330" link_speed="16.0 GT/s PCIe" link_width="8">
 <gpu dev="1" sm="90" rank="1" gdr="1"><nvlink target="0000:53:00.0" count="18" tclass="0x030200"/></gpu></pci></pci></cpu></system>
 """
+ROCM = (b"======== ROCm System Management Interface ========\n==== Weight between two GPUs ====\n       GPU0         GPU1         \n"
+        b"GPU0   0            15           \nGPU1   15           0            \n\n==== Link Type between two GPUs ====\n"
+        b"       GPU0         GPU1         \nGPU0   0            XGMI         \nGPU1   XGMI         0            \n\n"
+        b"==== Numa Nodes ====\nGPU[0]\t\t: (Topology) Numa Node: 0\nGPU[0]\t\t: Card Series: \t\tAMD Instinct MI300X OAM\n"
+        b"GPU[1]\t\t: Card Model: \t\t0x74a1\n")
 SLURM = b"""# nic: 8 x 400 Gb/s
 # oversubscription: 2
 SwitchName=leaf1 Nodes=n[01-02] LinkSpeed=100
@@ -203,6 +231,18 @@ def of_pytorch(random, content):
 # ---- a workspace
 
 
+# What makes rows, or values, without an end.
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+FOREIGN = [
+    "DROP TABLE run; CREATE VIEW run AS " + ENDLESS + "SELECT i AS id, 1 AS model, 1 AS cluster, 'p' AS planner, '' AS options, 0 AS "
+    "state, NULL AS best, 1 AS baseline_ns, 1 AS best_ns, 1 AS evaluations, 1.0 AS wall_seconds, '' AS note, '' AS created FROM n",
+    "DROP TABLE history; CREATE VIEW history AS " + ENDLESS + "SELECT i AS id, 1 AS run, i AS evaluations, 0.1 AS elapsed_seconds, 1 AS best_ns FROM n",
+    "ALTER TABLE run ADD COLUMN more TEXT AS (hex(zeroblob(400000000)))",
+    "CREATE TABLE more (a TEXT AS (hex(zeroblob(400000000))), b)",
+    "CREATE TRIGGER more AFTER INSERT ON value BEGIN SELECT count(*) FROM (" + ENDLESS + "SELECT i FROM n); END",
+]
+
+
 def of_workspace(random, content, scratch):
     """Bytes of the file, or a value in a row of one of its tables."""
     if random.random() < 0.35:
@@ -213,6 +253,8 @@ def of_workspace(random, content, scratch):
     scratch.write_bytes(content)
     database = sqlite3.connect(scratch)
     database.execute("PRAGMA foreign_keys = OFF")
+    if random.random() < 0.1:
+        database.executescript(random.choice(FOREIGN))
     tables = [name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
               if not name.startswith("sqlite_")]
     for _ in range(random.choice([1, 1, 2])):
@@ -236,7 +278,7 @@ def change_row(random, database, table):
             whole = of_value(random, whole)
             codec, packed = random.choice([(0, whole), (1, containers.compressed(whole))])
             if random.random() < 0.03:
-                whole = b"[" + b"0," * 10 + b" " * random.choice([1 << 26, (1 << 31) - 64]) + b"0]"
+                whole = b"[" + b"0," * 10 + b" " * random.choice([1 << 26, 1 << 28]) + b"0]"
                 codec, packed = 1, containers.compressed(whole)
             size = len(whole) if random.random() < 0.9 else random.choice([0, -1, 2**31, 2**62])
             database.execute(f"UPDATE {table} SET codec = ?, size = ?, bytes = ? WHERE {columns[0]} = ?",
@@ -289,10 +331,34 @@ def all_formats(cli, scratch):
         mcts = ["--planner", "mcts", "--iterations", "30", "--workspace", "{out}"]
         made_by(cli, scratch, "seed.strata", ["plan", "--graph", LENET, "--batch", "8", "--cluster", PAIR, *mcts])
         sqlite3.connect(scratch / "seed.strata").execute("PRAGMA journal_mode = DELETE").close()
-        return [(scratch / "seed.strata").read_bytes(), (ROOT / "sample_graphs/workspace/demo.strata").read_bytes()]
+        older = scratch / "older.strata"
+        for part in ("", "-wal"):
+            shutil.copy(f"{ROOT}/tests/data/first_round/old.strata{part}", f"{older}{part}")
+        sqlite3.connect(older).execute("PRAGMA journal_mode = DELETE").close()
+        return [(scratch / "seed.strata").read_bytes(), (ROOT / "sample_graphs/workspace/demo.strata").read_bytes(),
+                older.read_bytes()]
 
-    good, labels = scratch / "good.plan.json", scratch / "labels.npy"
+    def job(*more):
+        folder = scratch / "seed.job"
+        remove(folder)
+        jobs.launched(cli, alone, folder, *more)
+        return jobs.packed(folder)
+
+    def resumed():
+        job("--checkpoint-every", "1")
+        jobs.launched(cli, alone, scratch / "seed.job", "--resume", "checkpoint-1")
+        return jobs.packed(scratch / "seed.job")
+
+    def measuring():
+        folder = scratch / "seed.measuring"
+        jobs.measured(cli, scratch / "one.json", LENET, folder)
+        return jobs.packed(folder)
+
+    good, alone, labels = scratch / "good.plan.json", scratch / "alone.plan.json", scratch / "labels.npy"
     good.write_bytes(plan())
+    alone.write_bytes(plan(planner="single-device"))
+    (scratch / "weights.bin").write_bytes(struct.pack("<qq", 1, -1) + b"\0" * 256)
+    (scratch / "one.json").write_bytes(ONE)
     labels.write_bytes(npy("<i8", (4,)))
     launch = ["launch", "--plan", str(good), "--steps", "1", "--launcher", "slurm", "--job", "{out}"]
     of_strata = lambda random, content: of_workspace(random, content, scratch / "row.strata")
@@ -302,6 +368,8 @@ def all_formats(cli, scratch):
     llm = ROOT / "resources/studies/llm"
     runs = [["runs", "list"], ["runs", "show", "1"], ["runs", "show", "1", "--json"], ["runs", "list", "--json"],
             ["tree", "show", "--run", "1"], ["tags", "list"], ["tree", "replay", "--run", "1"]]
+    of_nsight = lambda random, content: traces.of_nsight(random, content, scratch / "row.sqlite")
+    traced = [["inspect", "{file}"], ["inspect", "{file}", "--json"]]
     configured = ["plan", "--graph", str(MODELS / "gpt2_medium.json"), "--batch", "16", "--cluster",
                 str(CLUSTERS / "fastt-8xv100.json"), "--planner", "configuration", "--set", "file={file}"]
     return [
@@ -309,11 +377,17 @@ def all_formats(cli, scratch):
                [["inspect", "{file}"], [*PLAN[:6], "{file}", *PLAN[7:]]]),
         Format("topology", ".txt", lambda: [TOPOLOGY], damage.of_text, [["inspect", "{file}"]]),
         Format("nccl", ".xml", lambda: [NCCL], damage.of_text, [["inspect", "{file}"]]),
+        Format("rocm", ".txt", lambda: [ROCM], damage.of_text, [["inspect", "{file}"]]),
         Format("slurm", ".conf", lambda: [SLURM], damage.of_text, [["inspect", "{file}"]]),
-        Format("trace", ".json", lambda: [KINETO], damage.of_json, [["inspect", "{file}"], ["inspect", "{file}", "--json"]]),
+        Format("trace", ".json", lambda: [KINETO], damage.of_json, traced),
+        Format("trace-gz", ".json.gz", lambda: [gzip.compress(KINETO)], traces.of_gzip, traced),
+        Format("execution-trace", ".json", lambda: [traces.EXECUTION, traces.JSONIZED], damage.of_json, traced),
+        Format("chakra", ".et", lambda: [traces.small_chakra()], traces.of_chakra, traced),
+        Format("nsight", ".sqlite", lambda: [traces.nsight(scratch / "row.sqlite")], of_nsight, traced),
         Format("trace-text", ".json", lambda: [KINETO], damage.of_text, [["inspect", "{file}"]]),
         Format("onnx", ".onnx", lambda: [(MODELS / f"{name}.onnx").read_bytes() for name in small], models.of_onnx, read),
         Format("onnx-made", ".onnx", lambda: models.from_nothing().values(), models.of_onnx, read),
+        Format("pt2", ".pt2", lambda: [archives.pt2()], archives.of_pt2, read),
         Format("config", ".json", lambda: files(ROOT / "tests/data/transformers", "*.json", 1 << 14), damage.of_json, read),
         Format("plan", ".json", plans, damage.of_json,
                [["simulate", "--plan", "{file}", "--graph", LENET],
@@ -337,6 +411,8 @@ def all_formats(cli, scratch):
         Format("deepspeed", ".json", lambda: [DEEPSPEED], damage.of_json, [configured]),
         Format("accelerate", ".yaml", lambda: [ACCELERATE], damage.of_text, [configured]),
         Format("nemo", ".yaml", lambda: [NEMO], damage.of_text, [configured]),
+        Format("throughput", ".json", lambda: [DEEPSPEED, good.read_bytes()], damage.of_json,
+               [["check-throughput", "{file}", "--measured", "1.5 s", *configured[1:7]]], 1),
         Format("safetensors", ".safetensors", lambda: [safetensors()], damage.of_safetensors,
                [[*launch, "--weights", "{file}"]]),
         Format("npy", ".npy", lambda: [npy("<f4", (4, 1, 28, 28))], damage.of_npy,
@@ -346,6 +422,11 @@ def all_formats(cli, scratch):
                [[word, *more, "--workspace", "{file}"] for word, *more in runs]),
         Format("learned", ".weights", lambda: files(ROOT / "tests/data/learned", "*.weights", 1 << 20), damage.of_safetensors,
                [[*PLAN[:-1], name, "--iterations", "2", "--set", "weights={file}"] for name in ("tag", "gdp")], 1),
+        Format("training", ".checkpoint", lambda: files(ROOT / "tests/data/learned", "*.checkpoint", 1 << 20), damage.of_safetensors,
+               [["train", name, LENET + "=8", "--cluster", PAIR, "--steps", "1", "--checkpoint", "{file}"] for name in ("tag", "gdp")], 1),
+        JobFormat("job", lambda: [job("--engine", "replay")], 5),
+        JobFormat("job-resumed", lambda: [resumed()], 1),
+        JobFormat("job-measuring", lambda: [measuring()], 1),
     ]
 
 

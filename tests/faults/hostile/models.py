@@ -45,7 +45,8 @@ def read_varint(content, at):
             return number, at
 
 
-def parsed(content, message):
+def parsed(content, message, messages=MESSAGES):
+    """`messages`: those of a format, field -> the message in it."""
     fields, at = [], 0
     while at < len(content):
         tag, at = read_varint(content, at)
@@ -58,8 +59,8 @@ def parsed(content, message):
                 size, at = read_varint(content, at)
             value = content[at : at + size]
             at += size
-            if kind == 2 and number in MESSAGES[message]:
-                value = parsed(value, MESSAGES[message][number])
+            if kind == 2 and number in messages[message]:
+                value = parsed(value, messages[message][number], messages)
         fields.append(Field(number, kind, value))
     return fields
 
@@ -117,6 +118,13 @@ def integers(name, values, dims=None):
     extents = [Field(1, 0, dim) for dim in (dims if dims is not None else [len(values)])]
     raw = b"".join((value % 2**64).to_bytes(8, "little") for value in values)
     return [*extents, Field(2, 0, 7), text(8, name), text(9, raw)]
+
+
+def outside(name, dims, location, offset, length, element=1):
+    """A tensor in a file beside the model's."""
+    pair = lambda key, value: message(13, text(1, key), text(2, str(value)))
+    return [*[Field(1, 0, dim) for dim in dims], Field(2, 0, element), text(8, name), pair("location", location),
+            pair("offset", offset), pair("length", length), Field(14, 0, 1)]
 
 
 def graph(*fields):
@@ -211,6 +219,8 @@ def from_nothing():
         "wide": model(with_input(node("Concat", ["x"] * 5000, ["y"], attribute("axis", Field(3, 0, 0))))),
         "chain": model(with_input(*[node("Relu", ["x" if i == 0 else f"t{i}"], [f"t{i + 1}"]) for i in range(3000)],
                                   output="t3000")),
+        "stored": model(with_input(node("MatMul", ["x", "w"], ["y"]), constants=[outside("w", [8, 8], "weights.bin", 16, 256)])),
+        "stored_constant": model(with_input(node("Reshape", ["x", "s2"], ["y"]), constants=[outside("s2", [2], "weights.bin", 0, 16, 7)])),
         "sequence": model(with_input(node("SplitToSequence", ["x"], ["l"]),
                                      node("ConcatFromSequence", ["l"], ["y"], attribute("axis", Field(3, 0, 0))),
                                      dims=("batch", 65_536))),
@@ -234,6 +244,11 @@ OPS = ["If", "Loop", "Scan", "SequenceMap", "Reshape", "Expand", "Tile", "Consta
        "Split", "Slice", "Pad", "Resize", "OneHot",
        "MatMul", "Gemm", "Conv", "LSTM", "Einsum", "Transpose", "Softmax", "TopK", "NonZero", "Identity", "SequenceAt",
        "SplitToSequence", "Attention", "LayerNormalization"]
+
+
+# Of a tensor that is stored in another file: where, and from what byte on.
+PLACES = [b"../weights.bin", b"/etc/passwd", b"/dev/zero", b"weights.bin/x", b".", b"none.bin", b"-1", b"1e3", b"9" * 30,
+          b"9223372036854775807", b"4294967296", b"0x10", b" 16", b"257"]
 
 
 def changed(random, root):
