@@ -55,6 +55,19 @@ constexpr ViewKey kClusterKeys[] = {
     {"Put them on all devices of its kind in the machine", "Shift+drop"}};
 constexpr ViewKey kPlanningKeys[] = {{"Zoom", "W, S"}, {"Pan", "A, D"}, {"Fit the step", "F"}};
 
+constexpr ViewKey kPipelineKeys[] = {
+    {"Play, pause", "Space"},
+    {"A cell back, forward", "Left, Right"},
+    {"Nothing yet, all of it", "Home, End"},
+    {"Zoom", "W, S, Ctrl+wheel"},
+    {"Pan", "A, D, Shift+drag"},
+    {"Fit all", "F"},
+    {"Follow the micro-batch of a cell", "Click"},
+    {"Select the next cell, one of another stage", "Ctrl+Left, Ctrl+Right; Up, Down"},
+    {"Put the selected cell earlier, later", "Alt+Left, Alt+Right; drag"},
+    {"In the layers: choose a border, move it", "Left, Right; Alt+Left, Alt+Right; drag"},
+    {"Apply, discard what is looked at", "Enter, Esc"}};
+
 constexpr ViewKey kTimelineKeys[] = {
     {"Zoom about the cursor", "W, S, Ctrl+wheel"},
     {"Pan", "A, D, Shift+drag"},
@@ -151,6 +164,7 @@ constexpr ViewSection kSections[] = {{"In all places", kPlaceKeys},
                                      {"In the timeline", kTimelineKeys},
                                      {"In the placement matrix", kPlacementKeys},
                                      {"In the cluster", kClusterKeys},
+                                     {"In the pipeline", kPipelineKeys},
                                      {"In the search tree", kSearchKeys},
                                      {"In the planner's steps", kPlanningKeys},
                                      {"In the tournament", kTournamentKeys},

@@ -105,9 +105,10 @@ INSTANTIATE_TEST_SUITE_P(Folders, Translation,
                          ::testing::Values("app/explorer", "views/charts", "views/cluster",
                                            "views/compare", "views/graph", "views/history",
                                            "views/inspector", "views/launch", "views/memory",
-                                           "views/models", "views/placement", "views/planning",
-                                           "views/search", "views/style", "views/timeline",
-                                           "views/tournament", "views/what_if", "views/workspace"),
+                                           "views/models", "views/pipeline", "views/placement",
+                                           "views/planning", "views/search", "views/style",
+                                           "views/timeline", "views/tournament", "views/what_if",
+                                           "views/workspace"),
                          [](const auto& info) {
                            return std::regex_replace(std::string(info.param), std::regex("/"), "_");
                          });

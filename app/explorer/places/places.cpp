@@ -11,6 +11,7 @@
 #include "views/inspector/variables_view.h"
 #include "views/launch/launch_view.h"
 #include "views/memory/memory_view.h"
+#include "views/pipeline/pipeline_view.h"
 #include "views/placement/placement_view.h"
 #include "views/planning/planning_view.h"
 #include "views/search/search_tree_view.h"
@@ -45,6 +46,7 @@ constexpr ViewRow kViews[] = {
     {Place::Decide, QT_TRANSLATE_NOOP("Places", "Placement"), "placement", make<PlacementView>},
     {Place::Decide, QT_TRANSLATE_NOOP("Places", "Variables"), "variables", make<VariablesView>},
     {Place::Decide, QT_TRANSLATE_NOOP("Places", "What If"), "what-if", make<WhatIfView>},
+    {Place::Decide, QT_TRANSLATE_NOOP("Places", "Pipeline"), "pipeline", make<PipelineView>},
     {Place::Search, QT_TRANSLATE_NOOP("Places", "Search Tree"), "search", make<SearchTreeView>},
     {Place::Search, QT_TRANSLATE_NOOP("Places", "Planner Steps"), "planning", make<PlanningView>},
     {Place::Search, QT_TRANSLATE_NOOP("Places", "Tournament"), "tournament", make<TournamentView>},

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/program/value/collective.h"
-#include "core/sim/timeline/spans.h"
 
 namespace strato {
 namespace {
@@ -17,16 +17,12 @@ IdVector<OpId, char> repeated_ops(const Program& program) {
   return repeated;
 }
 
-// What a device does, and when its part of the passes begins and ends.
-struct DeviceWork {
-  std::vector<Span> occupied;
-  Nanos first = Nanos::max(), last;
-};
+}  // namespace
 
-IdVector<DeviceId, DeviceWork> work_of(const Timeline& timeline) {
+IdVector<DeviceId, StageWork> stage_work(const Timeline& timeline) {
   const Program& program = *timeline.program;
   const IdVector<OpId, char> is_repeated = repeated_ops(program);
-  IdVector<DeviceId, DeviceWork> work(program.stage_of.size());
+  IdVector<DeviceId, StageWork> work(program.stage_of.size());
   for (const TaskId id : program.tasks.ids()) {
     const Task& task = program.tasks[id];
     const Span span{timeline.tasks[id].start, timeline.tasks[id].end};
@@ -39,31 +35,30 @@ IdVector<DeviceId, DeviceWork> work_of(const Timeline& timeline) {
     for (const DeviceId device : devices) {
       work[device].occupied.push_back(span);
       if (task.kind != TaskKind::Compute || is_repeated[task.op] == 0) continue;
-      work[device].first = std::min(work[device].first, span.begin);
-      work[device].last = std::max(work[device].last, span.end);
+      work[device].first_pass = std::min(work[device].first_pass, span.begin);
+      work[device].last_pass = std::max(work[device].last_pass, span.end);
     }
   }
+  for (StageWork& of_device : work) of_device.occupied = united(std::move(of_device.occupied));
   return work;
 }
-
-}  // namespace
 
 std::vector<StageWait> stage_waits(const Timeline& timeline) {
   const Program& program = *timeline.program;
   if (program.micro_batches < 2) return {};
-  const IdVector<DeviceId, DeviceWork> work = work_of(timeline);
+  const IdVector<DeviceId, StageWork> work = stage_work(timeline);
   std::map<std::int32_t, StageWait> stages;
   for (const DeviceId device : work.ids()) {
-    if (program.stage_of[device] < 0 || work[device].first == Nanos::max()) continue;
+    if (program.stage_of[device] < 0 || work[device].first_pass == Nanos::max()) continue;
     StageWait& stage = stages[program.stage_of[device]];
     stage.devices.push_back(device);
-    const Spans occupied = united(work[device].occupied);
-    const auto idle = [&](Nanos begin, Nanos end) {
-      return end - begin - overlap(occupied, {{begin, end}});
+    const auto& [occupied, first, last] = work[device];
+    const auto idle = [&spans = occupied](Nanos begin, Nanos end) {
+      return end - begin - overlap(spans, {{begin, end}});
     };
-    stage.before += idle(Nanos(0), work[device].first);
-    stage.between += idle(work[device].first, work[device].last);
-    stage.after += idle(work[device].last, timeline.step_time);
+    stage.before += idle(Nanos(0), first);
+    stage.between += idle(first, last);
+    stage.after += idle(last, timeline.step_time);
   }
   std::vector<StageWait> waits;
   if (stages.size() < 2) return waits;

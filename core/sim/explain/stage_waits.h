@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/sim/timeline/spans.h"
 #include "core/sim/timeline/timeline.h"
 
 namespace strato {
@@ -19,6 +20,14 @@ struct StageWait {
   Nanos before, between, after;
   Nanos all() const { return before + between + after; }
 };
+
+// What one device does in a step of several micro-batches.
+struct StageWork {
+  Spans occupied;                              // it does not wait: see StageWait
+  Nanos first_pass = Nanos::max(), last_pass;  // its part of the passes begins, and has ended
+};
+// By device; of those that are in no stage nothing that means anything.
+IdVector<DeviceId, StageWork> stage_work(const Timeline& timeline);
 
 // The program's stages, along the pipeline, of those devices that compute in passes. Empty: the
 // step has one micro-batch, or all of it is one stage.

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,16 +14,10 @@
 #include "core/framework/layout/recognise.h"
 #include "core/plugin/api/plugin.h"
 #include "core/program/lower/pipeline_order.h"
+#include "core/strategy/value/schedule_csv.h"
 
 namespace strato {
 namespace {
-
-std::string table_by_hand(const ScheduleTable& table) {
-  std::string text;
-  for (const std::string& row : schedule_rows(table)) text += row + "\n";
-  std::ranges::replace(text, ' ', ',');
-  return text;
-}
 
 std::string table_of(const frameworks::TrainingLayout& layout) {
   const MicroBatches micro{.count = layout.micro_batches, .schedule = layout.schedule};
@@ -51,7 +44,7 @@ class ScheduleExporter final : public Exporter {
   bool needs_all_tasks() const override { return false; }
   std::string write(const ExportInput& input) override {
     const MicroBatches& micro = input.strategy.micro_batches;
-    if (micro.schedule == PipelineSchedule::ByHand) return table_by_hand(micro.table);
+    if (micro.schedule == PipelineSchedule::ByHand) return schedule_csv(micro.table);
     const auto layout = frameworks::recognise(input.problem, input.strategy).layout;
     if (layout.stages == 1)
       throw InputError("", "strategy", "has one stage, which needs no schedule",
