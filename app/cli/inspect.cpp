@@ -10,6 +10,7 @@
 #include "app/cli/samples.h"
 #include "app/cli/trace/report.h"
 #include "core/base/error.h"
+#include "core/cluster/read/equal_machines.h"
 #include "core/cluster/read/machine_text.h"
 #include "core/graph/train/training_graph.h"
 #include "core/io/file.h"
@@ -24,11 +25,12 @@ struct InspectOptions {
   ModelOptions model;
 };
 
-// What machines or Slurm write, JSON that describes no model, or the name of a bundled cluster.
+// What machines or Slurm write, JSON that describes no model, or the name of a bundled cluster, or
+// of equal machines.
 // Anything else is a model, but for plain texts, of which the cluster's reader says what to give.
 bool is_cluster(const std::string& subject) {
   const std::filesystem::path path = cluster_path(subject);
-  if (is_cluster_text(path)) return true;
+  if (is_cluster_text(path) || names_equal_machines(path)) return true;
   std::error_code error;
   if (path.extension() != ".json") return false;
   if (!std::filesystem::is_regular_file(path, error)) return true;  // whose reader says so

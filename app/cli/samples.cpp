@@ -5,6 +5,7 @@
 
 #include "app/cli/suggest.h"
 #include "core/base/error.h"
+#include "core/cluster/read/equal_machines.h"
 
 namespace strato::cli {
 namespace fs = std::filesystem;
@@ -40,6 +41,9 @@ fs::path found(const std::string& given, const SampleFolder& folder) {
 fs::path model_path(const std::string& given) { return sample_or_file(given, kModels); }
 fs::path cluster_path(const std::string& given) { return sample_or_file(given, kClusters); }
 fs::path found_model(const std::string& given) { return found(given, kModels); }
-fs::path found_cluster(const std::string& given) { return found(given, kClusters); }
+fs::path found_cluster(const std::string& given) {
+  const fs::path path = cluster_path(given);
+  return names_equal_machines(path) ? path : found(given, kClusters);
+}
 
 }  // namespace strato::cli

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/cluster/read/equal_machines.h"
 #include "core/cluster/read/machine_text.h"
 #include "core/cluster/spec/cluster_spec.h"
 #include "core/io/file.h"
@@ -207,8 +208,11 @@ class ClusterReader {
 
 Cluster read_cluster(const std::filesystem::path& file, const GpuCatalogue& catalogue) {
   constexpr std::uintmax_t kMost = 64 << 20;
-  const std::string text = read_file(file, kMost);
   const std::string name = file.string();
+  if (names_equal_machines(file))
+    return parse_cluster(equal_machines_cluster(*equal_machines_from(name), name, catalogue), name,
+                         catalogue);
+  const std::string text = read_file(file, kMost);
   return parse_cluster(described_cluster(text, name, catalogue).value_or(text), name, catalogue);
 }
 

@@ -25,7 +25,7 @@
 
 namespace strato {
 
-// Throws InputError with the exact place.
+// Also "h100-8x8" (equal_machines.h). Throws InputError with the exact place.
 Cluster read_cluster(const std::filesystem::path& file, const GpuCatalogue& catalogue);
 Cluster parse_cluster(std::string_view json, const std::string& file,
                       const GpuCatalogue& catalogue);

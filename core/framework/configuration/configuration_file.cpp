@@ -1,112 +1,33 @@
 #include "core/framework/configuration/configuration_file.h"
 
-#include <algorithm>
-#include <sstream>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/framework/accelerate/accelerate_configuration.h"
+#include "core/framework/configuration/configuration_text.h"
 #include "core/framework/deepspeed/deepspeed_configuration.h"
-#include "core/framework/given/script_words.h"
 #include "core/framework/megatron/parallel_arguments.h"
 #include "core/framework/nemo/nemo_recipe.h"
 #include "core/framework/torchtitan/torchtitan_configuration.h"
 #include "core/io/file.h"
-#include "core/io/json.h"
-#include "core/io/toml.h"
-#include "core/io/yaml.h"
 
 namespace strato::frameworks {
-namespace {
 
-constexpr std::uintmax_t kMost = std::uintmax_t{1} << 20;
-
-enum class Syntax { Json, Toml, Yaml, Script };
-
-bool is_name(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.' || c == '"' || c == '\'';
-  });
+ReadConfiguration read_configuration(const std::filesystem::path& path, const Training& training) {
+  constexpr std::uintmax_t kMost = std::uintmax_t{1} << 20;
+  return read_configuration_text(read_file(path, kMost), path.string(), training);
 }
 
-// Of the first line that says anything; a table of TOML may come behind others.
-Syntax syntax_of(const std::string& text) {
-  std::istringstream lines(text);
-  bool is_first = true, is_yaml = false;
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t begin = line.find_first_not_of(" \t\r");
-    if (begin == std::string::npos || line[begin] == '#') {
-      if (line.starts_with("#!")) return Syntax::Script;
-      continue;
-    }
-    const std::string_view words = std::string_view(line).substr(begin);
-    const std::size_t bracket = words.find(']');
-    if (words.starts_with('[') && bracket != std::string_view::npos &&
-        is_name(words.substr(1, bracket - 1)))
-      return Syntax::Toml;
-    if (is_first && words.starts_with('{')) return Syntax::Json;
-    if (is_first && words.starts_with("- ")) is_yaml = true;
-    if (is_first && words.starts_with("---")) continue;
-    const std::size_t colon = words.find(':');
-    if (is_first && colon != std::string_view::npos && is_name(words.substr(0, colon)) &&
-        (colon + 1 == words.size() || words[colon + 1] == ' ' || words[colon + 1] == '\r'))
-      is_yaml = true;
-    is_first = false;
-  }
-  return is_yaml ? Syntax::Yaml : Syntax::Script;
-}
-
-ReadConfiguration of_tree(const JsonView& tree, const std::string& file, const Training& training) {
-  GivenArguments given(tree, file);
+ReadConfiguration read_configuration_text(const std::string& text, const std::string& file,
+                                          const Training& training) {
+  auto [is_words, words, given] = configuration_text(text, file);
   if (is_torchtitan(given)) return {"torchtitan", read_torchtitan(std::move(given), training)};
+  if (is_words) return {"Megatron-LM", read_layout(words, training, file)};
   if (is_nemo(given)) return {"NeMo Automodel", read_nemo(std::move(given), training)};
   if (is_accelerate(given)) return {"Accelerate", read_accelerate(std::move(given), training)};
   if (is_deepspeed(given)) return {"DeepSpeed", read_deepspeed(std::move(given), training)};
   throw InputError(file, "", "is the configuration of no framework that is known here",
                    "give one of Megatron-LM, torchtitan, DeepSpeed, Accelerate or NeMo Automodel");
-}
-
-// torchtitan's "activation-checkpoint:full", which chooses among configurations, as a value.
-std::vector<ScriptWord> with_choices(std::vector<ScriptWord> words) {
-  for (ScriptWord& word : words)
-    for (const std::string_view name : {"activation-checkpoint:", "activation_checkpoint:"})
-      if (word.text.starts_with(name))
-        word.text = "--activation_checkpoint.mode=" + word.text.substr(name.size());
-  return words;
-}
-
-ReadConfiguration of_words(const std::vector<ScriptWord>& words, const std::string& file,
-                           const Training& training) {
-  GivenArguments given(with_choices(words), file);
-  if (is_torchtitan(given)) return {"torchtitan", read_torchtitan(std::move(given), training)};
-  return {"Megatron-LM", read_layout(words, training, file)};
-}
-
-// Megatron-LM's launchers have its arguments, dashes and all, in YAML of many kinds.
-bool has_arguments(const std::vector<ScriptWord>& words) {
-  return std::ranges::any_of(words, [](const ScriptWord& word) { return word.text.size() > 2; });
-}
-
-}  // namespace
-
-ReadConfiguration read_configuration(const std::filesystem::path& path, const Training& training) {
-  const std::string file = path.string(), text = read_file(path, kMost);
-  switch (syntax_of(text)) {
-    case Syntax::Json:
-      return of_tree(JsonView::parse(text, file), file, training);
-    case Syntax::Toml:
-      return of_tree(parse_toml(text, file), file, training);
-    case Syntax::Yaml:
-      if (const auto words = yaml_words(text, file); has_arguments(words))
-        return of_words(words, file, training);
-      return of_tree(parse_yaml(text, file), file, training);
-    case Syntax::Script:
-      break;
-  }
-  return of_words(script_words(text, file), file, training);
 }
 
 }  // namespace strato::frameworks

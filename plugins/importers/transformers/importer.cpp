@@ -1,5 +1,6 @@
 // The plugin's entry: a config.json becomes a forward graph, in three steps (read, describe,
-// write).
+// write). A training framework's script that describes its model is read as the config.json that it
+// means.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +9,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/framework/configuration/training_job.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/plugin/api/plugin.h"
@@ -103,15 +105,41 @@ std::string name_of_model(const JsonView& config, const fs::path& file) {
   return is_usable(stem) ? stem : "model";
 }
 
+// What a script says of batch and sequence holds where the caller says nothing.
+ImportOptions with_job(ImportOptions options, const frameworks::TrainingJob& job) {
+  if (!options.batch && !options.dimensions.contains("batch")) options.batch = job.batch;
+  if (job.sequence) options.dimensions.try_emplace("sequence", *job.sequence);
+  return options;
+}
+
 class TransformersImporter : public Importer {
  public:
   Graph import(const fs::path& file, const ImportOptions& options) override {
+    const std::string name = file.string(), text = read_file(file, kMostOfAConfiguration);
+    remarks_.clear();
+    if (file.extension() == ".json") return of_config(JsonView::parse(text, name), file, options);
+    const auto job = frameworks::training_job(text, name);
+    if (!job || !job->model)
+      throw InputError(
+          name, "", "describes no model",
+          "give the model's config.json, or a script with Megatron-LM's arguments of the model "
+          "(--num-layers, --hidden-size, ...) or torchtitan's Llama 3 of 8B, 70B or 405B");
+    remarks_ = job->model->remarks;
+    return of_config(JsonView::parse(job->model->config, name), file, with_job(options, *job));
+  }
+
+  std::vector<std::string> remarks() const override { return remarks_; }
+
+ private:
+  static Graph of_config(const JsonView& config, const fs::path& file,
+                         const ImportOptions& options) {
     const std::string name = file.string();
-    const JsonView config = JsonView::parse(read_file(file, kMostOfAConfiguration), name);
     const Description model = describe_config(config);
     const Sizes sizes = Dimensions(model, name, options).sizes();
     return write_model(model, sizes, name_of_model(config, file), name);
   }
+
+  std::vector<std::string> remarks_;
 };
 
 }  // namespace

@@ -73,6 +73,24 @@ TEST(Configuration, IsASampleToo) {
   EXPECT_EQ(inspected["parameters"], 8'030'261'248);
 }
 
+// A command line of Megatron-LM is a model, and says how it is laid out, on machines by a name.
+TEST(Configuration, OfMegatronIsModelAndPlan) {
+  const TemporaryFolder folder;
+  const std::string script = folder / "run.sh";
+  write_file(script,
+             "pretrain_gpt.py --num-layers 4 --hidden-size 64 --num-attention-heads 4 "
+             "--seq-length 16 --vocab-size 128 --tensor-model-parallel-size 2 "
+             "--pipeline-model-parallel-size 2 --micro-batch-size 1 --global-batch-size 16");
+  EXPECT_EQ(json_of(run_cli({"inspect", script, "--json"}))["batch"], 16);
+  EXPECT_EQ(json_of(run_cli({"inspect", "h100-2x4", "--json"}))["devices"], 8);
+  const Json planned = json_of(
+      run_cli({"plan", "--graph", script, "--cluster", "h100-2x4", "--planner", "configuration",
+               "--set", "file=" + script, "-o", folder / "plan.json", "--json"}));
+  EXPECT_TRUE(planned["feasible"].get<bool>());
+  expect_refused({"plan", "--graph", script, "--cluster", "h101-2x4"},
+                 {"h101-2x4: is no file and no sample", "\"h101\" is no GPU that is known"});
+}
+
 TEST(Configuration, SaysWhatIsWrong) {
   const TemporaryFolder folder;
   const std::string file = folder / "config.json";
