@@ -15,6 +15,7 @@ namespace strato {
 namespace {
 
 constexpr double kLeastCell = 3;    // px: with an edge
+constexpr double kLeastNumber = 9;  // px of a cell with its number
 constexpr double kLeastBubble = 2;  // px
 constexpr double kLeastLabel = 24;  // px of a bubble with words
 
@@ -261,8 +262,9 @@ void PipelinePainter::paint_cell(QPainter& painter, PipelineScene::CellAt place,
   if (faint) fill = mixed(fill, ground_, 0.7);
   painter.fillRect(inside, fill);
   const QString number = QString::number(cell.micro + 1);
-  painter.setFont(scene_.font);
-  if (QFontMetricsF(scene_.font).horizontalAdvance(number) + 4 <= inside.width()) {
+  if (inside.width() >= kLeastNumber &&
+      QFontMetricsF(scene_.font).horizontalAdvance(number) + 4 <= inside.width()) {
+    painter.setFont(scene_.font);
     painter.setPen(faint ? muted_ : style::text_on(fill));
     painter.drawText(inside, Qt::AlignCenter, number);
   }

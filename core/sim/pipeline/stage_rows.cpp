@@ -34,11 +34,16 @@ Spans common(const Spans& a, const Spans& b) {
   return both;
 }
 
-bool is_of(const Program& program, const StagePlan& plan) {
+// Devices that another one stands for have no stage in an outline.
+bool is_of(const Timeline& timeline, const StagePlan& plan) {
+  const Program& program = *timeline.program;
   if (program.micro_batches != plan.micro_batches().count || program.stage_of.empty()) return false;
   std::int32_t number = 0;
   for (const StagePlan::Stage& stage : plan.stages()) {
-    const auto is_here = [&](DeviceId device) { return program.stage_of[device] == number; };
+    const auto is_here = [&](DeviceId device) {
+      return program.stage_of[device] == number ||
+             (timeline.is_outline() && timeline.like[device] != device);
+    };
     if (!std::ranges::all_of(stage.devices, is_here)) return false;
     ++number;
   }
@@ -232,7 +237,7 @@ double StageRows::bubble() const {
 }
 
 StageRows stage_rows(const Timeline& timeline, const StagePlan& plan) {
-  if (plan.stages().size() < 2 || !is_of(*timeline.program, plan)) return {timeline.step_time, {}};
+  if (plan.stages().size() < 2 || !is_of(timeline, plan)) return {timeline.step_time, {}};
   return RowFinder(timeline, plan).find();
 }
 

@@ -75,7 +75,7 @@ TEST(Places, EveryViewIsInOneOfThem) {
     EXPECT_FALSE(here.isEmpty());
     all << here;
   }
-  EXPECT_EQ(all.size(), 12);
+  EXPECT_EQ(all.size(), 13);
   EXPECT_EQ(all.removeDuplicates(), 0);
   for (const NamedView& view : explorer.centre().views()) EXPECT_TRUE(all.contains(view.name));
 }
