@@ -70,8 +70,8 @@ void note_other_costs(const JsonView& result, const CostSources& sources) {
                      named(now)));
 }
 
-JsonView result_of(const PlanFile& plan) {
-  return JsonView::parse(plan.result_json, "result of the plan for " + plan.graph_name);
+JsonView result_of(const PlanFile& plan, const std::string& file) {
+  return JsonView::parse(plan.result_json, file + ": result");
 }
 
 Problem problem_by(GroupingMethod method, const Graph& graph,
@@ -319,7 +319,7 @@ LoadedPlan load_plan(const PlanSource& source) {
   options.training = file.optimizer != kNoOptimizer;
   if (options.training) options.optimizer = optimizer_from(file.optimizer);
   options.grouping.max_groups = 1;  // the plan brings its own grouping
-  const ImportOptions import = noted_import(result_of(file), file.batch);
+  const ImportOptions import = noted_import(result_of(file, source.plan), file.batch);
   const auto model = import_graph(path, import);
   auto cluster = source.cluster.empty()
                      ? std::make_shared<const Cluster>(plan_cluster(file, source.plan))
@@ -336,7 +336,7 @@ LoadedPlan load_plan(const PlanSource& source) {
   loaded.unmatched = std::move(bound.unmatched);
   if (!bound.same_graph)
     loaded.unmatched.insert(loaded.unmatched.begin(), "the model is not the plan's");
-  const JsonView result = result_of(file);
+  const JsonView result = result_of(file, source.plan);
   note_other_costs(result, options.costs);
   options.grouping.max_groups = static_cast<int>(file.strategy.groups.size());
   loaded.model = {{path, model->name(), model, import, options}, source.costs};

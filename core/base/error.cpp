@@ -15,15 +15,28 @@ std::string shortened(const std::string& part, std::size_t most) {
   return part.substr(0, end) + "…";
 }
 
+// A sentence may list many things, but a word of a thousand letters is a name from a file.
+std::string shortened_words(const std::string& sentence) {
+  constexpr std::size_t kMostOfASentence = 50'000, kMostOfAWord = 500;
+  std::string text;
+  for (std::size_t begin = 0; begin < sentence.size() && text.size() <= kMostOfASentence;) {
+    const std::size_t end = std::min(sentence.find(' ', begin), sentence.size());
+    text += shortened(sentence.substr(begin, end - begin), kMostOfAWord);
+    if (end < sentence.size()) text += ' ';
+    begin = end + 1;
+  }
+  return shortened(text, kMostOfASentence);
+}
+
 // In one line. It ends at no zero, as what() would.
 std::string joined(const std::string& file, const std::string& place, const std::string& problem,
                    const std::string& remedy) {
-  constexpr std::size_t kMostOfAPlace = 200, kMostOfASentence = 50'000;
+  constexpr std::size_t kMostOfAPlace = 200;
   std::string text;
   if (!file.empty()) text += file + ": ";
   if (!place.empty()) text += shortened(place, kMostOfAPlace) + ": ";
-  text += shortened(problem, kMostOfASentence);
-  if (!remedy.empty()) text += "; " + shortened(remedy, kMostOfASentence);
+  text += shortened_words(problem);
+  if (!remedy.empty()) text += "; " + shortened_words(remedy);
   const auto breaks_line = [](char c) { return c == '\n' || c == '\r' || c == '\0'; };
   std::ranges::replace_if(text, breaks_line, ' ');
   return text;

@@ -226,6 +226,9 @@ TEST_F(BadInput, Plans) {
   expect_refused({"simulate", "--plan", plan, "--trace", folder_ / "no/trace.json"},
                  {"no/trace.json"});
   Json json = Json::parse(read_file(plan));
+  json["result"]["planner"] = 7;
+  write_file(folder_ / "bad.json", json.dump());
+  expect_refused({"simulate", "--plan", folder_ / "bad.json"}, {"bad.json: result: planner"});
   json["graph"]["file"] = "gone.onnx";
   write_file(folder_ / "bad.json", json.dump());
   expect_refused({"simulate", "--plan", folder_ / "bad.json"}, {"bad.json", "gone.onnx"});

@@ -165,7 +165,7 @@ TEST(Errors, WhatNobodyReadsIsCutShort) {
   const std::string key(100'000, 'x');
   const InputError error("f", key, "\"" + key + "\" is bad", "mend it");
   EXPECT_EQ(error.what(),
-            "f: " + std::string(200, 'x') + "…: \"" + std::string(49999, 'x') + "…; mend it");
+            "f: " + std::string(200, 'x') + "…: \"" + std::string(499, 'x') + "… is bad; mend it");
   EXPECT_EQ(error.place(), key);
   std::string umlauts = "x";
   while (umlauts.size() < 400) umlauts += "ü";
