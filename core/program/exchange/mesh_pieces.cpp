@@ -9,7 +9,7 @@ void MeshPieces::hide_gathering(Collected& what, OpId reader, TensorId tensor,
   if (placement_.decision(reader).roles.pieces == 1) return;
   Products products;
   add_readers(reader, tensor, products);
-  if (!products.empty()) hide_behind(what, products, shard);
+  if (!products.empty()) hide_behind(what, products, owners(tensor).shards[shard].device);
 }
 
 void MeshPieces::hide_scattering(Collected& what, TensorId tensor, std::size_t shard) const {
@@ -17,7 +17,7 @@ void MeshPieces::hide_scattering(Collected& what, TensorId tensor, std::size_t s
   if (placement_.decision(tables_.tensors[tensor].op).roles.pieces == 1) return;
   Products products;
   add_makers(tensor, kSteps, products);
-  if (!products.empty()) hide_behind(what, products, shard);
+  if (!products.empty()) hide_behind(what, products, owners(tensor).shards[shard].device);
 }
 
 // Those of the reader's phase, as it is or through views.
@@ -45,12 +45,15 @@ void MeshPieces::add_makers(TensorId tensor, int steps, Products& products) cons
 // p pieces of an exchange of c, and of products of g: the first piece comes, then a piece of each
 // goes beside the other, so that both take max(c / p + g, c + g / p). A ring goes in as many steps
 // as it has members already: just more pieces than these add latency.
-void MeshPieces::hide_behind(Collected& what, const Products& products, std::size_t shard) const {
+void MeshPieces::hide_behind(Collected& what, const Products& products, DeviceId device) const {
   const std::int64_t pieces = placement_.decision(products.front()).roles.pieces;
   Nanos product;
   for (const OpId op : products) {
-    const Shard& at = placement_.layout(op).shards[shard];
-    product += tasks_.share_of(placement_.layouts().time_of(op, at), at.device, 1,
+    const Layout& layout = placement_.layout(op);
+    const std::int32_t at = layout.position(device);
+    if (at < 0) continue;  // of experts: it has no samples there
+    const Shard& shard = layout.shards[static_cast<std::size_t>(at)];
+    product += tasks_.share_of(placement_.layouts().time_of(op, shard), device, 1,
                                letters_.part_count(op));
   }
   Task& task = what.task;

@@ -22,7 +22,7 @@ class MeshPieces : public MeshParts {
   using Products = std::vector<OpId>;
   void add_readers(OpId reader, TensorId tensor, Products& products) const;
   void add_makers(TensorId tensor, int steps, Products& products) const;
-  void hide_behind(Collected& what, const Products& products, std::size_t shard) const;
+  void hide_behind(Collected& what, const Products& products, DeviceId device) const;
 };
 
 }  // namespace strato
