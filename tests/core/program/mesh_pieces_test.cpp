@@ -14,8 +14,9 @@
 namespace strato {
 namespace {
 
-constexpr std::int64_t kSamples = 2, kPositions = 16, kModel = 64, kInner = 256, kColumns = 4;
-constexpr Nanos kLatency(100);
+constexpr std::int64_t kPieceSamples = 2, kPiecePositions = 16, kPieceModel = 64, kPieceInner = 256,
+                       kPieceColumns = 4;
+constexpr Nanos kPieceLatency(100);
 
 // Products and norms take time, so that it pays to share them: between them the positions are
 // divided. A collective takes 1 ns a byte, and its latency.
@@ -30,32 +31,34 @@ class PieceCosts final : public toy::Costs {
   CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
                             Bytes bytes) const override {
     CollectiveCost cost = Costs::collective(kind, devices, bytes);
-    cost.duration = kLatency + Nanos(bytes.value * (kind == Collective::AllReduce ? 2 : 1));
-    cost.latency = kLatency;
+    cost.duration = kPieceLatency + Nanos(bytes.value * (kind == Collective::AllReduce ? 2 : 1));
+    cost.latency = kPieceLatency;
     return cost;
   }
   std::int64_t product = 40'000;
 };
 
 Graph normalised_perceptrons() {
-  ModelKit kit(kSamples);
+  ModelKit kit(kPieceSamples);
   const auto product = [&](TensorId x, const char* name, std::int64_t in, std::int64_t out) {
     return kit.op("MatMul", {x, kit.weight(name, {in, out})});
   };
   const auto block = [&](TensorId x, const char* up, const char* down) {
-    return product(kit.op("Relu", {product(x, up, kModel, kInner)}), down, kInner, kModel);
+    return product(kit.op("Relu", {product(x, up, kPieceModel, kPieceInner)}), down, kPieceInner,
+                   kPieceModel);
   };
-  TensorId x = block(kit.input("x", {kSamples, kPositions, kModel}), "a", "b");
-  x = kit.op("LayerNormalization", {x, kit.weight("g", {kModel}), kit.weight("h", {kModel})});
+  TensorId x = block(kit.input("x", {kPieceSamples, kPiecePositions, kPieceModel}), "a", "b");
+  x = kit.op("LayerNormalization",
+             {x, kit.weight("g", {kPieceModel}), kit.weight("h", {kPieceModel})});
   block(x, "c", "d");
   return make_training_graph(kit.build(), Optimizer::Sgd);
 }
 
-class MeshPieces : public testing::Test {
+class InPieces : public testing::Test {
  protected:
   // Of what a row gathers or scatters between products, in the order of the tasks.
   std::vector<Task> exchanges(std::int32_t pieces) {
-    const auto cluster = toy::cluster(1, kColumns);
+    const auto cluster = toy::cluster(1, kPieceColumns);
     const auto grouping =
         std::make_shared<const Grouping>(*graph, std::vector<std::int32_t>(graph->op_count(), 0),
                                          std::vector<Nanos>(graph->op_count(), Nanos(1)));
@@ -63,8 +66,8 @@ class MeshPieces : public testing::Test {
     costs->product = product;
     Strategy strategy;
     Decision decision;
-    for (std::int32_t i = 0; i < kColumns; ++i) decision.devices.push_back({DeviceId(i), 1});
-    decision.roles.tensor = kColumns;
+    for (std::int32_t i = 0; i < kPieceColumns; ++i) decision.devices.push_back({DeviceId(i), 1});
+    decision.roles.tensor = kPieceColumns;
     decision.roles.pieces = pieces;
     strategy.groups.push_back(decision);
     LowerOptions options;
@@ -73,19 +76,19 @@ class MeshPieces : public testing::Test {
     std::vector<Task> found;
     for (const Task& task : program.tasks)
       if ((task.kind == TaskKind::AllGather || task.kind == TaskKind::ReduceScatter) &&
-          task.bytes == kActivation)
+          task.bytes == kExchanged)
         found.push_back(task);
     return found;
   }
 
-  static constexpr Bytes kActivation{kSamples * kPositions * kModel * 4};
-  static constexpr Nanos kAll = kLatency + Nanos(kActivation.value);  // of an exchange
+  static constexpr Bytes kExchanged{kPieceSamples * kPiecePositions * kPieceModel * 4};
+  static constexpr Nanos kAll = kPieceLatency + Nanos(kExchanged.value);  // of an exchange
   const std::shared_ptr<const Graph> graph =
       std::make_shared<const Graph>(normalised_perceptrons());
   std::int64_t product = 40'000;
 };
 
-TEST_F(MeshPieces, OfOnePieceAllIsWaitedFor) {
+TEST_F(InPieces, OfOnePieceAllIsWaitedFor) {
   const std::vector<Task> found = exchanges(1);
   ASSERT_GE(found.size(), 4u);  // behind b and before c, and their gradients
   for (const Task& task : found) EXPECT_EQ(task.duration, kAll);
@@ -93,9 +96,9 @@ TEST_F(MeshPieces, OfOnePieceAllIsWaitedFor) {
 
 // p pieces of c beside a product of g take max(c / p + g, c + g / p). A quarter of a product of
 // 16 us, or of two, is shorter than an exchange: what is left of it shows.
-TEST_F(MeshPieces, TheRestOfALongExchangeIsWaitedFor) {
+TEST_F(InPieces, TheRestOfALongExchangeIsWaitedFor) {
   product = 16'000;
-  const Nanos part(product / kColumns);
+  const Nanos part(product / kPieceColumns);
   for (const Task& task : exchanges(2)) {
     const Nanos behind_one = kAll - part / 2, behind_two = kAll - part * 2 / 2;
     EXPECT_TRUE(task.duration == behind_one || task.duration == behind_two)
@@ -103,17 +106,17 @@ TEST_F(MeshPieces, TheRestOfALongExchangeIsWaitedFor) {
   }
 }
 
-TEST_F(MeshPieces, OfAShortExchangeTheFirstPieceIsWaitedFor) {
+TEST_F(InPieces, OfAShortExchangeTheFirstPieceIsWaitedFor) {
   product = 4'000'000;
   for (const Task& task : exchanges(4)) EXPECT_EQ(task.duration, kAll / 4);
 }
 
 // The steps of a ring are its pieces: more than these have a latency each.
-TEST_F(MeshPieces, MorePiecesThanColumnsAddLatency) {
+TEST_F(InPieces, MorePiecesThanColumnsAddLatency) {
   product = 4'000'000;
-  const std::int32_t pieces = 3 * kColumns;
+  const std::int32_t pieces = 3 * kPieceColumns;
   for (const Task& task : exchanges(pieces))
-    EXPECT_EQ(task.duration, (kAll + kLatency * 2) / pieces);
+    EXPECT_EQ(task.duration, (kAll + kPieceLatency * 2) / pieces);
 }
 
 }  // namespace
