@@ -114,9 +114,9 @@ TEST_F(InPieces, OfAShortExchangeTheFirstPieceIsWaitedFor) {
 // The steps of a ring are its pieces: more than these have a latency each.
 TEST_F(InPieces, MorePiecesThanColumnsAddLatency) {
   product = 4'000'000;
-  const std::int32_t pieces = 3 * kPieceColumns;
+  const std::int32_t pieces = 2 * kPieceColumns;
   for (const Task& task : exchanges(pieces))
-    EXPECT_EQ(task.duration, (kAll + kPieceLatency * 2) / pieces);
+    EXPECT_EQ(task.duration, (kAll + kPieceLatency) / pieces);
 }
 
 }  // namespace

@@ -154,13 +154,13 @@ TEST(ReadBack, Torchtitan) {
   expect_back("torchtitan", "llama_3_8b",
               {{"stages", {"1", "2", "4"}},
                {"tensor", {"1", "2"}},
-               {"pieces", {"1", "0"}},
                {"micro_batches", {"2", "4"}},
                {"schedule", {"1f1b", "gpipe"}},
                {"shard", {"gradients", "parameters"}},
                {"shard_rows", {"0", "2"}}});
   expect_back("torchtitan", "llama_3_8b",
               {{"stages", {"2"}},
+               {"pieces", {"1", "0"}},
                {"schedule", {"interleaved"}},
                {"chunks", {"2"}},
                {"shard", {"gradients", "parameters"}}});
