@@ -237,8 +237,7 @@ TEST_F(RunQueueTest, AResultThatIsNotStoredIsAFailure) {
   ASSERT_NO_FATAL_FAILURE(open());
   session_.settle();
   SQLite::Database(file().string(), SQLite::OPEN_READWRITE)
-      .exec(
-          "CREATE INDEX trouble ON strategy (json(CASE WHEN id > 0 THEN '{' ELSE '{}' END))");
+      .exec("CREATE INDEX trouble ON strategy (json(CASE WHEN id > 0 THEN '{' ELSE '{}' END))");
   add("one");
   ASSERT_TRUE(all_done());
   EXPECT_EQ(queue_->state(0), QueueState::Failed);
