@@ -140,7 +140,7 @@ class RowFinder {
 
   static void add(StageRow& row, StageBubble bubble) {
     if (bubble.begin >= bubble.end) return;
-    row.bubbles.push_back(std::move(bubble));
+    row.bubbles.push_back(bubble);
   }
 
   // Back along what the next task waited for last, to what another stage computes.
