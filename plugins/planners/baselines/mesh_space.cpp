@@ -112,8 +112,10 @@ std::vector<Point> Space::neighbours(const Point& at, bool fits, const Reach& re
   add([](Point& point) { point.stages *= 2, point.micro_batches *= 2; });
   if (at.stages > 1 && at.schedule == PipelineSchedule::OneFOneB) step(&Point::chunks);
   for (const StageSharding shard : kShards) add([&](Point& point) { point.shard = shard; });
-  for (const std::int32_t rows : {0, rows_of_machine(at)})
-    add([&](Point& point) { point.shard_rows = rows; });
+  // Of experts such rows stand for others less often: on many devices that takes too long.
+  if (reach.fewer_rows && (at.expert == 1 || !are_many_))
+    for (const std::int32_t rows : {0, rows_of_machine(at)})
+      add([&](Point& point) { point.shard_rows = rows; });
   for (const Recomputing recompute : kAgain)
     add([&](Point& point) { point.recompute = recompute; });
   if (reach.hosts)

@@ -29,6 +29,7 @@ class Space {
   // What neighbours() goes through beside what frameworks do without being asked.
   struct Reach {
     bool hosts = false;        // what waits in the memory of hosts
+    bool fewer_rows = false;   // rows of a machine that have all states among them
     bool zero_bubble = false;  // schedules that divide the backward pass
   };
   // What all of its strategies do, or no one does.

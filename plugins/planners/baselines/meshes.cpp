@@ -44,6 +44,8 @@ class Climb {
     for (const Point& start : starts) climb(start);
     reach_.hosts = !known_.at(*best_).feasible && may_try_hosts(*request_.problem.cluster);
     if (reach_.hosts) climb(*best_);
+    reach_.fewer_rows = true;
+    climb(*best_);
     reach_.zero_bubble = settings_.zero_bubble;
     if (reach_.zero_bubble) climb(*best_);
     PlanResult found = result();
