@@ -8,7 +8,7 @@ void MeshPieces::hide_gathering(Collected& what, OpId reader, TensorId tensor,
                                 std::size_t shard) const {
   if (placement_.decision(reader).roles.pieces == 1) return;
   Products products;
-  add_readers(reader, tensor, products);
+  add_readers(reader, tensor, tensor, products);
   if (!products.empty()) hide_behind(what, products, owners(tensor).shards[shard].device);
 }
 
@@ -20,14 +20,15 @@ void MeshPieces::hide_scattering(Collected& what, TensorId tensor, std::size_t s
   if (!products.empty()) hide_behind(what, products, owners(tensor).shards[shard].device);
 }
 
-// Those of the reader's phase, as it is or through views.
-void MeshPieces::add_readers(OpId reader, TensorId tensor, Products& products) const {
+// Those of the reader's phase, as it is or through views, which may not be made yet.
+void MeshPieces::add_readers(OpId reader, TensorId gathered, TensorId view,
+                             Products& products) const {
   const Graph& graph = *tables_.graph;
-  for (const OpId id : graph.consumers(tensor)) {
-    if (graph.op(id).phase != graph.op(reader).phase || !is_same_mesh(id, tensor)) continue;
+  for (const OpId id : graph.consumers(view)) {
+    if (graph.op(id).phase != graph.op(reader).phase || !is_same_mesh(id, gathered)) continue;
     if (graph.op(id).family == OpFamily::MatMul) products.push_back(id);
     if (!tables_.ops[id].alias) continue;
-    for (const TensorId view : graph.op(id).outputs) add_readers(reader, view, products);
+    for (const TensorId made : graph.op(id).outputs) add_readers(reader, gathered, made, products);
   }
 }
 

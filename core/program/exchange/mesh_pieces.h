@@ -20,7 +20,7 @@ class MeshPieces : public MeshParts {
 
  private:
   using Products = std::vector<OpId>;
-  void add_readers(OpId reader, TensorId tensor, Products& products) const;
+  void add_readers(OpId reader, TensorId gathered, TensorId view, Products& products) const;
   void add_makers(TensorId tensor, int steps, Products& products) const;
   void hide_behind(Collected& what, const Products& products, DeviceId device) const;
 };
