@@ -15,12 +15,8 @@ namespace strato::frameworks {
 
 ReadConfiguration read_configuration(const std::filesystem::path& path, const Training& training) {
   constexpr std::uintmax_t kMost = std::uintmax_t{1} << 20;
-  return read_configuration_text(read_file(path, kMost), path.string(), training);
-}
-
-ReadConfiguration read_configuration_text(const std::string& text, const std::string& file,
-                                          const Training& training) {
-  auto [is_words, words, given] = configuration_text(text, file);
+  const std::string file = path.string();
+  auto [is_words, words, given] = configuration_text(read_file(path, kMost), file);
   if (is_torchtitan(given)) return {"torchtitan", read_torchtitan(std::move(given), training)};
   if (is_words) return {"Megatron-LM", read_layout(words, training, file)};
   if (is_nemo(given)) return {"NeMo Automodel", read_nemo(std::move(given), training)};

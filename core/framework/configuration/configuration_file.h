@@ -19,8 +19,5 @@ struct ReadConfiguration {
 // DeepSpeed, YAML or JSON for Accelerate, YAML for NeMo Automodel. Throws InputError for a file
 // that is none of these, that says less than the layout needs, or that does not fit the training.
 ReadConfiguration read_configuration(const std::filesystem::path& file, const Training& training);
-// The same of a text that is at hand; `file`: what errors blame.
-ReadConfiguration read_configuration_text(const std::string& text, const std::string& file,
-                                          const Training& training);
 
 }  // namespace strato::frameworks

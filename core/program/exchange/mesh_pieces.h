@@ -19,10 +19,8 @@ class MeshPieces : public MeshParts {
   void hide_scattering(Collected& what, TensorId tensor, std::size_t shard) const;
 
  private:
-  using Products = std::vector<OpId>;
-  void add_readers(OpId reader, TensorId gathered, TensorId view, Products& products) const;
-  void add_makers(TensorId tensor, int steps, Products& products) const;
-  void hide_behind(Collected& what, const Products& products, DeviceId device) const;
+  void hide_behind(Collected& what, std::vector<OpId> products, TensorId tensor,
+                   std::size_t shard) const;
 };
 
 }  // namespace strato

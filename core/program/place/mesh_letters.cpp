@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/at.h"
+#include "core/program/place/beside_products.h"
 #include "core/program/value/collective.h"
 #include "core/program/value/op_parts.h"
 
@@ -191,30 +192,6 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region, 
   return known->second;
 }
 
-namespace {
-
-// Is it read by a product, as it is or as a view?
-bool is_read_by_product(const Graph& graph, TensorId tensor) {
-  return std::ranges::any_of(graph.consumers(tensor), [&](OpId id) {
-    const Op& op = graph.op(id);
-    return op.family == OpFamily::MatMul ||
-           (op.view && !op.outputs.empty() && is_read_by_product(graph, op.outputs.front()));
-  });
-}
-
-// Or made by one, or a sum or a view of what one has made?
-bool is_made_by_product(const Graph& graph, TensorId tensor) {
-  const OpId maker = graph.tensor(tensor).producer;
-  if (!maker.valid()) return false;
-  const Op& op = graph.op(maker);
-  if (op.family == OpFamily::MatMul) return true;
-  return (op.view || op.type == "AddN") && std::ranges::any_of(op.inputs, [&](TensorId input) {
-           return input.valid() && is_made_by_product(graph, input);
-         });
-}
-
-}  // namespace
-
 // Of what outer dimensions leave, which are chosen already. Sums over positions travel with those
 // over samples, for nothing. Of what columns gather for products, or scatter of what they made, in
 // pieces the first one is waited for.
@@ -233,9 +210,10 @@ ColumnCosts MeshLetters::costs_of(const Layout& layout, UpTo dimension,
           parts_[facts.op].context.output(output_of(tables_, facts.op, tensor)) >= 0)
         bytes = bytes / context;
       const Nanos all = tables_.cost->collective(kind, members, bytes).duration;
-      const bool hides = in_pieces > 1 && (kind == Collective::AllGather
-                                               ? is_read_by_product(*tables_.graph, tensor)
-                                               : is_made_by_product(*tables_.graph, tensor));
+      const bool hides = in_pieces > 1 &&
+                         !(kind == Collective::AllGather ? products_reading(*tables_.graph, tensor)
+                                                         : products_making(*tables_.graph, tensor))
+                              .empty();
       return hides ? all / in_pieces : all;
     };
   };

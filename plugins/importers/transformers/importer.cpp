@@ -107,7 +107,8 @@ std::string name_of_model(const JsonView& config, const fs::path& file) {
 
 // What a script says of batch and sequence holds where the caller says nothing.
 ImportOptions with_job(ImportOptions options, const frameworks::TrainingJob& job) {
-  if (!options.batch && !options.dimensions.contains("batch")) options.batch = job.batch;
+  if (!options.batch && !options.dimensions.contains("batch"))
+    options.batch = job.machines && job.gpus ? job.batch_on(*job.machines * *job.gpus) : job.batch;
   if (job.sequence) options.dimensions.try_emplace("sequence", *job.sequence);
   return options;
 }
@@ -125,6 +126,10 @@ class TransformersImporter : public Importer {
           "give the model's config.json, or a script with Megatron-LM's arguments of the model "
           "(--num-layers, --hidden-size, ...) or torchtitan's Llama 3 of 8B, 70B or 405B");
     remarks_ = job->model->remarks;
+    if (job->machines && job->gpus)
+      remarks_.push_back(fmt::format(
+          "{} runs it on {} machines of {} GPUs: a cluster such as h100-{}x{} is of that size",
+          job->framework, *job->machines, *job->gpus, *job->machines, *job->gpus));
     return of_config(JsonView::parse(job->model->config, name), file, with_job(options, *job));
   }
 

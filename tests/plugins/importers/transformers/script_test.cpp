@@ -37,6 +37,20 @@ TEST(Scripts, AreTheModelThatAConfigurationSays) {
   EXPECT_EQ(import_script(kSmall, other).batch(), 8);
 }
 
+// Without a batch of the whole step it follows from the machines that the script starts.
+TEST(Scripts, SayOnWhichMachinesTheyRun) {
+  std::string text = kSmall;
+  text.erase(text.find("--global-batch-size"));
+  const ConfigFolder folder;
+  std::ofstream(folder / "run.sh") << "torchrun --nnodes 2 --nproc_per_node 4 " + text +
+                                          "--micro-batch-size 3 --tensor-model-parallel-size 2";
+  static const PluginRegistry registry({std::filesystem::path(kBuildFolder) / "plugins"});
+  const auto importer = registry.importer_for("run.sh");
+  EXPECT_EQ(importer->import(folder / "run.sh", {}).batch(), 12);
+  ASSERT_FALSE(importer->remarks().empty());
+  EXPECT_NE(importer->remarks().back().find("h100-2x4"), std::string::npos);
+}
+
 TEST(Scripts, OfNoModelSaySo) {
   const std::string said = message_of([] {
     import_script("pretrain_gpt.py --tensor-model-parallel-size 2 --micro-batch-size 1", {});

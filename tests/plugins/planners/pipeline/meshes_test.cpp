@@ -27,6 +27,14 @@ PlannerOptions at_most(const char* evaluations) {
   return options;
 }
 
+PlannerOptions without(const char* roles) {
+  PlannerOptions options;
+  Constraints constraints;
+  constraints.forbidden = {parse_forbid(roles)};
+  options.constraints = std::make_shared<const Constraints>(std::move(constraints));
+  return options;
+}
+
 TEST(MeshesPlanner, ImprovesOnItsStarts) {
   for (const auto& [model, batch, cluster] :
        {std::tuple("bert_large", 8, "h100-2x8"), {"transformer", 64, "h100-2x8"}}) {
@@ -60,10 +68,7 @@ TEST(MeshesPlanner, FindsWhatFits) {
 TEST(MeshesPlanner, KeepsOutOfForbiddenRoles) {
   const Problem problem = sample("bert_large", 8, "h100-2x8");
   ASSERT_GT(searched(problem).strategy.groups.front()->roles.tensor, 1);
-  PlannerOptions options;
-  Constraints constraints;
-  constraints.forbidden = {parse_forbid("pipeline,tensor,sharding,recompute")};
-  options.constraints = std::make_shared<const Constraints>(std::move(constraints));
+  PlannerOptions options = without("pipeline,tensor,sharding,recompute");
   const PlanResult plain = searched(problem, options);
   for (const auto& decision : plain.strategy.groups) {
     EXPECT_EQ(decision->roles, MeshRoles());
@@ -88,10 +93,7 @@ std::size_t divided_layers(const Problem& problem, const Strategy& strategy) {
 
 TEST(MeshesPlanner, BeginsStagesWithLayers) {
   const Problem problem = sample("bert_large", 8, "tag-2x1080ti");
-  PlannerOptions options;
-  Constraints constraints;
-  constraints.forbidden = {parse_forbid("tensor,sharding,recompute")};
-  options.constraints = std::make_shared<const Constraints>(std::move(constraints));
+  PlannerOptions options = without("tensor,sharding,recompute");
   const PlanResult whole = searched(problem, options);
   options.set = {{"whole_layers", "false"}};
   const PlanResult any = searched(problem, options);
@@ -111,11 +113,8 @@ TEST(MeshesPlanner, TakesMicroBatchesThatAreGivenToAny) {
 }
 
 TEST(MeshesPlanner, TakesMicroBatchesThatLeaveRowsWithoutSamples) {
-  PlannerOptions options;
+  PlannerOptions options = without("pipeline,tensor");
   options.micro_batches.count = 16;
-  Constraints constraints;
-  constraints.forbidden = {parse_forbid("pipeline,tensor")};
-  options.constraints = std::make_shared<const Constraints>(std::move(constraints));
   const PlanResult result = searched(sample("bert_3l", 16, "celeritas"), options);
   EXPECT_EQ(result.strategy.micro_batches, options.micro_batches);
   EXPECT_GE(result.evaluations, 1);
@@ -153,10 +152,7 @@ TEST(MeshesPlanner, SaysWhatPiecesWouldGainAndTakesThem) {
 // Stages alone: then a backward pass in two fills what a single one leaves idle.
 TEST(MeshesPlanner, DividesTheBackwardPassWhereItMay) {
   const Problem problem = sample("bert_large", 32, "fastt-8xv100");
-  PlannerOptions options;
-  Constraints constraints;
-  constraints.forbidden = {parse_forbid("tensor,sharding,recompute")};
-  options.constraints = std::make_shared<const Constraints>(std::move(constraints));
+  PlannerOptions options = without("tensor,sharding,recompute");
   const PlanResult plain = searched(problem, options);
   options.set = {{"zero_bubble", "true"}};
   const PlanResult divided = searched(problem, options);
