@@ -215,6 +215,20 @@ TEST(MeshTwins, OfUnevenSharesAreLoweredOnce) {
   EXPECT_GT(uneven, 0u) << "no rows with uneven shares are folded";
 }
 
+// Four rows cannot share the five classes of a last layer evenly, but the other axis of its weight:
+// all are twins.
+TEST(MeshTwins, ShareTheAxisThatDividesEvenly) {
+  std::size_t alike = 0;
+  for (const SmallNet& net : small_nets(12, Optimizer::Adam, DataType::F32)) {
+    SCOPED_TRACE(net.name);
+    Strategy strategy;
+    strategy.groups.push_back(mesh_from(0, 4, 2));
+    strategy.groups.front()->roles.states = {.stage = 1, .smallest = Bytes(0)};
+    alike += folded_as_the_whole(on_all(net, machines(4, 2, true)), strategy).left_out == 7;
+  }
+  EXPECT_GT(alike, 0u) << "rows are taken for uneven by an axis that they do not share";
+}
+
 // Nothing that lowering keeps grows with the square of the devices, or with all of them for each
 // tensor and micro-batch: of 16,384 devices one is left.
 TEST(MeshTwins, OfThousandsOfDevicesAreLoweredOnce) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,17 @@ void check_size(const Tables& tables, const Placement& placement) {
                     kMostTasks),
         "take fewer devices or micro-batches, or stages whose devices all do the same");
 }
+
+// Those first that leave out most.
+constexpr std::array<std::pair<MeshTwinsIn, SharesOfTwins>, 7> kTwinsTried = {{
+    {MeshTwinsIn::RowsAndColumns, SharesOfTwins::AsIfEqual},
+    {MeshTwinsIn::RowsAndColumns, SharesOfTwins::ToldApart},
+    {MeshTwinsIn::Rows, SharesOfTwins::AsIfEqual},
+    {MeshTwinsIn::Rows, SharesOfTwins::ToldApart},
+    {MeshTwinsIn::Columns, SharesOfTwins::AsIfEqual},
+    {MeshTwinsIn::Columns, SharesOfTwins::ToldApart},
+    {MeshTwinsIn::None, SharesOfTwins::ToldApart},
+}};
 
 }  // namespace
 
@@ -157,11 +169,10 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   }
   Fold& fold = *options.fold;
   IdVector<DeviceId, DeviceId> refused;  // representatives of devices that turned out to differ
-  for (const MeshTwinsIn in :
-       {MeshTwinsIn::RowsAndColumns, MeshTwinsIn::Rows, MeshTwinsIn::Columns, MeshTwinsIn::None}) {
+  for (const auto& [in, shares] : kTwinsTried) {
     if (in != MeshTwinsIn::None && !options.mesh_twins) continue;
     pass(
-        "fold", [&] { parts.symmetry.find(fold, in); }, [] {});
+        "fold", [&] { parts.symmetry.find(fold, in, shares); }, [] {});
     const bool helps = fold.left_out > 0 && fold.representative != refused;
     if (!helps && parts.symmetry.has_meshes() && in != MeshTwinsIn::None) continue;
     if (fold.left_out > 0) ops.placement().fold(fold);

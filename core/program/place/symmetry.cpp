@@ -32,7 +32,6 @@ void Symmetry::list_layouts() {
 // shared is not known here: any that could be counts. Twins of stages of a pipeline send to twins,
 // so meshes of as many shares are alike.
 void Symmetry::list_shares() {
-  shares_.clear();
   for (const OpId update : tables_.updates) {
     const Layout& mesh = placement_.layout(placement_.layout_id(update));
     if (!mesh.is_mesh || mesh.sharers == 1) continue;
@@ -265,7 +264,7 @@ bool Symmetry::keeps_grid(const Layout& mesh, const Fold& fold) const {
   return mesh.experts == 1 || apart == 1 || apart * mesh.context == mesh.row_count();
 }
 
-void Symmetry::find(Fold& fold, MeshTwinsIn meshes) {
+void Symmetry::find(Fold& fold, MeshTwinsIn meshes, SharesOfTwins shares) {
   in_meshes_ = meshes;
   has_meshes_ = false;
   const std::size_t devices = tables_.cluster->device_count();
@@ -281,7 +280,8 @@ void Symmetry::find(Fold& fold, MeshTwinsIn meshes) {
   if (placement_.has_splits()) return;          // each part has a slice of its own
   if (!placement_.variables().empty()) return;  // and servers are like no other replica
   list_layouts();
-  list_shares();
+  shares_.clear();
+  if (shares == SharesOfTwins::ToldApart) list_shares();
   split_classes();
   count_classes();
   if (large_ == 0) return;

@@ -75,13 +75,16 @@ inline std::size_t kept_place(const Placement& placement, DeviceId device) {
 
 // Which devices of a mesh may be twins.
 enum class MeshTwinsIn : std::uint8_t { RowsAndColumns, Rows, Columns, None };
+// Rows share states along axes that are chosen later. Are twins told apart by the shares that any
+// axis could make uneven, or taken to have equal ones, so that MeshTwins finds where they do not?
+enum class SharesOfTwins : std::uint8_t { AsIfEqual, ToldApart };
 
 // Finds the twins of a placement. Keeps its memory from call to call; not thread safe.
 class Symmetry {
  public:
   Symmetry(const Tables& tables, const Placement& placement)
       : tables_(tables), placement_(placement), readers_(tables, placement) {}
-  void find(Fold& fold, MeshTwinsIn meshes);
+  void find(Fold& fold, MeshTwinsIn meshes, SharesOfTwins shares);
   // Of the last placement: are there meshes, so that other twins may be found in them?
   bool has_meshes() const { return has_meshes_; }
 
