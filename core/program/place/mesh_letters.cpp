@@ -75,7 +75,8 @@ MeshLetters::Axes MeshLetters::axes_of_input(OpId op, TensorId tensor) const {
 // there have the same of?
 bool MeshLetters::casts_beside(OpId op, OpId update, Axes cast, Axes read) const {
   const std::string& type = tables_.graph->op(op).type;
-  return (type == "Cast" || type == "CastGrad") && !placement_.layout(op).sharded &&
+  return (type == "Cast" || type == "CastGrad") && !tables_.is_repeated(op) &&
+         !placement_.layout(op).sharded &&
          placement_.layout_id(op) == placement_.layout_id(update) && cast == read;
 }
 

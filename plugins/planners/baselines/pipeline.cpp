@@ -46,8 +46,20 @@ Shape shape_of(std::size_t stages, std::size_t chunks, PipelineSchedule schedule
 }
 
 std::int32_t most_blocks(const Problem& problem, const Settings& settings) {
-  return settings.whole_layers ? frameworks::model_layers(*problem.graph).count
-                               : layers_of(*problem.graph).count;
+  return settings.whole_layers || settings.equal_layers
+             ? frameworks::model_layers(*problem.graph).count
+             : layers_of(*problem.graph).count;
+}
+
+std::vector<std::int32_t> equal_layer_blocks(const Problem& problem, std::size_t blocks) {
+  const frameworks::ModelLayers layers = frameworks::model_layers(*problem.graph);
+  const auto count = static_cast<std::int32_t>(blocks);
+  if (layers.count % count != 0)
+    refuse_option("equal_layers", "true",
+                  fmt::format("{} layers cannot be divided equally among {} blocks of them",
+                              layers.count, count),
+                  "give stages and chunks whose product divides the layers, or leave it out");
+  return frameworks::block_of_ops(layers, frameworks::even_blocks(layers.count, count));
 }
 
 std::vector<std::int32_t> whole_layer_blocks(const Problem& problem,
@@ -80,8 +92,9 @@ Strategy staged(const Problem& problem, const Shape& shape, const Settings& sett
   }
   std::vector<std::int32_t> blocks(block_of.begin(), block_of.end());
   if (blocks.empty())
-    blocks =
-        settings.whole_layers ? whole_layer_blocks(problem, speeds) : layer_blocks(problem, speeds);
+    blocks = settings.equal_layers   ? equal_layer_blocks(problem, speeds.size())
+             : settings.whole_layers ? whole_layer_blocks(problem, speeds)
+                                     : layer_blocks(problem, speeds);
   Strategy strategy = strategy_by_ops(problem, blocks, decisions);
   if (shape.stages < problem.cluster->device_count()) strategy.bucket = settings.bucket;
   return strategy;
@@ -347,7 +360,10 @@ OptionTable Settings::option_table() {
        {0, 1e6},
        "largest fusion bucket in MB (2^20 bytes) of a stage's gradients; 0: one by one"},
       {"whole_layers", whole_layers,
-       "stages begin with a layer of the transformer, as Megatron-LM's do, and not within one"}};
+       "stages begin with a layer of the transformer, as Megatron-LM's do, and not within one"},
+      {"equal_layers", equal_layers,
+       "each stage has as many layers of the transformer, the first one what is in front of these, "
+       "too, and the last one what is behind: Megatron-LM's division where it is told no other"}};
 }
 
 Strategy strategy_of(const Problem& problem, const Settings& whole,

@@ -43,6 +43,7 @@ struct Settings {
   Offloading offload = Offloading::WhenNeeded;
   Bytes bucket{std::int64_t{64} << 20};
   bool whole_layers = false;  // of a transformer: what frameworks can be told
+  bool equal_layers = false;  // as many in each block: what they do where they are told nothing
 
   OptionTable option_table();
 };

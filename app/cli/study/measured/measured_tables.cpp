@@ -70,6 +70,17 @@ MeasuredRow framework_row() {
   return row;
 }
 
+// As frameworks do where they are told nothing: as many layers in each block, where that can be.
+void divide_layers(MeasuredRow& row) {
+  const auto number = [&](const std::string& option) {
+    const auto found = row.layout.find(option);
+    return found == row.layout.end() ? std::int64_t{1} : std::stoll(found->second);
+  };
+  const std::int64_t layers =
+      row.config.value("num_hidden_layers", row.config.value("n_layer", std::int64_t{0}));
+  if (layers % (number("stages") * number("chunks")) == 0) row.layout["equal_layers"] = "true";
+}
+
 // So many virtual stages on each device.
 void set_chunks(MeasuredRow& row, std::int32_t chunks) {
   set(row, "chunks", chunks);
@@ -447,6 +458,7 @@ MeasuredTable read_measured_table(const fs::path& file) {
   MeasuredTable table;
   table.name = file.stem().string();
   for (std::size_t i = 0; i < csv.size(); ++i) format->add(csv.row(i), table);
+  std::ranges::for_each(table.rows, divide_layers);
   return table;
 }
 
