@@ -167,31 +167,47 @@ struct Roofline {
 };
 
 // What is left of each op's work where a framework fuses: of pointwise ops the first of two has no
-// kernel of its own, and what is between them is neither written nor read.
+// kernel of its own, and what is between them is neither written nor read. Where several read what
+// a function makes (an activation that is multiplied, and the gradient of that), each computes it
+// again of what it is a function of.
 class KernelWork {
  public:
   KernelWork(const Graph& graph, const Calibration& calibration)
-      : graph_(graph), work_(graph.op_count()) {
+      : graph_(graph),
+        work_(graph.op_count()),
+        passed_on_(graph.tensor_count()),
+        adds_up_(graph.tensor_count()) {
     for (const OpId op : graph.ops().ids()) work_[op] = graph.op(op).work;
     for (const OpId op : graph.ops().ids()) {
       if (calibration.fuses_updates) join_others(op);
-      if (!calibration.fuses_pointwise) continue;
-      if (const std::optional<OpId> reader = fused_reader(op)) fuse(op, *reader);
+      if (calibration.fuses_accumulation) add_in_product(op);
+      if (!calibration.fuses_pointwise || !is_between_pointwise(op)) continue;
+      const TensorId between = graph.op(op).outputs[0];
+      passed_on_[between] = true;
+      if (const auto readers = graph.consumers(between); readers.size() == 1)
+        fuse(op, readers[0]);
+      else
+        work_[op] = {.kernels = 0};
     }
   }
-  IdVector<OpId, Work> work() && { return std::move(work_); }
+  const IdVector<OpId, Work>& work() const { return work_; }
+  bool is_passed_on(TensorId tensor) const { return passed_on_[tensor]; }
+  bool adds_up(TensorId gradient) const { return adds_up_[gradient]; }
 
  private:
   static bool is_pointwise(const Op& op) {
     return op.family == OpFamily::Elementwise || op.family == OpFamily::Softmax;
   }
-  // The pointwise op that alone reads all that this one makes.
-  std::optional<OpId> fused_reader(OpId id) const {
+  // Is it a pointwise op that a pointwise one alone reads, or a function of one tensor whose
+  // readers are all pointwise?
+  bool is_between_pointwise(OpId id) const {
     const Op& op = graph_.op(id);
-    if (!is_pointwise(op) || op.outputs.size() != 1) return std::nullopt;
+    if (!is_pointwise(op) || op.outputs.size() != 1) return false;
     const auto readers = graph_.consumers(op.outputs[0]);
-    if (readers.size() != 1 || !is_pointwise(graph_.op(readers[0]))) return std::nullopt;
-    return readers[0];
+    const bool is_function = op.family == OpFamily::Elementwise && op.inputs.size() == 1;
+    return (readers.size() == 1 || (readers.size() > 1 && is_function)) &&
+           std::ranges::all_of(readers,
+                               [&](OpId reader) { return is_pointwise(graph_.op(reader)); });
   }
   void fuse(OpId op, OpId reader) {
     const Tensor& between = graph_.tensor(graph_.op(op).outputs[0]);
@@ -216,8 +232,22 @@ class KernelWork {
     if (casts_gradient || casts_parameter || op.phase == Phase::Update) work_[id].kernels = 0;
   }
 
+  // Of a product that makes a weight's gradient, or of the cast of one.
+  void add_in_product(OpId id) {
+    const Op& op = graph_.op(id);
+    if (op.outputs.size() != 1) return;
+    const Tensor& made = graph_.tensor(op.outputs[0]);
+    if (made.role != TensorRole::Gradient || made.batch.kind != BatchKind::Partial) return;
+    const bool is_cast = op.type == "CastGrad" && op.inputs.size() == 1 && op.inputs[0].valid();
+    const OpId maker = is_cast ? graph_.tensor(op.inputs[0]).producer : id;
+    adds_up_[op.outputs[0]] = maker.valid() && graph_.op(maker).family == OpFamily::MatMul;
+    if (is_cast && adds_up_[op.outputs[0]] && graph_.consumers(op.inputs[0]).size() == 1)
+      passed_on_[op.inputs[0]] = true;
+  }
+
   const Graph& graph_;
   IdVector<OpId, Work> work_;
+  IdVector<TensorId, char> passed_on_, adds_up_;
 };
 
 double batch_of(const Graph& graph) {
@@ -248,12 +278,13 @@ class AnalyticCostModel final : public CostModel {
         cluster_(std::move(cluster)),
         calibration_(std::move(calibration)),
         collectives_(cluster_),
-        work_(KernelWork(*graph_, *calibration_).work()),
+        kernels_(*graph_, *calibration_),
         types_(cluster_->gpu_types().size()) {
     rooflines_.reserve(graph_->op_count() * types_);
     for (const OpId op : graph_->ops().ids())
       for (const GpuType& gpu : cluster_->gpu_types())
-        rooflines_.push_back(roofline_of(*calibration_, *graph_, graph_->op(op), work_[op], gpu));
+        rooflines_.push_back(
+            roofline_of(*calibration_, *graph_, graph_->op(op), kernels_.work()[op], gpu));
     digest_ = Hasher()
                   .text("analytic cost 2")
                   .digest(graph_->digest())
@@ -294,12 +325,14 @@ class AnalyticCostModel final : public CostModel {
     const Op& op = graph_->op(id);
     if (op.view) return {};
     const bool is_loss = op.family == OpFamily::Loss && op.phase != Phase::Backward;
-    return host_time(calibration_->host_kernel_us * work_[id].kernels +
+    return host_time(calibration_->host_kernel_us * kernels_.work()[id].kernels +
                      (is_loss ? calibration_->host_loss_us : 0));
   }
   Nanos issue_collective() const override { return host_time(calibration_->host_collective_us); }
   Nanos issue_local_move() const override { return host_time(calibration_->host_kernel_us); }
   bool issue_after_transfers() const override { return calibration_->host_awaits_transfers; }
+  bool is_passed_on(TensorId tensor) const override { return kernels_.is_passed_on(tensor); }
+  bool adds_up(TensorId gradient) const override { return kernels_.adds_up(gradient); }
 
   // "roofline: 61 % of V100-SXM2-16GB's fp32 peak, 5 us launch".
   Estimate explain_compute(OpId id, GpuTypeId gpu, std::int64_t samples) const override {
@@ -307,7 +340,7 @@ class AnalyticCostModel final : public CostModel {
     const Nanos time = compute(id, gpu, samples);
     if (op.view) return analytic(time, "a view: nothing is computed or moved");
     const GpuType& type = cluster_->gpu_types()[gpu];
-    const Work& work = work_[id];
+    const Work& work = kernels_.work()[id];
     const Roofline& line = roofline(id, gpu);
     const double n = static_cast<double>(samples), part = n / batch_of(*graph_);
     const double seconds = std::max(to_seconds(time), 1e-9);
@@ -361,7 +394,7 @@ class AnalyticCostModel final : public CostModel {
   std::shared_ptr<const Cluster> cluster_;
   std::shared_ptr<const Calibration> calibration_;
   Collectives collectives_;
-  IdVector<OpId, Work> work_;  // of each op, as it is computed
+  const KernelWork kernels_;  // of each op, as it is computed
   std::size_t types_;
   std::vector<Roofline> rooflines_;  // by op, then GPU type
   Digest digest_;

@@ -124,6 +124,8 @@ class MeasuredCosts final : public CostModel {
     return analytic_->local_move(gpu, moved);
   }
   Nanos issue(OpId op) const override { return analytic_->issue(op); }
+  bool is_passed_on(TensorId tensor) const override { return analytic_->is_passed_on(tensor); }
+  bool adds_up(TensorId gradient) const override { return analytic_->adds_up(gradient); }
   Nanos issue_collective() const override { return analytic_->issue_collective(); }
   Nanos issue_local_move() const override { return analytic_->issue_local_move(); }
   Nanos transfer(const Path& path, Bytes bytes) const override;

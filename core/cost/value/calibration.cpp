@@ -109,6 +109,7 @@ constexpr Switch kSwitches[] = {
     {"fp8_products", &Calibration::fp8_products},
     {"fuses_pointwise", &Calibration::fuses_pointwise},
     {"fuses_updates", &Calibration::fuses_updates},
+    {"fuses_accumulation", &Calibration::fuses_accumulation},
     {"host_awaits_transfers", &Calibration::host_awaits_transfers},
 };
 

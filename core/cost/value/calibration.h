@@ -52,6 +52,8 @@ struct Calibration {
   // All parameters are cast and updated by a few kernels (multi-tensor optimizers), and gradients
   // are written in the precision that they are added up in: none of it has kernels of its own.
   bool fuses_updates = false;
+  // Products that make gradients of weights add them to those of earlier micro-batches.
+  bool fuses_accumulation = false;
   double transfer_scale = 1;  // share of a link's bandwidth that point-to-point transfers reach
   double collective_scale = 1;
   double network_scale = 0;  // the same of collectives between machines; 0: as collective_scale

@@ -74,6 +74,14 @@ class CostModel {
   // (Megatron-LM's exchange between pipeline stages synchronises each device with its process.)
   virtual bool issue_after_transfers() const { return false; }
 
+  // Where its maker and its readers are on one device, is the tensor never in memory? A kernel
+  // makes and reads it (fused pointwise ops).
+  virtual bool is_passed_on(TensorId) const { return false; }
+  // Does the kernel that makes the gradient add it to what earlier micro-batches made of it, so
+  // that neither it nor what it is cast from is ever in memory (Megatron-LM's gradient accumulation
+  // fusion)?
+  virtual bool adds_up(TensorId) const { return false; }
+
   // The same costs with their source. `time` is exactly what the function above returns.
   virtual Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const {
     return {compute(op, gpu, samples), CostSource::Analytic, 0, {}};

@@ -38,6 +38,22 @@ void Copies::forget_copies(TensorId tensor) {
   made.root = DeviceId();
 }
 
+void Copies::forget_gathered(TensorId tensor) {
+  const std::int32_t lists = made(tensor).copies;
+  if (lists < 0) return;
+  const IdVector<TaskId, Task>& tasks = emitter_.program().tasks;
+  for (std::size_t place = 0; place < kept_devices(tables_, placement_); ++place) {
+    std::int32_t* at = &heads_[static_cast<std::size_t>(lists) + place];
+    while (*at >= 0) {
+      Instance& here = instances_[static_cast<std::size_t>(*at)];
+      if (here.task.valid() && tasks[here.task].kind == TaskKind::AllGather)
+        *at = here.next;
+      else
+        at = &here.next;
+    }
+  }
+}
+
 Instance Copies::add(TensorId tensor, const Instance& instance) {
   std::int32_t& lists = made(tensor).copies;
   if (lists < 0) {

@@ -53,6 +53,8 @@ class Copies {
   void stand_in_parts(TensorId output, int axis);
   // What was made stays; copies that exchanges made of it are forgotten.
   void forget_copies(TensorId tensor);
+  // Those that were gathered, only.
+  void forget_gathered(TensorId tensor);
 
   Instance add(TensorId tensor, const Instance& instance);
   // The instance that holds exactly this part on the device; null: none.

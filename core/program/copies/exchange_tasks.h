@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/cost/value/cost_model.h"
+#include "core/program/copies/activation_gathers.h"
 #include "core/program/copies/copies.h"
 #include "core/program/copies/parameter_gathers.h"
 #include "core/program/copies/residents.h"
@@ -127,6 +128,7 @@ struct ExchangeBase {
   Readers& readers_;
   const MeshLetters& letters_;
   ParameterGathers& gathers_;
+  ActivationGathers& activations_;
   MeshTwins& twins_;
 };
 

@@ -21,6 +21,7 @@ Instance MeshExchange::bring(OpId reader, TensorId tensor, Part wanted, DeviceId
     return known ? std::optional(*known) : std::nullopt;
   };
   check_twins(reader, tensor);
+  if (is_same_mesh(reader, tensor)) activations_.read(tensor);
   if (const auto known = here()) return cut(tensor, *known, wanted);
   sums_.settle(reader, tensor, wanted);
   if (const auto known = here()) return cut(tensor, *known, wanted);
@@ -103,6 +104,7 @@ bool MeshExchange::put_together(const Line& at, TensorId tensor, std::span<const
   if (!axis || !are_parts_in_line(at, tensor, slices, wanted, *axis)) return false;
   Collected what = gathering(at, tensor, wanted, with_axis(wanted, tensor, *axis));
   if (reader.valid()) pieces_.hide_gathering(what, reader, tensor, shard);
+  activations_.limit_ahead(tensor, placement_.layout(line(at).group).shards);
   gather(what, tensor, slices, wanted);
   return true;
 }

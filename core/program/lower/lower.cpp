@@ -11,6 +11,7 @@
 #include "core/program/exchange/mesh_twins.h"
 #include "core/program/lower/micro_batches.h"
 #include "core/program/lower/op_lowering.h"
+#include "core/program/lower/passed_on.h"
 #include "core/program/lower/recomputation.h"
 #include "core/program/lower/verify.h"
 #include "core/program/offload/offloading.h"
@@ -150,7 +151,12 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
           "fuse", [&] { ops.fuse_gradients(strategy.bucket); }, check_program);
     pass("synchronise", synchronise, check_program);
     pass(
-        "finish", [&] { ops.list_residents(into); }, check_program);
+        "finish",
+        [&] {
+          ops.list_residents(into);
+          mark_passed_on(into, ops.tables());
+        },
+        check_program);
     if (strategy.offloaded.empty()) return;
     pass(
         "offload", [&] { offload(into, ops.emitter().parts(), ops.tables(), strategy.offloaded); },

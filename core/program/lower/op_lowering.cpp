@@ -18,9 +18,10 @@ OpLowering::OpLowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const
       tasks_(tables_, placement_, emitter_),
       readers_(tables_, placement_),
       gathers_(tables_, placement_, emitter_, copies_),
+      activations_(tables_, placement_, emitter_, copies_),
       twins_(tables_, placement_, tasks_),
-      exchange_base_{tables_, placement_, emitter_, copies_,  residents_,
-                     tasks_,  readers_,   letters_, gathers_, twins_},
+      exchange_base_{tables_,  placement_, emitter_, copies_,      residents_, tasks_,
+                     readers_, letters_,   gathers_, activations_, twins_},
       collectives_(exchange_base_),
       mesh_sums_(exchange_base_),
       mesh_exchange_(exchange_base_, mesh_sums_),
@@ -49,6 +50,7 @@ void OpLowering::start(Program& into, std::span<const std::int32_t> priorities, 
   residents_.start();
   tasks_.start(bucket);
   gathers_.start();
+  activations_.start();
   tasks_.set_priorities(priorities);
   variables_.start();
   twins_.start();
@@ -240,6 +242,7 @@ Instance OpLowering::bring_input(OpId op, std::size_t shard, std::size_t input) 
 
 void OpLowering::lower(OpId op, bool outputs_stay) {
   gathers_.enter(op);
+  activations_.enter(op);
   if (!outputs_stay) declare_outputs(op);
   if (placement_.layout(op).is_mesh) return meshes_.lower(op, order_);
   if (tables_.ops[op].alias) return lower_alias(op);

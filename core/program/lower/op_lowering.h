@@ -88,6 +88,7 @@ class OpLowering {
   ExchangeTasks tasks_;
   Readers readers_;
   ParameterGathers gathers_;
+  ActivationGathers activations_;
   MeshTwins twins_;
   const ExchangeBase exchange_base_;
   CollectiveExchange collectives_;

@@ -102,6 +102,9 @@ struct Buffer {
   // What it holds when it is written: an AllReduce in place makes the total of a partial sum.
   PartId part = kWhole;
   bool on_host = false;  // in the memory of the device's host, where only its Fetch reads it
+  bool passed_on =
+      false;  // from kernel to kernel, or within one, and never in memory (passed_on.h)
+  Bytes held() const { return passed_on ? Bytes() : bytes; }
 };
 
 // A part of a tensor that stands on a device through the whole step: of a parameter, optimizer

@@ -70,6 +70,8 @@ void Tables::describe_tensors() {
     facts.op = tensor.producer;
     if (facts.kind == BatchKind::Batched && facts.bytes.value % batch == 0)
       facts.per_sample = facts.bytes / batch;
+    facts.passed_on = cost->is_passed_on(id);
+    facts.adds_up = cost->adds_up(id);
     if (tensor.producer.valid()) continue;
     facts.slot = static_cast<std::int32_t>(slots.size());
     slots.push_back(id);

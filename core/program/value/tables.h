@@ -34,8 +34,9 @@ struct TensorFacts {
   Bytes per_sample;  // of a batched tensor whose bytes are a multiple of the batch; else 0
   BatchKind kind = BatchKind::Whole;
   Source source = Source::Produced;
-  std::int32_t slot = -1;  // row among the tensors that no op produces
-  OpId op;                 // its producer; of a parameter: its update op
+  bool passed_on = false, adds_up = false;  // as CostModel has them
+  std::int32_t slot = -1;                   // row among the tensors that no op produces
+  OpId op;                                  // its producer; of a parameter: its update op
 };
 
 struct SampleRange {  // empty: none
@@ -100,6 +101,7 @@ class Tables {
   std::int32_t issue_of(const Task& task) const {  // Task::issue
     if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update) return ops[task.op].issue;
     if (task.kind == TaskKind::Transfer) return 0;  // it is on no stream
+    if (task.kind == TaskKind::Sum && tensors[task.tensor].adds_up) return 0;
     return is_communication(task.kind) ? issue_collective_ : issue_local_move_;
   }
 

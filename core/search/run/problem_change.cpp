@@ -41,6 +41,8 @@ class FasterDevices : public CostModel {
   Nanos issue_collective() const override { return inner_->issue_collective(); }
   Nanos issue_local_move() const override { return inner_->issue_local_move(); }
   bool issue_after_transfers() const override { return inner_->issue_after_transfers(); }
+  bool is_passed_on(TensorId tensor) const override { return inner_->is_passed_on(tensor); }
+  bool adds_up(TensorId gradient) const override { return inner_->adds_up(gradient); }
   const Digest& digest() const override { return digest_; }
 
   Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const override {

@@ -179,9 +179,9 @@ void each_held_at_peak(const Timeline& timeline, const HeldAtPeak& hold) {
     const Buffer& buffer = program.buffers[id];
     const Lifetime& life = lives[id];
     const Nanos peak = timeline.devices[buffer.device].peak_at;
-    if (!buffer.on_host && timeline.tasks[life.taken_by].start <= peak &&
+    if (!buffer.on_host && !buffer.passed_on && timeline.tasks[life.taken_by].start <= peak &&
         peak < timeline.tasks[life.released_by].end)
-      hold(buffer.device, buffer.tensor, buffer.bytes, id);
+      hold(buffer.device, buffer.tensor, buffer.held(), id);
   }
 }
 

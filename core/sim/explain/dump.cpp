@@ -123,7 +123,7 @@ std::string dump_tasks(const Timeline& timeline) {
     Json alloc = Json::array(), free = Json::array();
     for (BufferId buffer : program.writes[id.index()])
       alloc.push_back(
-          Json::array({names[buffer], device_name(buffer), program.buffers[buffer].bytes.value}));
+          Json::array({names[buffer], device_name(buffer), program.buffers[buffer].held().value}));
     for (BufferId buffer : released[id.index()])
       free.push_back(Json::array({names[buffer], device_name(buffer)}));
     line["alloc"] = std::move(alloc);

@@ -47,7 +47,7 @@ std::vector<HeldBuffer> held_buffers(const Timeline& timeline, DeviceId device) 
   std::vector<HeldBuffer> held;
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const Buffer& buffer = program.buffers[BufferId(i)];
-    if (buffer.device != device || buffer.on_host) continue;
+    if (buffer.device != device || buffer.on_host || buffer.passed_on) continue;
     const auto [taken_by, released_by] = lives[BufferId(i)];
     const TaskTimes& made = timeline.tasks[taken_by];
     const Nanos end = timeline.tasks[released_by].end;

@@ -75,17 +75,17 @@ void MemoryAccount::take_and_release(const TaskRows& tasks, const TaskSchedule& 
       const Buffer& buffer = program.buffers[id];
       DeviceEvents& device = events_of(program, buffer);
       if (of_task_[task].taken == kCommunicates) {
-        device.add(MemoryEvent::take(times.start, buffer.bytes));
+        device.add(MemoryEvent::take(times.start, buffer.held()));
       } else {
-        of_task_[task].taken += buffer.bytes.value;
+        of_task_[task].taken += buffer.held().value;
       }
       LastReader last = last_readers_[id.index()];
       if (last.task < 0) last = {times.end.value, static_cast<std::int32_t>(task)};
       TaskBytes& reader = of_task_[static_cast<std::size_t>(last.task)];
       if (reader.taken == kCommunicates) {
-        device.add(MemoryEvent::release(Nanos(last.end), buffer.bytes));
+        device.add(MemoryEvent::release(Nanos(last.end), buffer.held()));
       } else {
-        reader.released += buffer.bytes.value;
+        reader.released += buffer.held().value;
       }
     }
   }

@@ -18,8 +18,8 @@ std::vector<Timeline::Alive> Timeline::alive_at(DeviceId device, Nanos moment) c
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const Buffer& buffer = program->buffers[BufferId(i)];
     const Lifetime& life = lives[BufferId(i)];
-    if (buffer.device == device && !buffer.on_host && tasks[life.taken_by].start <= moment &&
-        moment < tasks[life.released_by].end)
+    if (buffer.device == device && !buffer.on_host && !buffer.passed_on &&
+        tasks[life.taken_by].start <= moment && moment < tasks[life.released_by].end)
       alive.push_back({buffer.tensor, buffer.bytes, false});
   }
   std::stable_sort(alive.begin(), alive.end(), [](const Alive& a, const Alive& b) {

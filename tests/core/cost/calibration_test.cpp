@@ -48,6 +48,7 @@ TEST(Calibration, IsReadAsItIsWritten) {
   calibration.of(OpFamily::Recurrent).half_flops = 3e8;
   calibration.fuses_pointwise = calibration.fp8_products = true;
   calibration.fuses_updates = calibration.host_awaits_transfers = true;
+  calibration.fuses_accumulation = true;
   calibration.head = 0.25;
   calibration.host_loss_us = 300;
   calibration.attention = 0.5;
@@ -156,10 +157,11 @@ TEST(Calibration, EveryConstantCounts) {
       digest_with([](Calibration& c) { c.host_collective_us = 0.5; }),
       digest_with([](Calibration& c) { c.architectures["Hopper"] = 0.5; }),
       digest_with([](Calibration& c) { c.fuses_updates = true; }),
+      digest_with([](Calibration& c) { c.fuses_accumulation = true; }),
       digest_with([](Calibration& c) { c.host_awaits_transfers = true; }),
       digest_with([](Calibration& c) { c.head = 0.5; }),
       digest_with([](Calibration& c) { c.host_loss_us = 0.5; })};
-  EXPECT_EQ(digests.size(), 13u);
+  EXPECT_EQ(digests.size(), 14u);
 }
 
 // x[64, 256] -> Relu "r0" -> Relu "r1" -> ... with nothing between them read elsewhere.
@@ -227,6 +229,38 @@ TEST(Processes, NeedTimeForEachKernelThatIsLeft) {
   EXPECT_EQ(model_under(Calibration::standard(), graph, cluster)->issue(OpId(0)), Nanos());
 }
 
+// A gate: swish(g) * u, with its gradients. The function is read by the product and by the gradient
+// with respect to u; what these read is g. A function that a matrix product reads is written.
+TEST(FusedPointwise, FunctionsOfOneTensorAreComputedWhereTheyAreRead) {
+  const auto cluster = toy::sample_cluster("fastt-8xv100");
+  ModelKit kit(64);
+  const auto product = [&](TensorId x, const char* name) {
+    return kit.op("MatMul", {x, kit.weight(name, {256, 256})});
+  };
+  const TensorId x = kit.input("x", {64, 256});
+  const TensorId open = kit.op("Swish", {product(x, "g")});
+  const TensorId gated = kit.op("Mul", {open, product(x, "u")});
+  const TensorId plain = kit.op("Relu", {product(gated, "d")});
+  kit.op("SoftmaxCrossEntropyLoss",
+         {product(plain, "e"), kit.input("labels", {64}, DataType::I64)});
+  const auto graph =
+      std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Sgd));
+  Calibration calibration = Calibration::standard();
+  const auto apart = model_under(calibration, graph, cluster);
+  calibration.fuses_pointwise = true;
+  const auto fused = model_under(calibration, graph, cluster);
+  const OpId swish = graph->tensor(open).producer;
+  EXPECT_FALSE(apart->is_passed_on(open));
+  EXPECT_TRUE(fused->is_passed_on(open));
+  EXPECT_FALSE(fused->is_passed_on(gated));
+  EXPECT_FALSE(fused->is_passed_on(plain));
+  EXPECT_GT(apart->compute(swish, GpuTypeId(0), 64), Nanos(1));
+  EXPECT_EQ(fused->compute(swish, GpuTypeId(0), 64), Nanos(1));
+  const OpId multiplied = graph->tensor(gated).producer;
+  EXPECT_EQ(fused->compute(multiplied, GpuTypeId(0), 64),
+            apart->compute(multiplied, GpuTypeId(0), 64));
+}
+
 // Scores of 512 classes from w [256, 512], which is cast, and a layer w0 before it, for a loss.
 std::shared_ptr<const Graph> classifier() {
   ModelKit kit(64);
@@ -266,6 +300,34 @@ TEST(FusedUpdates, HaveNoKernelsOfTheirOwn) {
     EXPECT_EQ(fused->compute(id, GpuTypeId(0), 64) <= Nanos(1), op.type == "CastGrad") << op.name;
   }
   EXPECT_EQ(joined, 2 + 2);
+}
+
+// Products add weights' gradients up, in the precision of the sum; kernels of other gradients do
+// not.
+TEST(FusedAccumulation, IsOfGradientsThatProductsMake) {
+  const auto cluster = toy::sample_cluster("fastt-8xv100");
+  ModelKit kit(64);
+  const TensorId w = kit.weight("w", {256, 512}), bias = kit.weight("b", {512});
+  constexpr std::int64_t kBf16 = 16;
+  const TensorId cast = kit.op("Cast", {w}, {{"to", kBf16}});
+  const TensorId scores = kit.op("MatMul", {kit.input("x", {64, 256}), cast});
+  kit.op("SoftmaxCrossEntropyLoss",
+         {kit.op("Add", {scores, bias}), kit.input("labels", {64}, DataType::I64)});
+  const auto graph =
+      std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Sgd));
+  Calibration calibration = Calibration::standard();
+  const auto apart = model_under(calibration, graph, cluster);
+  calibration.fuses_accumulation = true;
+  const auto fused = model_under(calibration, graph, cluster);
+  const auto gradient_of = [&](TensorId parameter) {
+    return graph->op(graph->update_of(parameter)).inputs[1];
+  };
+  const OpId back = graph->tensor(gradient_of(w)).producer;
+  ASSERT_EQ(graph->op(back).type, "CastGrad");
+  EXPECT_FALSE(apart->adds_up(gradient_of(w)));
+  EXPECT_TRUE(fused->adds_up(gradient_of(w)));
+  EXPECT_TRUE(fused->is_passed_on(graph->op(back).inputs[0]));
+  EXPECT_FALSE(fused->adds_up(gradient_of(bias)));
 }
 
 // The head's product and its two gradients are slower by its share, and no other.

@@ -92,17 +92,17 @@ class ContextMesh : public testing::Test {
   Lowering lowering;
 };
 
-// Dubey et al. 2024, The Llama 3 herd of models, 3.3.2: keys and values are gathered, once, and
-// what the others' queries add to their gradients is scattered. The loss, a mean, is of all
-// positions. Nothing else goes between rows but the sums of the weights' gradients.
+// Dubey et al. 2024, The Llama 3 herd of models, 3.3.2: keys and values are gathered, once in
+// each pass, and what the others' queries add to their gradients is scattered. The loss, a mean, is
+// of all positions. Nothing else goes between rows but the sums of the weights' gradients.
 TEST_F(ContextMesh, KeysAndValuesAreGathered) {
   const Program program = lower({.context = 4});
   const std::multiset<Devices> keys_and_values = {
       {0, 1, 2, 3}, {0, 1, 2, 3}, {4, 5, 6, 7}, {4, 5, 6, 7}};
   const Moved gathered = between_ops(program, TaskKind::AllGather);
-  EXPECT_EQ(gathered.members.count({0, 1, 2, 3}), 3u);
-  EXPECT_EQ(gathered.members.count({4, 5, 6, 7}), 3u);
-  EXPECT_EQ(gathered.bytes, kKeyBytes * 2 + kResult);
+  EXPECT_EQ(gathered.members.count({0, 1, 2, 3}), 6u);
+  EXPECT_EQ(gathered.members.count({4, 5, 6, 7}), 6u);
+  EXPECT_EQ(gathered.bytes, (kKeyBytes * 2 + kResult) * 2);
   const Moved scattered = between_ops(program, TaskKind::ReduceScatter);
   EXPECT_EQ(scattered.members, keys_and_values);
   EXPECT_EQ(scattered.bytes, kKeyBytes * 2);
@@ -150,8 +150,8 @@ TEST_F(ContextMesh, StatesAreSharedByAllRows) {
 // Each micro-batch has samples of its own, and gradients are still summed up once a step.
 TEST_F(ContextMesh, MicroBatchesGatherTheirOwn) {
   const Program program = lower({.context = 4}, 2);
-  EXPECT_EQ(between_ops(program, TaskKind::AllGather).members.size(), 12u);
-  EXPECT_EQ(between_ops(program, TaskKind::AllGather).bytes, kKeyBytes * 2 + kResult);
+  EXPECT_EQ(between_ops(program, TaskKind::AllGather).members.size(), 24u);
+  EXPECT_EQ(between_ops(program, TaskKind::AllGather).bytes, (kKeyBytes * 2 + kResult) * 2);
   EXPECT_EQ(moved(program, TaskKind::AllReduce, Stream::Communication).bytes,
             moved(lower({}), TaskKind::AllReduce, Stream::Communication).bytes);
 }
