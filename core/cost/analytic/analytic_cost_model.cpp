@@ -187,7 +187,7 @@ class KernelWork {
       if (const auto readers = graph.consumers(between); readers.size() == 1)
         fuse(op, readers[0]);
       else
-        work_[op] = {.kernels = 0};
+        work_[op] = {.flops = 0, .batch_bytes = {}, .fixed_bytes = {}, .kernels = 0};
     }
   }
   const IdVector<OpId, Work>& work() const { return work_; }
