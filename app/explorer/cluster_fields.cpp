@@ -27,12 +27,14 @@ QSpinBox* make_count(int value, const QString& name, QWidget* parent) {
   box->setRange(1, kMostInAField);
   box->setValue(value);
   box->setAccessibleName(name);
+  box->setToolTip(name);
   return box;
 }
 
 QComboBox* make_choice(const QString& name, QWidget* parent) {
   auto* box = new QComboBox(parent);
   box->setAccessibleName(name);
+  box->setToolTip(name);
   box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   box->setMinimumContentsLength(12);
   return box;
@@ -73,20 +75,17 @@ void ClusterFields::build() {
          "machines (a100-80gb-4x8-100GbE), of a sample (tag-testbed), or a file."));
   note_->setWordWrap(true);
   note_->setTextFormat(Qt::PlainText);
-  auto* counts = new QHBoxLayout;
-  counts->setSpacing(2 * style::kGrid);
-  counts->addWidget(machines_, 1);
-  counts->addWidget(new QLabel(tr("machines of"), this));
-  counts->addWidget(gpus_, 1);
-  auto* kinds = new QHBoxLayout;
-  kinds->setSpacing(2 * style::kGrid);
-  kinds->addWidget(gpu_, 2);
-  kinds->addWidget(network_, 3);
+  auto* gpus = new QHBoxLayout;
+  gpus->setSpacing(2 * style::kGrid);
+  gpus->addWidget(machines_, 2);
+  gpus->addWidget(new QLabel(QStringLiteral("×"), this));
+  gpus->addWidget(gpus_, 2);
+  gpus->addWidget(gpu_, 3);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(2 * style::kGrid);
-  column->addLayout(counts);
-  column->addLayout(kinds);
+  column->addLayout(gpus);
+  column->addWidget(network_);
   column->addWidget(name_);
   column->addWidget(note_);
 }
@@ -100,9 +99,7 @@ void ClusterFields::fill_gpus() {
     return order.compare(text(short_name_of(*a)), text(short_name_of(*b))) < 0;
   });
   for (const GpuType* gpu : types) {
-    gpu_->addItem(
-        QStringLiteral("%1 · %2").arg(text(short_name_of(*gpu)), style::bytes(gpu->memory)),
-        text(gpu->name));
+    gpu_->addItem(text(short_name_of(*gpu)), text(gpu->name));
     gpu_->setItemData(gpu_->count() - 1, text(gpu->name), Qt::ToolTipRole);
   }
 }
@@ -144,18 +141,19 @@ void ClusterFields::take_name() {
   cluster_.clear();
   devices_.reset();
   const std::filesystem::path path = sample_or_file(name, kClusters);
-  if (const auto machines = equal_machines_from(name); machines && names_equal_machines(path)) {
-    show_in_fields(*machines);
+  const auto machines = equal_machines_from(name);
+  if (machines) show_in_fields(*machines);
+  if (QFileInfo(text(path.string())).isFile()) {
+    cluster_ = text(path.string());
+    if (machines) devices_ = machines->machines * machines->gpus;
+    note_->setText(path.string() == name ? tr("This file.") : tr("The sample of this name."));
+  } else if (machines && names_equal_machines(path)) {
     describe(*machines);
   } else if (name.empty()) {
     note_->setText(tr("Fill in the fields, or write the name of a cluster."));
-  } else if (QFileInfo(text(path.string())).isFile()) {
-    cluster_ = text(path.string());
-    note_->setText(path.string() == name ? tr("This file.") : tr("A sample."));
   } else {
-    note_->setText(
-        tr("No cluster has this name: write GPU-MACHINESxGPUS, such as h100-8x8, the "
-           "name of a sample, or a file."));
+    note_->setText(tr("No cluster has this name: write GPU-MACHINESxGPUS, such as h100-8x8, the "
+                      "name of a sample, or a file."));
   }
   emit changed();
 }

@@ -30,7 +30,7 @@ void MainWindow::show_start_page(bool shown) {
     if (remembers_) start_->show_recent(recent_files());
   }
   refresh_pages();
-  if (shown) start_->setFocus();
+  if (shown) start_->take_keys();
 }
 
 // Models and clusters go into the fields of the page.

@@ -74,6 +74,11 @@ ModelField::ModelField(QWidget* parent)
       chosen_(new style::ElidedLabel(Qt::ElideMiddle, this)),
       note_(new QLabel(this)),
       read_soon_(new QTimer(this)) {
+  auto* open = new QPushButton(tr("Open File…"), this);
+  open->setObjectName(QStringLiteral("open-file"));
+  open->setAutoDefault(true);  // Return presses it
+  open->setToolTip(tr("ONNX, .pt2, config.json or a script; clusters, plans and workspaces too"));
+  connect(open, &QPushButton::clicked, this, &ModelField::open_wanted);
   box_ = new PasteBox(*note_, this);
   box_->setObjectName(QStringLiteral("pasted"));
   box_->setAccessibleName(tr("Text that describes a model"));
@@ -84,10 +89,6 @@ ModelField::ModelField(QWidget* parent)
   note_->setObjectName(QStringLiteral("model-note"));
   note_->setWordWrap(true);
   note_->setTextFormat(Qt::PlainText);
-  auto* open = new QPushButton(tr("Open File…"), this);
-  open->setAutoDefault(true);  // Return presses it
-  open->setToolTip(tr("ONNX, .pt2, config.json or a script; clusters, plans and workspaces too"));
-  connect(open, &QPushButton::clicked, this, &ModelField::open_wanted);
   auto* row = new QHBoxLayout;
   row->setSpacing(2 * style::kGrid);
   row->addWidget(chosen_, 1);

@@ -33,8 +33,8 @@ PlanForm::PlanForm(QWidget* parent)
       model_(new ModelField(this)),
       cluster_(new ClusterFields(this)),
       batch_(new QSpinBox(this)),
-      plan_(new QPushButton(tr("Plan"), this)),
       as_written_(new QPushButton(tr("As Written"), this)),
+      plan_(new QPushButton(tr("Plan"), this)),
       trouble_(new QLabel(this)) {
   build();
   connect(model_, &ModelField::open_wanted, this, &PlanForm::open_wanted);
@@ -73,7 +73,7 @@ void PlanForm::build() {
   column->setSpacing(2 * style::kGrid);
   column->addWidget(make_title(tr("A model of your own"), this));
   column->addWidget(model_, 1);
-  column->addWidget(make_title(tr("On the cluster"), this));
+  column->addWidget(make_title(tr("On machines × GPUs of each"), this));
   column->addWidget(cluster_);
   column->addLayout(last);
   column->addWidget(trouble_);

@@ -45,7 +45,7 @@ class PlanForm : public QWidget {
   ModelField* model_;
   ClusterFields* cluster_;
   QSpinBox* batch_;
-  QPushButton *plan_, *as_written_;
+  QPushButton *as_written_, *plan_;
   QLabel* trouble_;
   bool batch_is_chosen_ = false;  // by a person
 };

@@ -42,8 +42,8 @@ QLabel* make_heading(const QString& words, QWidget* parent, double size = 1) {
 }
 
 // A column of the page: its heading and what is below it.
-QWidget* make_column(const QString& heading, QWidget* list, QWidget* below) {
-  auto* column = new QWidget;
+QWidget* make_column(const QString& heading, QWidget* list, QWidget* below, QWidget* parent) {
+  auto* column = new QWidget(parent);
   auto* layout = new QVBoxLayout(column);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(2 * style::kGrid);
@@ -127,7 +127,6 @@ StartPage::StartPage(const PluginRegistry& plugins, QWidget* parent)
       plugins_(plugins),
       recent_(new QTableWidget(0, 2, this)),
       samples_(new QTreeWidget(this)),
-      form_(new PlanForm(this)),
       return_(new QPushButton(this)) {
   auto* top = new QHBoxLayout;
   top->addWidget(
@@ -142,6 +141,7 @@ StartPage::StartPage(const PluginRegistry& plugins, QWidget* parent)
   columns->setSpacing(6 * style::kGrid);
   columns->addWidget(build_recent(), 3);
   columns->addWidget(build_samples(), 3);
+  form_ = new PlanForm(this);  // after the lists, for Tab
   columns->addWidget(form_, 4);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(6 * style::kGrid, 4 * style::kGrid, 6 * style::kGrid,
@@ -152,7 +152,6 @@ StartPage::StartPage(const PluginRegistry& plugins, QWidget* parent)
   connect(return_, &QPushButton::clicked, this, &StartPage::return_wanted);
   connect(form_, &PlanForm::open_wanted, this, &StartPage::choose_file_wanted);
   connect(form_, &PlanForm::plan_wanted, this, &StartPage::plan_wanted);
-  setFocusProxy(recent_);
   show_recent({});
 }
 
@@ -177,7 +176,8 @@ QWidget* StartPage::build_recent() {
       tr("The first of eight short lessons in this window: what a computation graph "
          "is, and what its training costs"));
   connect(lesson, &QPushButton::clicked, this, &StartPage::lesson_wanted);
-  return make_column(tr("Recent work"), recent_, lesson);
+  setTabOrder(recent_, lesson);
+  return make_column(tr("Recent work"), recent_, lesson, this);
 }
 
 QWidget* StartPage::build_samples() {
@@ -197,7 +197,7 @@ QWidget* StartPage::build_samples() {
   connect(samples_, &QTreeWidget::itemClicked, this, [](QTreeWidgetItem* item) {
     if (item->childCount() > 0) item->setExpanded(!item->isExpanded());
   });
-  return make_column(tr("Samples"), samples_, nullptr);
+  return make_column(tr("Samples"), samples_, nullptr, this);
 }
 
 void StartPage::fill_samples() {
@@ -264,6 +264,8 @@ bool StartPage::take(const QString& file) {
     return true;
   }
 }
+
+void StartPage::take_keys() { recent_->setFocus(); }
 
 void StartPage::say(const QString& trouble) { form_->say(trouble); }
 

@@ -68,10 +68,10 @@ TEST_F(ClusterFieldsTest, ANameFillsThem) {
   // The network that was wanted stays, the one that is usual follows the GPU.
   gpu_->setCurrentIndex(gpu_->findData(QStringLiteral("H100-SXM5-80GB")));
   EXPECT_EQ(cluster(), "h100-16x4-25GbE");
-  write("h100-2x8");
+  write("h100-3x8");
   EXPECT_EQ(network_->currentText(), QStringLiteral("400 Gb/s InfiniBand per GPU"));
   gpu_->setCurrentIndex(gpu_->findData(QStringLiteral("V100-SXM2-16GB")));
-  EXPECT_EQ(cluster(), "v100-2x8");
+  EXPECT_EQ(cluster(), "v100-3x8");
   EXPECT_EQ(network_->currentText(), QStringLiteral("100 Gb/s InfiniBand per GPU"));
 }
 
@@ -79,6 +79,10 @@ TEST_F(ClusterFieldsTest, SamplesAndFilesAreClustersToo) {
   write("tag-testbed");
   EXPECT_TRUE(fields_.cluster().endsWith(QStringLiteral("tag-testbed.json")));
   EXPECT_FALSE(fields_.devices());
+  write("h100-2x8");  // a sample has this name, which says more of such machines
+  EXPECT_TRUE(fields_.cluster().endsWith(QStringLiteral("h100-2x8.json")));
+  EXPECT_EQ(machines_->value(), 2);
+  EXPECT_EQ(fields_.devices(), 16);
   fields_.set_cluster(sample("clusters/gdp.json"));
   EXPECT_EQ(fields_.cluster(), sample("clusters/gdp.json"));
   type_over(*machines_, QStringLiteral("3"));
@@ -92,8 +96,8 @@ TEST_F(ClusterFieldsTest, SayWhatIsNoCluster) {
   };
   type_over(*machines_, QStringLiteral("9000"));
   expect_none("h100-9000x8: has 9000 machines of 8 GPUs; give 16384 GPUs at most in all");
-  type_over(*machines_, QStringLiteral("2"));
-  EXPECT_EQ(cluster(), "h100-2x8");
+  type_over(*machines_, QStringLiteral("3"));
+  EXPECT_EQ(cluster(), "h100-3x8");
   type_over(*gpus_, QStringLiteral("2000"));
   expect_none("of 1 to 1024 GPUs");
   write("h100-0x8");
