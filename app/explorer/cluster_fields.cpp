@@ -152,8 +152,9 @@ void ClusterFields::take_name() {
   } else if (name.empty()) {
     note_->setText(tr("Fill in the fields, or write the name of a cluster."));
   } else {
-    note_->setText(tr("No cluster has this name: write GPU-MACHINESxGPUS, such as h100-8x8, the "
-                      "name of a sample, or a file."));
+    note_->setText(
+        tr("No cluster has this name: write GPU-MACHINESxGPUS, such as h100-8x8, the "
+           "name of a sample, or a file."));
   }
   emit changed();
 }

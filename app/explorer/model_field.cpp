@@ -9,6 +9,8 @@
 #include <QPushButton>
 #include <QTimer>
 #include <QVBoxLayout>
+#include <functional>
+#include <utility>
 
 #include "app/explorer/open_files.h"
 #include "core/base/error.h"
@@ -19,12 +21,14 @@
 namespace strato {
 namespace {
 
+constexpr qsizetype kMostWrapped = 20'000;
+
 // Files that are dropped go to the window. A text larger than what is read is not put in.
 class PasteBox : public QPlainTextEdit {
  public:
-  PasteBox(QLabel& note, QWidget* parent) : QPlainTextEdit(parent), note_(note) {
+  PasteBox(std::function<void(const QString&)> refuse, QWidget* parent)
+      : QPlainTextEdit(parent), refuse_(std::move(refuse)) {
     setTabChangesFocus(true);
-    setLineWrapMode(QPlainTextEdit::NoWrap);
   }
   QSize sizeHint() const override { return {0, lines(6)}; }
   QSize minimumSizeHint() const override { return {0, lines(3)}; }
@@ -37,9 +41,13 @@ class PasteBox : public QPlainTextEdit {
     try {
       const QByteArray bytes = data->text().toUtf8();
       check_pasted_size(static_cast<std::size_t>(bytes.size()));
+      // Where a long line is to be broken takes minutes to find.
+      const auto letters = document()->characterCount() + bytes.size();
+      setLineWrapMode(letters < kMostWrapped ? QPlainTextEdit::WidgetWidth
+                                             : QPlainTextEdit::NoWrap);
       QPlainTextEdit::insertFromMimeData(data);
     } catch (const InputError& error) {
-      note_.setText(text(error.what()));
+      refuse_(text(error.what()));
     }
   }
   void dragEnterEvent(QDragEnterEvent* event) override {
@@ -49,7 +57,7 @@ class PasteBox : public QPlainTextEdit {
  private:
   int lines(int count) const { return count * fontMetrics().lineSpacing() + 3 * style::kGrid; }
 
-  QLabel& note_;
+  std::function<void(const QString&)> refuse_;
 };
 
 QString words_of(const frameworks::TrainingJob& job, const std::string& name) {
@@ -79,7 +87,7 @@ ModelField::ModelField(QWidget* parent)
   open->setAutoDefault(true);  // Return presses it
   open->setToolTip(tr("ONNX, .pt2, config.json or a script; clusters, plans and workspaces too"));
   connect(open, &QPushButton::clicked, this, &ModelField::open_wanted);
-  box_ = new PasteBox(*note_, this);
+  box_ = new PasteBox([this](const QString& why) { say(why); }, this);
   box_->setObjectName(QStringLiteral("pasted"));
   box_->setAccessibleName(tr("Text that describes a model"));
   box_->setPlaceholderText(
@@ -136,7 +144,7 @@ void ModelField::read() {
     }
   }
   say_what_it_is();
-  if (!trouble.isEmpty()) note_->setText(trouble);
+  if (!trouble.isEmpty()) say(trouble);
   emit changed();
 }
 
@@ -145,9 +153,14 @@ void ModelField::say_what_it_is() {
                    : file_.isEmpty() ? tr("None yet")
                                      : QFileInfo(file_).fileName());
   chosen_->setToolTip(file_);
-  note_->setText(!pasted_       ? QString()
-                 : pasted_->job ? words_of(*pasted_->job, pasted_->name)
-                                : tr("config.json: %1.").arg(text(pasted_->name)));
+  say(!pasted_       ? QString()
+      : pasted_->job ? words_of(*pasted_->job, pasted_->name)
+                     : tr("config.json: %1.").arg(text(pasted_->name)));
+}
+
+void ModelField::say(const QString& words) {
+  note_->setText(words);
+  note_->setVisible(!words.isEmpty());
 }
 
 const frameworks::TrainingJob* ModelField::job() const {
@@ -157,16 +170,15 @@ const frameworks::TrainingJob* ModelField::job() const {
 QString ModelField::model() {
   read_now();
   if (!pasted_) {
-    if (file_.isEmpty() && note_->text().isEmpty()) {
-      note_->setText(tr("Choose a sample, open a file, or paste a text."));
-      box_->setFocus();
-    }
+    if (file_.isEmpty() && note_->text().isEmpty())
+      say(tr("Choose a sample, open a file, or paste a text."));
+    if (file_.isEmpty()) box_->setFocus();
     return file_;
   }
   try {
     return text(keep_pasted(*pasted_, pasted_folder().toStdString()).string());
   } catch (const InputError& error) {
-    note_->setText(text(error.what()));
+    say(text(error.what()));
     return {};
   }
 }

@@ -35,6 +35,7 @@ class ModelField : public QWidget {
  private:
   void read();
   void say_what_it_is();
+  void say(const QString& words);  // below the box
 
   QPlainTextEdit* box_;
   QLabel *chosen_, *note_;

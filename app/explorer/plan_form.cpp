@@ -73,7 +73,7 @@ void PlanForm::build() {
   column->setSpacing(2 * style::kGrid);
   column->addWidget(make_title(tr("A model of your own"), this));
   column->addWidget(model_, 1);
-  column->addWidget(make_title(tr("On machines × GPUs of each"), this));
+  column->addWidget(make_title(tr("On a cluster of machines × GPUs"), this));
   column->addWidget(cluster_);
   column->addLayout(last);
   column->addWidget(trouble_);

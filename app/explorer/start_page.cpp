@@ -140,9 +140,9 @@ StartPage::StartPage(const PluginRegistry& plugins, QWidget* parent)
   auto* columns = new QHBoxLayout;
   columns->setSpacing(6 * style::kGrid);
   columns->addWidget(build_recent(), 3);
-  columns->addWidget(build_samples(), 3);
+  columns->addWidget(build_samples(), 2);
   form_ = new PlanForm(this);  // after the lists, for Tab
-  columns->addWidget(form_, 4);
+  columns->addWidget(form_, 3);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(6 * style::kGrid, 4 * style::kGrid, 6 * style::kGrid,
                              4 * style::kGrid);

@@ -21,7 +21,7 @@ class StartPage : public QWidget {
   explicit StartPage(const PluginRegistry& plugins, QWidget* parent = nullptr);
 
   void show_recent(const QStringList& files);  // paths, the latest first
-  void take_keys();  // the focus, where reading begins
+  void take_keys();                            // the focus, where reading begins
   // A model or a cluster goes into the fields; what cannot be opened is told there. False: it is
   // something else, to be opened as it is.
   bool take(const QString& file);

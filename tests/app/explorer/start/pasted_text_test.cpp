@@ -29,8 +29,9 @@ TEST(PastedText, IsToldByItsContent) {
   const PastedText config = read_pasted("\n  " + kConfig);
   EXPECT_FALSE(config.job);
   EXPECT_EQ(config.name, "Small-Llama");
-  const PastedText titan = read_pasted("./run_train.sh --model.name llama3 --model.flavor 8B "
-                                     "--training.local_batch_size 2");
+  const PastedText titan = read_pasted(
+      "./run_train.sh --model.name llama3 --model.flavor 8B "
+      "--training.local_batch_size 2");
   EXPECT_EQ(titan.job->framework, "torchtitan");
 }
 

@@ -213,6 +213,11 @@ TEST_F(StartPageTest, WhatIsNoModelIsToldBesideTheBox) {
   paste(std::string(10'000'000, 'x'));
   EXPECT_NE(said("model-note").find("The text has 10.0 MB"), std::string::npos);
   EXPECT_EQ(box().toPlainText().toStdString(), kDeepSpeed) << "nothing was put in";
+  QElapsedTimer time;
+  time.start();
+  paste(std::string(kMostPasted - 1, 'x'));  // as much as is read, in one line
+  EXPECT_LT(time.elapsed(), 20'000);
+  expect_told("The text describes no model");
   EXPECT_EQ(session_.loads_begun(), 0u);
 }
 
