@@ -1,6 +1,5 @@
 #include "app/explorer/model_field.h"
 
-#include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -49,9 +48,6 @@ class PasteBox : public QPlainTextEdit {
     } catch (const InputError& error) {
       refuse_(text(error.what()));
     }
-  }
-  void dragEnterEvent(QDragEnterEvent* event) override {
-    event->mimeData()->hasUrls() ? event->ignore() : QPlainTextEdit::dragEnterEvent(event);
   }
 
  private:

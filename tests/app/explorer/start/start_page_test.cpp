@@ -252,9 +252,11 @@ TEST_F(StartPageTest, RecentWorkIsWhatIsStillThere) {
   ASSERT_TRUE(QDir().mkpath(deep));
   const QString model = deep + QStringLiteral("/config.json");
   write_file(model.toStdString(), kConfig);
-  remember_as_recent({folder_.filePath(QStringLiteral("gone.onnx")), model,
-                      sample("clusters/gdp.json"), sample("models/lenet.onnx"),
+  const QString gone = folder_.filePath(QStringLiteral("gone.onnx"));
+  write_file(gone.toStdString(), "x");
+  remember_as_recent({gone, model, sample("clusters/gdp.json"), sample("models/lenet.onnx"),
                       QStringLiteral("h100-8x8")});
+  ASSERT_TRUE(QFile::remove(gone));
   open_window();
   auto& recent = part<QTableWidget>("recent");
   ASSERT_EQ(recent.rowCount(), 3);
