@@ -26,8 +26,7 @@ struct InspectOptions {
 };
 
 // What machines or Slurm write, JSON that describes no model, or the name of a bundled cluster, or
-// of equal machines.
-// Anything else is a model, but for plain texts, of which the cluster's reader says what to give.
+// of equal machines. Anything else is a model, if it is anything.
 bool is_cluster(const std::string& subject) {
   const std::filesystem::path path = cluster_path(subject);
   if (is_cluster_text(path) || names_equal_machines(path)) return true;
@@ -95,6 +94,9 @@ int inspect(InspectOptions options, const Command& command) {
     return Done;
   }
   options.model.graph = options.subject;
+  if (std::error_code error; std::filesystem::is_regular_file(options.subject, error) &&
+                             !has_importer(plugins(), options.subject))
+    refuse_unknown_file(options.subject);
   return inspect_model(options, command);
 }
 

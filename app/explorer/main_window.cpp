@@ -18,6 +18,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <chrono>
+#include <utility>
 
 #include "app/explorer/ask_dimension.h"
 #include "app/explorer/header_bar.h"
@@ -82,6 +83,7 @@ MainWindow::MainWindow(Session& session, bool remembers)
   resize(remembers_ ? usual.boundedTo(screen()->availableSize()) : usual);
   docks_->usual_docks();
   connect(&session_, &Session::problem_changed, this, &MainWindow::refresh_pages);
+  connect(&session_, &Session::problem_changed, this, &MainWindow::begin_planned);
   connect(&session_, &Session::busy_changed, this, &MainWindow::refresh_pages);
   connect(&session_, &Session::busy_changed, this, &MainWindow::refresh_status);
   connect(&session_, &Session::search_changed, this, &MainWindow::refresh_status);
@@ -122,6 +124,7 @@ MainWindow::MainWindow(Session& session, bool remembers)
     connect(keep_soon_, &QTimer::timeout, this, [this] { keep_looks(*this, *centre_, *docks_); });
     connect(centre_, &Centre::entered, keep_soon_, [this] { keep_soon_->start(); });
   }
+  if (remembers_) start_->show_recent(recent_files());
   refresh_pages();
   refresh_status();
 }
@@ -154,15 +157,9 @@ void MainWindow::build_views() {
     auto& graph = centre_->view<GroupGraphView>();
     if (view == &graph) graph.show_beside(beside && centre_->place() == Place::Ship);
   });
-  auto* start = new StartPage;
-  connect(start, &StartPage::open_model_wanted, header_, &HeaderBar::open_model_wanted);
-  connect(start, &StartPage::sample_wanted, this, &MainWindow::open_sample);
-  connect(start, &StartPage::lesson_wanted, this, &MainWindow::begin_first_lesson);
-  connect(start, &StartPage::open_workspace_wanted, this, [this] {
-    choose_and_open(tr("Open workspace"), tr("Workspaces (*.strata);;All files (*)"));
-  });
+  build_start_page();
   pages_ = new QStackedWidget;
-  pages_->addWidget(new ViewPage(start));
+  pages_->addWidget(new ViewPage(start_));
   pages_->addWidget(centre_);
   auto* middle = new QWidget;
   auto* column = new QVBoxLayout(middle);
@@ -219,7 +216,13 @@ void MainWindow::build_status_bar() {
 
 void MainWindow::refresh_pages() {
   const bool open = session_.snapshot().problem != nullptr;
-  pages_->setCurrentIndex(open || session_.busy() ? 1 : 0);
+  if (start_asked_ && *start_asked_ != session_.loads_begun()) start_asked_.reset();
+  const bool views = !start_asked_ && (open || session_.busy());
+  pages_->setCurrentIndex(views ? 1 : 0);
+  docks_->give_room(!views);
+  start_->offer_return(open);
+  start_action_->setChecked(!views);
+  start_action_->setEnabled(open);
   const QString model = session_.model_name();
   setWindowTitle(model.isEmpty()
                      ? QStringLiteral("Stratoscope")
@@ -251,6 +254,10 @@ void MainWindow::refresh_status() {
 }
 
 void MainWindow::show_failure(const QString& text) {
+  if (std::exchange(to_plan_, std::nullopt)) {
+    show_start_page(true);
+    return start_->say(text);
+  }
   if (!remembers_) return;  // pictures are taken without a person: the caller prints the line
   if (failure_) {
     failure_->setText(failure_->text() + QStringLiteral("\n") + text);
@@ -270,12 +277,6 @@ void MainWindow::open(const QStringList& files, const ImportOptions& import) {
   remember_files(files);
 }
 
-void MainWindow::open_sample() {
-  const auto home = home_directory() / "sample_graphs";
-  open({QString::fromStdString((home / "clusters" / "tag-testbed.json").string()),
-        QString::fromStdString((home / "models" / "vgg19.onnx").string())});
-}
-
 void MainWindow::discover_cluster() {
   if (discover_ == nullptr) discover_ = new DiscoverDialog(session_, this);
   discover_->show();
@@ -283,15 +284,7 @@ void MainWindow::discover_cluster() {
 }
 
 void MainWindow::remember_files(const QStringList& files) {
-  if (!remembers_) return;
-  QSettings settings;
-  QStringList recent = settings.value(QStringLiteral("recent")).toStringList();
-  for (const QString& file : files) {
-    const QString path = QFileInfo(file).absoluteFilePath();
-    recent.removeAll(path);
-    recent.prepend(path);
-  }
-  settings.setValue(QStringLiteral("recent"), QStringList(recent.mid(0, 10)));
+  if (remembers_) remember_as_recent(files);
 }
 
 // Those of the plan that is shown and of the other one, beside what sets them apart.
@@ -338,7 +331,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
   for (const QUrl& url : event->mimeData()->urls()) {
     if (url.isLocalFile()) files << url.toLocalFile();
   }
-  open(files);
+  start_->isVisible() ? open_from_start(files) : open(files);
 }
 
 }  // namespace strato

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/explorer/plan_form.h"
 #include "views/lessons/before_lessons.h"
 #include "views/models/session.h"
 
@@ -33,6 +34,7 @@ class PlaceDocks;
 class QueueView;
 class RunQueue;
 class SecondPlan;
+class StartPage;
 class WindowStage;
 
 class MainWindow : public QMainWindow {
@@ -77,7 +79,11 @@ class MainWindow : public QMainWindow {
   void build_help_menu();
 
   void choose_and_open(const QString& title, const QString& filter);
-  void open_sample();
+  void build_start_page();
+  void show_start_page(bool shown);
+  void open_from_start(const QStringList& files);
+  void plan(const PlanWish& wish);
+  void begin_planned();
   void discover_cluster();
   void export_plan();
   void export_with(const QString& exporter, const QString& suffix);
@@ -111,6 +117,10 @@ class MainWindow : public QMainWindow {
   HeaderBar* header_;
   SecondPlan* second_;     // beside the plan that is shown, for views that compare
   QStackedWidget* pages_;  // start page, views
+  StartPage* start_;
+  QAction* start_action_ = nullptr;
+  std::optional<std::uint64_t> start_asked_;  // over what is open: until anything is loaded after
+  std::optional<PlanWish> to_plan_;           // as soon as it is open
   Centre* centre_;
   QWidget *timeline_, *inspector_;
   RunQueue* queue_ = nullptr;

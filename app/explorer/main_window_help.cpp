@@ -70,7 +70,7 @@ void MainWindow::show_guide() {
 }
 
 QString MainWindow::guide_page() const {
-  if (pages_->currentIndex() == 0) return QStringLiteral("index");
+  if (pages_->currentIndex() == 0) return QStringLiteral("start");
   const QWidget* focus = focusWidget();
   if (focus && inspector_->isAncestorOf(focus)) return QStringLiteral("inspector");
   if (focus && workspace_dock_->isAncestorOf(focus)) return QStringLiteral("workspace");

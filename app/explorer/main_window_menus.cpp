@@ -6,7 +6,6 @@
 #include <QHeaderView>
 #include <QMenuBar>
 #include <QPainter>
-#include <QSettings>
 #include <QStandardPaths>
 #include <QToolButton>
 
@@ -41,6 +40,10 @@ void MainWindow::build_menus() {
 
 void MainWindow::build_file_menu() {
   QMenu* menu = menuBar()->addMenu(tr("&File"));
+  start_action_ = menu->addAction(tr("S&tart Page"), QKeySequence(QStringLiteral("Alt+Home")), this,
+                                  [this](bool shown) { show_start_page(shown); });
+  start_action_->setCheckable(true);
+  start_action_->setToolTip(tr("Recent work, samples, and a model of your own"));
   menu->addAction(tr("&Open…"), QKeySequence::Open, this, [this] {
     choose_and_open(tr("Open"), tr("Models, clusters, plans, profiles, workspaces (*.onnx *.pt2 "
                                    "*.json *.strata);;All files (*)"));
@@ -299,11 +302,9 @@ void MainWindow::choose_and_open(const QString& title, const QString& filter) {
 
 void MainWindow::fill_recent_files() {
   recent_->clear();
-  for (const QString& file : QSettings().value(QStringLiteral("recent")).toStringList()) {
-    if (!QFileInfo::exists(file)) continue;
+  for (const QString& file : recent_files())
     recent_->addAction(QFileInfo(file).fileName(), this, [this, file] { open({file}); })
         ->setToolTip(file);
-  }
   if (recent_->isEmpty()) recent_->addAction(tr("Nothing yet"))->setEnabled(false);
 }
 

@@ -87,7 +87,7 @@ void MainWindow::open_last() {
   if (last_workspace_) last_workspace_->ends_when_idle();  // there may be nothing to show
   if (sample && !file.isEmpty() && note.isEmpty())
     note =
-        tr("A sample: VGG19 with a strategy that a search has found. Your own: File > Open; "
+        tr("A sample: VGG19 with a strategy that a search has found. Your own: File > Start Page; "
            "what to do here: Help > Lessons.");
   if (!note.isEmpty()) statusBar()->showMessage(note, 20000);
 }

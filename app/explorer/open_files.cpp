@@ -3,10 +3,12 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
+#include <QSettings>
 #include <QStandardPaths>
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/cluster/read/equal_machines.h"
 #include "core/cluster/read/machine_text.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
@@ -14,6 +16,8 @@
 
 namespace strato {
 namespace {
+
+const QString kRecent = QStringLiteral("recent");
 
 FileKind kind_of_json(const std::filesystem::path& path) {
   const JsonView view = JsonView::parse(read_file(path), path.string());
@@ -24,16 +28,6 @@ FileKind kind_of_json(const std::filesystem::path& path) {
   if (name.find("calibration") != std::string::npos) return FileKind::Calibration;
   if (describes_model(view)) return FileKind::Model;
   return FileKind::Cluster;  // whose reader says what is wrong
-}
-
-bool imports(const PluginRegistry& plugins, const std::string& extension) {
-  for (const PluginInfo& info : plugins.list(PluginKind::Importer)) {
-    if (std::find(info.extensions.begin(), info.extensions.end(), extension) !=
-        info.extensions.end()) {
-      return true;
-    }
-  }
-  return extension == ".onnx";  // without the plugin: the registry's message says what is missing
 }
 
 QString data_folder() {
@@ -48,15 +42,15 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
   const std::filesystem::path path = file.toStdString();
   const std::string extension = path.extension().string();
   if (extension == ".strata") return FileKind::Workspace;
+  if (names_equal_machines(path)) return FileKind::Cluster;
   if (!QFileInfo::exists(file)) {
     throw InputError(path.string(), "", "there is no such file", "check the name");
   }
   if (extension == ".json") return kind_of_json(path);
+  // Without the plugin, the registry's message says what is missing.
+  if (extension == ".onnx" || has_importer(plugins, path)) return FileKind::Model;
   if (is_cluster_text(path)) return FileKind::Cluster;
-  if (imports(plugins, extension)) return FileKind::Model;
-  throw InputError(
-      path.string(), "", "is not a model, cluster, plan, profile or workspace",
-      "expected .onnx, .pt2, .json, .strata, or what machines or Slurm write of themselves");
+  refuse_unknown_file(path);
 }
 
 void open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
@@ -103,10 +97,34 @@ void open_files(Session& session, const QStringList& files, const QString& fallb
   }
 }
 
-QString bundled_workspace_copy() {
+QStringList recent_files() {
+  QStringList files = QSettings().value(kRecent).toStringList();
+  files.removeIf([](const QString& file) { return !QFileInfo::exists(file); });
+  return files;
+}
+
+// Names of equal machines are no files.
+void remember_as_recent(const QStringList& files) {
+  constexpr int kMostRecent = 10;
+  QStringList recent = QSettings().value(kRecent).toStringList();
+  for (const QString& file : files) {
+    if (!QFileInfo::exists(file)) continue;
+    const QString path = QFileInfo(file).absoluteFilePath();
+    recent.removeAll(path);
+    recent.prepend(path);
+  }
+  QSettings().setValue(kRecent, QStringList(recent.mid(0, kMostRecent)));
+}
+
+QString bundled_workspace() {
   const QString bundled = QString::fromStdString(
       (home_directory() / "sample_graphs" / "workspace" / "demo.strata").string());
-  if (!QFileInfo::exists(bundled)) return {};
+  return QFileInfo::exists(bundled) ? bundled : QString();
+}
+
+QString bundled_workspace_copy() {
+  const QString bundled = bundled_workspace();
+  if (bundled.isEmpty()) return {};
   const QString copy = data_folder() + QStringLiteral("/demo.strata");
   if (!QFileInfo::exists(copy)) {
     if (!QFile::copy(bundled, copy)) return {};
@@ -114,6 +132,8 @@ QString bundled_workspace_copy() {
   }
   return copy;
 }
+
+QString pasted_folder() { return data_folder() + QStringLiteral("/pasted"); }
 
 QString lesson_workspace() { return data_folder() + QStringLiteral("/lessons.strata"); }
 

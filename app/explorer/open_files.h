@@ -20,8 +20,13 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file);
 void open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
                 ImportOptions import = {});
 
-// Copies the bundled workspace to the user's data folder, once; empty when there is none.
+QStringList recent_files();  // of the user's settings: those still there, the latest first
+void remember_as_recent(const QStringList& files);
+
+QString bundled_workspace();  // empty when there is none
+// Copies it to the user's data folder, once; empty when there is none.
 QString bundled_workspace_copy();
+QString pasted_folder();     // in the user's data folder: what was pasted as a model
 QString lesson_workspace();  // where lessons keep what is done in them
 QString user_workspace();    // in the user's data folder; may not be there yet
 

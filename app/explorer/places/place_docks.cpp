@@ -113,11 +113,16 @@ PlaceDocks::Shown PlaceDocks::now() const {
   return shown;
 }
 
+bool PlaceDocks::are_of_the_place() const {
+  return window_.isVisible() && !teaches_ && !gives_room_ && !plays_();
+}
+
 void PlaceDocks::leave(Place place) {
-  if (window_.isVisible() && !teaches_ && !plays_()) shown_[key(place)] = now();
+  if (are_of_the_place()) shown_[key(place)] = now();
 }
 
 void PlaceDocks::apply(Place place) {
+  if (gives_room_) return;
   const Shown shown = shown_.value(key(place), usual(place));
   for (QDockWidget* dock : docks_) dock->setVisible(shown.docks.contains(dock->objectName()));
   for (const QString& name : shown.front)
@@ -135,6 +140,14 @@ void PlaceDocks::hide_all() {
   for (QDockWidget* dock : docks_) dock->hide();
 }
 
+void PlaceDocks::give_room(bool all) {
+  if (all == gives_room_) return;
+  if (all) leave(centre_.place());
+  gives_room_ = all;
+  if (all) return hide_all();
+  if (!teaches_ && !plays_()) apply(centre_.place());
+}
+
 void PlaceDocks::teach() {
   if (!teaches_) leave(centre_.place());
   teaches_ = true;
@@ -147,7 +160,7 @@ void PlaceDocks::teach() {
 
 QJsonObject PlaceDocks::layout() const {
   QHash<QString, Shown> all = shown_;
-  if (window_.isVisible() && !teaches_ && !plays_()) all[key(centre_.place())] = now();
+  if (are_of_the_place()) all[key(centre_.place())] = now();
   QJsonObject layout;
   for (auto it = all.cbegin(); it != all.cend(); ++it)
     layout[it.key()] =

@@ -29,7 +29,8 @@ class PlaceDocks : public QObject {
   void set_narrow(bool narrow);  // false: all docks are where they belong
   void usual_docks();            // of the place that is shown
   void hide_all();
-  void teach();  // the lessons at the left, and the views; until a place is chosen
+  void give_room(bool all);  // to what stands in the views' place: none is shown until it is gone
+  void teach();              // the lessons at the left, and the views; until a place is chosen
 
   QJsonObject layout() const;  // which docks each place shows
   void restore(const QJsonObject& layout);
@@ -42,6 +43,7 @@ class PlaceDocks : public QObject {
   QString key(Place place) const;
   Shown usual(Place place) const;
   Shown now() const;
+  bool are_of_the_place() const;  // those that are shown now
   void leave(Place place);
   void apply(Place place);
   void set_sizes();
@@ -52,7 +54,7 @@ class PlaceDocks : public QObject {
   QDockWidget *inspector_, *lessons_;
   std::function<bool()> plays_;
   QHash<QString, Shown> shown_;  // by place, in a wide and in a narrow window
-  bool narrow_ = false, teaches_ = false;
+  bool narrow_ = false, teaches_ = false, gives_room_ = false;
   std::vector<QDockWidget*> moved_;  // from the left, while it is narrow
 };
 

@@ -73,15 +73,13 @@ bool describes_machines(std::string_view text) {
 }
 
 bool is_cluster_text(const std::filesystem::path& file) {
-  const std::filesystem::path extension = file.extension();
-  if (extension == ".txt" || extension == ".xml" || extension == ".conf") return true;
   constexpr std::uintmax_t kMost = 64 << 20;
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) return false;
   if (std::filesystem::file_size(file, error) > kMost || error) return false;
   const std::string text = read_file(file, kMost);
   const bool binary = text.find('\0') != std::string::npos;
-  return !binary && describes_machines(text);
+  return !binary && (describes_machines(text) || has(text, "\"stratoscope-cluster\""));
 }
 
 }  // namespace strato

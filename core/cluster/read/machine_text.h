@@ -19,9 +19,9 @@ std::optional<std::string> described_cluster(std::string_view text, const std::s
 
 // Is the text one of those above, or one that people give for them? No: JSON, and anything else.
 bool describes_machines(std::string_view text);
-// Is it to be read as a cluster, by its content? Also a .txt, .xml or .conf whose content tells
-// nothing: the reader says what to give instead. One that is binary or larger than 64 MB is not
-// looked into, and JSON is not a text.
+// Is it to be read as a cluster, by its content, also with mistakes in it? The reader tells these.
+// One that is binary or larger than 64 MB is not looked into. Of JSON it is a text that says so
+// ("stratoscope-cluster").
 bool is_cluster_text(const std::filesystem::path& file);
 
 // What `rocm-smi --showtopo` prints: GPUs with an XGMI link between them, or none. It names no GPU:

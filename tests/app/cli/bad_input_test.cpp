@@ -68,6 +68,17 @@ TEST_F(BadInput, Models) {
   refuse_plan(folder_.path(), cluster_, {"--batch", "8"}, {});
 }
 
+// A text is told by its content; one of a cluster with a mistake keeps the reader's place.
+TEST_F(BadInput, TextsOfOtherKinds) {
+  for (const char* name : {"notes.txt", "notes.conf", "notes"}) {
+    write_file(folder_ / name, "it is raining\n");
+    expect_refused({"inspect", folder_ / name},
+                   {std::string(name) + ": is not a model, cluster, plan, profile or workspace"});
+  }
+  write_file(folder_ / "matrix.txt", "\tGPU0\tGPU1\nGPU0\t X \tNV4\nGPU1\tABC\t X \ngpu: V100\n");
+  expect_refused({"inspect", folder_ / "matrix.txt"}, {"matrix.txt: GPU1 to GPU0: \"ABC\" is no kind of link"});
+}
+
 TEST_F(BadInput, NamesOfSamples) {
   refuse_plan("vgg", cluster_, {}, {"vgg: is not there, and no sample", "vgg16 or vgg19?"});
   refuse_plan("vggg19", cluster_, {}, {"did you mean vgg19?"});

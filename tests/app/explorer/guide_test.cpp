@@ -88,7 +88,7 @@ TEST(Guide, OpensAtThePageOfTheViewInFocusAndEveryViewHasOne) {
     EXPECT_NE(guide, nullptr);
     return guide ? guide->browser().page() : QString();
   };
-  EXPECT_EQ(page(), QStringLiteral("index"));  // nothing is open
+  EXPECT_EQ(page(), QStringLiteral("start"));  // nothing is open
   window.open({sample("models/lenet.onnx"), sample("clusters/tag-2x1080ti.json")});
   ASSERT_TRUE(QTest::qWaitFor([&] { return session.snapshot().outcome != nullptr; }, kPatience));
   session.settle();

@@ -119,5 +119,19 @@ TEST(MachineText, ContentTellsWhatItIs) {
     EXPECT_FALSE(describes_machines(other)) << other;
 }
 
+TEST(MachineText, AFilesNameDoesNotMakeItACluster) {
+  const TemporaryFolder folder;
+  const auto is_cluster = [&](const char* name, const std::string& text) {
+    write_file(folder / name, text);
+    return is_cluster_text(folder / name);
+  };
+  for (const char* name : {"a.txt", "a.conf", "a.xml", "a"}) {
+    EXPECT_FALSE(is_cluster(name, "it is raining\n")) << name;
+    EXPECT_FALSE(is_cluster(name, "")) << name;
+    EXPECT_TRUE(is_cluster(name, "NodeName=n1 Gres=gpu:x:8\n")) << name;
+    EXPECT_TRUE(is_cluster(name, R"({"format": "stratoscope-cluster", )")) << name;
+  }
+}
+
 }  // namespace
 }  // namespace strato
