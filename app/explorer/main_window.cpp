@@ -41,6 +41,8 @@
 #include "views/lessons/lesson_panel.h"
 #include "views/style/style.h"
 #include "views/timeline/timeline_view.h"
+#include "views/traces/recorded_canvas.h"
+#include "views/traces/traces_view.h"
 #include "views/workspace/queue_view.h"
 #include "views/workspace/workspace_view.h"
 
@@ -154,6 +156,7 @@ void MainWindow::build_views() {
     auto& graph = centre_->view<GroupGraphView>();
     if (view == &graph) graph.show_beside(beside && centre_->place() == Place::Ship);
   });
+  connect(&traces().model(), &TracesModel::changed, this, &MainWindow::refresh_traces);
   auto* start = new StartPage;
   connect(start, &StartPage::open_model_wanted, header_, &HeaderBar::open_model_wanted);
   connect(start, &StartPage::sample_wanted, this, &MainWindow::open_sample);
@@ -219,11 +222,23 @@ void MainWindow::build_status_bar() {
 
 void MainWindow::refresh_pages() {
   const bool open = session_.snapshot().problem != nullptr;
-  pages_->setCurrentIndex(open || session_.busy() ? 1 : 0);
+  const TracesModel& model_of_traces = traces().model();
+  const bool traced = model_of_traces.run() || model_of_traces.reading();
+  pages_->setCurrentIndex(open || traced || session_.busy() ? 1 : 0);
   const QString model = session_.model_name();
   setWindowTitle(model.isEmpty()
                      ? QStringLiteral("Stratoscope")
                      : tr("%1 on %2 – Stratoscope").arg(model, session_.cluster_name()));
+}
+
+TracesView& MainWindow::traces() const { return centre_->view<TracesView>(); }
+
+// What is read is shown, and so is why it cannot be.
+void MainWindow::refresh_traces() {
+  const TracesModel& model = traces().model();
+  refresh_pages();
+  if (model.reading()) centre_->show_view(&traces());
+  if (!model.failure().isEmpty()) emit session_.failed(model.failure());
 }
 
 void MainWindow::refresh_status() {
@@ -266,7 +281,9 @@ void MainWindow::show_failure(const QString& text) {
 void MainWindow::open(const QStringList& files) { open(files, {}); }
 
 void MainWindow::open(const QStringList& files, const ImportOptions& import) {
-  open_files(session_, files, remembers_ ? user_workspace() : QString(), import);
+  const QString trace =
+      open_files(session_, files, remembers_ ? user_workspace() : QString(), import);
+  if (!trace.isEmpty()) traces().open(trace);
   remember_files(files);
 }
 

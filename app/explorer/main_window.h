@@ -33,6 +33,7 @@ class PlaceDocks;
 class QueueView;
 class RunQueue;
 class SecondPlan;
+class TracesView;
 class WindowStage;
 
 class MainWindow : public QMainWindow {
@@ -98,6 +99,8 @@ class MainWindow : public QMainWindow {
   void show_failure(const QString& text);
   void show_baseline(const QString& which);
   void refresh_pages();
+  TracesView& traces() const;
+  void refresh_traces();
   void refresh_status();
   void show_two_graphs();
   void remember_layout();

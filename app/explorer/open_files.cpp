@@ -11,6 +11,7 @@
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/plugin/use/model_file.h"
+#include "core/trace/read/read_trace.h"
 
 namespace strato {
 namespace {
@@ -51,15 +52,17 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
   if (!QFileInfo::exists(file)) {
     throw InputError(path.string(), "", "there is no such file", "check the name");
   }
+  if (QFileInfo(file).isDir() || trace::recognise(path)) return FileKind::Trace;
   if (extension == ".json") return kind_of_json(path);
   if (is_cluster_text(path)) return FileKind::Cluster;
   if (imports(plugins, extension)) return FileKind::Model;
   throw InputError(
-      path.string(), "", "is not a model, cluster, plan, profile or workspace",
-      "expected .onnx, .pt2, .json, .strata, or what machines or Slurm write of themselves");
+      path.string(), "", "is not a model, cluster, plan, profile, workspace or trace",
+      "expected .onnx, .pt2, .json, .strata, a trace of a profiler, or what machines or Slurm write "
+      "of themselves");
 }
 
-void open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
+QString open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
                 ImportOptions import) {
   std::vector<std::pair<FileKind, QString>> known;
   for (const QString& file : files) {
@@ -78,6 +81,7 @@ void open_files(Session& session, const QStringList& files, const QString& fallb
     session.open_workspace(fallback_workspace.toStdString(), false);
   }
   if (!import.batch) import.batch = kDefaultBatch;
+  QString trace;
   for (const auto& [kind, file] : known) {
     const std::filesystem::path path = file.toStdString();
     switch (kind) {
@@ -99,8 +103,12 @@ void open_files(Session& session, const QStringList& files, const QString& fallb
       case FileKind::Calibration:
         session.open_calibration(path);
         break;
+      case FileKind::Trace:
+        if (trace.isEmpty()) trace = file;
+        break;
     }
   }
+  return trace;
 }
 
 QString bundled_workspace_copy() {
