@@ -80,7 +80,7 @@ QString ranks_text(const RecordedRun& run) {
     return world > 1 ? TraceWords::tr("%1 of %2").arg(rank).arg(world) : rank;
   }
   const auto& missing = run.analysis.missing;
-  if (missing.empty()) return TraceWords::tr("%n ranks", nullptr, count);
+  if (missing.empty()) return TraceWords::tr("%1 ranks").arg(count);
   return TraceWords::tr("%1 of %2 ranks, without %3")
       .arg(count)
       .arg(world)
@@ -92,8 +92,10 @@ QString steps_text(const RecordedRun& run) {
   const auto with = std::ranges::find_if(run.analysis.ranks, [](const trace::RankAnalysis& rank) {
     return rank.steps.source != trace::StepSource::None;
   });
-  return TraceWords::tr("%n step(s), typically %1", nullptr, static_cast<int>(run.steps.size()))
-      .arg(style::time(with->steps.typical));
+  const QString typical = style::time(with->steps.typical);
+  return run.steps.size() == 1
+             ? TraceWords::tr("one step of %1").arg(typical)
+             : TraceWords::tr("%1 steps, typically %2").arg(run.steps.size()).arg(typical);
 }
 
 QString parallelism_text(const RecordedRun& run) {
@@ -121,9 +123,9 @@ QString clocks_note(const RecordedRun& run) {
                style::time(alignment.worst_error));
   if (apart > 0)
     note += QLatin1Char(' ') +
-            TraceWords::tr("%n rank(s) share no collective with the others: nobody knows when "
-                           "they ran beside them.",
-                           nullptr, static_cast<int>(apart));
+            TraceWords::tr("Ranks that share no collective with the others: %1. When they ran "
+                           "beside them is not known.")
+                .arg(apart);
   return note;
 }
 

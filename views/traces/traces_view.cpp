@@ -68,7 +68,7 @@ TracesView::TracesView(Session& session, QWidget* parent)
       kernels_(new FigureTable(tr("Kernels by name"), this)),
       communication_(new FigureTable(tr("Communication by collective and group"), this)),
       waterfall_(new Waterfall),
-      beside_(new QCheckBox(tr("Show the simulated step above the &ranks"), this)),
+      beside_(new QCheckBox(tr("Show the simulated step a&bove the ranks"), this)),
       notes_(new QListWidget(this)) {
   stack_->addWidget(build_empty());
   stack_->addWidget(build_content());
@@ -146,8 +146,8 @@ QWidget* TracesView::build_empty() {
                     "beside a plan, why the real step differs from the simulated one."));
   auto* buttons = new QHBoxLayout;
   buttons->setSpacing(2 * style::kGrid);
-  auto* folder = new QPushButton(tr("Open a Trace &Folder…"), empty);
-  auto* file = new QPushButton(tr("Open a T&race File…"), empty);
+  auto* folder = new QPushButton(tr("Open a Trace Fol&der…"), empty);
+  auto* file = new QPushButton(tr("Open a Trace F&ile…"), empty);
   connect(folder, &QPushButton::clicked, this, &TracesView::choose_folder);
   connect(file, &QPushButton::clicked, this, &TracesView::choose_file);
   buttons->addStretch();
