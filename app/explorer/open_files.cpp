@@ -56,14 +56,14 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
   if (extension == ".json") return kind_of_json(path);
   if (is_cluster_text(path)) return FileKind::Cluster;
   if (imports(plugins, extension)) return FileKind::Model;
-  throw InputError(
-      path.string(), "", "is not a model, cluster, plan, profile, workspace or trace",
-      "expected .onnx, .pt2, .json, .strata, a trace of a profiler, or what machines or Slurm write "
-      "of themselves");
+  throw InputError(path.string(), "", "is not a model, cluster, plan, profile, workspace or trace",
+                   "expected .onnx, .pt2, .json, .strata, a trace of a profiler, or what machines "
+                   "or Slurm write "
+                   "of themselves");
 }
 
 QString open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
-                ImportOptions import) {
+                   ImportOptions import) {
   std::vector<std::pair<FileKind, QString>> known;
   for (const QString& file : files) {
     try {

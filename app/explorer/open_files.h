@@ -11,8 +11,8 @@ namespace strato {
 
 enum class FileKind { Model, Cluster, Plan, Profile, Calibration, Workspace, Trace };
 
-// By extension, traces by their content, and JSON files by their "format". A folder is one of traces. Throws InputError for a file that is not there or
-// is none of them.
+// By extension, traces by their content, and JSON files by their "format". A folder is one of
+// traces. Throws InputError for a file that is not there or is none of them.
 FileKind kind_of(const PluginRegistry& plugins, const QString& file);
 
 // A workspace shows its latest run unless a model or plan is opened with it. Problems come through
@@ -20,7 +20,7 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file);
 // nothing does). Models are bound as `import` says; without a batch, to kDefaultBatch.
 // Returns the first trace among them: it belongs to no session, and is shown by a view of its own.
 QString open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
-                ImportOptions import = {});
+                   ImportOptions import = {});
 
 // Copies the bundled workspace to the user's data folder, once; empty when there is none.
 QString bundled_workspace_copy();

@@ -1,5 +1,5 @@
-// A frame of a recorded run of 64 ranks with 50,000 events each: the limit is 16 ms, zoomed out, half
-// way in and far in, with the streams of some ranks opened. From the key or the wheel to the
+// A frame of a recorded run of 64 ranks with 50,000 events each: the limit is 16 ms, zoomed out,
+// half way in and far in, with the streams of some ranks opened. From the key or the wheel to the
 // picture.
 #include <QKeyEvent>
 #include <QWheelEvent>

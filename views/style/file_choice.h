@@ -1,5 +1,5 @@
-// Asks for a file or folder, beginning in the folder of the last one that was chosen, also of another
-// session. An empty answer: none was chosen. Modal; GUI thread.
+// Asks for a file or folder, beginning in the folder of the last one that was chosen, also of
+// another session. An empty answer: none was chosen. Modal; GUI thread.
 #pragma once
 
 #include <QStringList>

@@ -285,7 +285,8 @@ void TimelineCanvas::wheelEvent(QWheelEvent* event) {
   if (move_by_wheel(scene_.mapping, *event)) {
     view_changed();
   } else {
-    const int rows = static_cast<int>(std::lround(event->angleDelta().y() / 120.0 * 2 * kRowHeight));
+    const int rows =
+        static_cast<int>(std::lround(event->angleDelta().y() / 120.0 * 2 * kRowHeight));
     verticalScrollBar()->setValue(verticalScrollBar()->value() - rows);
   }
   event->accept();

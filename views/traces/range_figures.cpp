@@ -92,11 +92,10 @@ RangeFigures figures_in(const RecordedRun& run, const std::optional<TimeRange>& 
 
 FigureRows rank_rows(const RecordedRun& run, const RangeFigures& figures) {
   FigureRows table;
-  table.headers = {FigureWords::tr("Rank"),         FigureWords::tr("Computing"),
-                   FigureWords::tr("Exposed"),      FigureWords::tr("Hidden"),
-                   FigureWords::tr("Other"),        FigureWords::tr("Host wait"),
-                   FigureWords::tr("Idle"),         FigureWords::tr("Last at"),
-                   FigureWords::tr("Others waited")};
+  table.headers = {
+      FigureWords::tr("Rank"),   FigureWords::tr("Computing"), FigureWords::tr("Exposed"),
+      FigureWords::tr("Hidden"), FigureWords::tr("Other"),     FigureWords::tr("Host wait"),
+      FigureWords::tr("Idle"),   FigureWords::tr("Last at"),   FigureWords::tr("Others waited")};
   table.tips = {{},
                 FigureWords::tr("At least one computation runs"),
                 FigureWords::tr("Communication runs, and nothing computes"),
@@ -111,15 +110,14 @@ FigureRows rank_rows(const RecordedRun& run, const RangeFigures& figures) {
     const RangeTimes& times = figures.ranks[i];
     const bool late = run.is_late(i);
     const QString rank = QString::number(run.rows[i].rank);
-    std::vector<FigureCell> row = {
-        {late ? FigureWords::tr("%1 ▲ late").arg(rank) : rank,
-         static_cast<double>(run.rows[i].rank) + 1},
-        time_cell(times.by[kComputing], times.whole),
-        time_cell(times.exposed(), times.whole),
-        time_cell(times.hidden, times.whole),
-        time_cell(times.by[kOther], times.whole),
-        time_cell(times.by[kHostWait], times.whole),
-        time_cell(times.by[kKernelWait] + times.by[kIdle], times.whole)};
+    std::vector<FigureCell> row = {{late ? FigureWords::tr("%1 ▲ late").arg(rank) : rank,
+                                    static_cast<double>(run.rows[i].rank) + 1},
+                                   time_cell(times.by[kComputing], times.whole),
+                                   time_cell(times.exposed(), times.whole),
+                                   time_cell(times.hidden, times.whole),
+                                   time_cell(times.by[kOther], times.whole),
+                                   time_cell(times.by[kHostWait], times.whole),
+                                   time_cell(times.by[kKernelWait] + times.by[kIdle], times.whole)};
     if (times.exposed() > Nanos(0)) row[2].tip += QLatin1Char('\n') + exposed_tip(times);
     if (arrivals.empty()) {
       row.insert(row.end(), {{QStringLiteral("–")}, {QStringLiteral("–")}});
@@ -141,9 +139,10 @@ FigureRows kernel_rows(const RecordedRun& run, const RangeFigures& figures) {
     table.headers = {FigureWords::tr("Operator"), FigureWords::tr("Kind"), FigureWords::tr("Calls"),
                      FigureWords::tr("Time")};
     for (const trace::OperatorCount& each : run.analysis.operators)
-      table.rows.push_back(
-          {{text(each.name)}, {FigureWords::tr("operator")}, count_cell(each.count),
-           time_cell(each.time)});
+      table.rows.push_back({{text(each.name)},
+                            {FigureWords::tr("operator")},
+                            count_cell(each.count),
+                            time_cell(each.time)});
     return table;
   }
   table.headers = {FigureWords::tr("Kernel"), FigureWords::tr("Kind"), FigureWords::tr("Calls"),
@@ -160,11 +159,15 @@ FigureRows kernel_rows(const RecordedRun& run, const RangeFigures& figures) {
 FigureRows communication_rows(const RangeFigures& figures) {
   FigureRows table;
   table.words = 2;
-  table.headers = {FigureWords::tr("Group"), FigureWords::tr("Collective"),
-                   FigureWords::tr("Calls"), FigureWords::tr("Time"),
+  table.headers = {FigureWords::tr("Group"),   FigureWords::tr("Collective"),
+                   FigureWords::tr("Calls"),   FigureWords::tr("Time"),
                    FigureWords::tr("Exposed"), FigureWords::tr("Sent")};
-  table.tips = {{}, {}, {}, FigureWords::tr("Of all ranks together"),
-                FigureWords::tr("Beside which nothing computes"), {}};
+  table.tips = {{},
+                {},
+                {},
+                FigureWords::tr("Of all ranks together"),
+                FigureWords::tr("Beside which nothing computes"),
+                {}};
   for (const trace::CommunicationSum& each : figures.communication)
     table.rows.push_back({{text(each.group)},
                           {QString::fromUtf8(name_of(each.collective))},

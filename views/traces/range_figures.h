@@ -15,7 +15,7 @@ namespace strato {
 struct RangeFigures {
   std::vector<RangeTimes> ranks;  // as those of the run
   // Of all ranks together, or of one; those that begin in the stretch.
-  std::vector<trace::KernelTime> kernels;             // most time first
+  std::vector<trace::KernelTime> kernels;              // most time first
   std::vector<trace::CommunicationSum> communication;  // most exposed time first
 };
 // Without a range: of the whole run.

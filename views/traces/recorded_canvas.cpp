@@ -258,8 +258,8 @@ void RecordedCanvas::mouseMoveEvent(QMouseEvent* event) {
   if (drag_ == Drag::Range) {
     const double a = std::clamp(scene_.mapping.time(at.x()), 0.0, whole()),
                  b = std::clamp(scene_.mapping.time(pressed_at_.x()), 0.0, whole());
-    scene_.range = TimeRange{Nanos(std::llround(std::min(a, b))),
-                             Nanos(std::llround(std::max(a, b)))};
+    scene_.range =
+        TimeRange{Nanos(std::llround(std::min(a, b))), Nanos(std::llround(std::max(a, b)))};
     viewport()->update();
   } else if (drag_ == Drag::Pan) {
     scene_.mapping.pan(last_at_.x() - at.x());
@@ -365,7 +365,8 @@ QString RecordedCanvas::tooltip(const QPoint& at) const {
   const auto fold = fold_under(*place, at);
   if (!fold) return {};
   const RecordedSlices& slices = slices_of(scene_, *place);
-  if (fold->count() == 1) return describe_event(*scene_.run, place->rank, slices.event[fold->first]);
+  if (fold->count() == 1)
+    return describe_event(*scene_.run, place->rank, slices.event[fold->first]);
   return tr("<b>%1 events</b>, busy for %2 of %3")
       .arg(fold->count())
       .arg(style::time(Nanos(slices.busy(fold->first, fold->last))),

@@ -30,8 +30,7 @@ void place_rows(RecordedScene& scene, int letters) {
     scene.height += scaled;
   };
   for (std::size_t rank = 0; rank < scene.run->rows.size(); ++rank) {
-    if (rank < scene.simulated.size())
-      add(RecordedPlace::Of::Simulated, rank, 0, kSimulatedHeight);
+    if (rank < scene.simulated.size()) add(RecordedPlace::Of::Simulated, rank, 0, kSimulatedHeight);
     add(RecordedPlace::Of::Rank, rank, 0, kRankHeight);
     const auto opened = scene.opened.find(rank);
     for (std::size_t i = 0; opened != scene.opened.end() && i < opened->second.size(); ++i)
@@ -115,8 +114,8 @@ void RecordedPainter::paint_steps(QPainter& painter, const QSize& size) {
                  x1 = scene_.mapping.x(static_cast<double>(step.end.value));
     if (x1 < scene_.mapping.left || x0 > size.width()) continue;
     const QRectF box(x0 + 0.5, kStepsTop + 2, std::max(1.0, x1 - x0 - 1), kStepsHeight - 4);
-    const bool chosen = scene_.range && scene_.range->begin == step.begin &&
-                        scene_.range->end == step.end;
+    const bool chosen =
+        scene_.range && scene_.range->begin == step.begin && scene_.range->end == step.end;
     QColor fill = chosen ? style::selection(dark_) : ink_;
     fill.setAlphaF(chosen ? 0.35f : step.steady ? 0.12f : 0.05f);
     painter.fillRect(box, fill);
@@ -268,8 +267,9 @@ void RecordedPainter::paint_label(QPainter& painter, const RecordedPlace& place)
     if (late) right = tr("late") + QStringLiteral("  ") + right;
     painter.setFont(small_);
     painter.setPen(muted_);
-    painter.drawText(QRect(6, y, 12, place.height), Qt::AlignVCenter,
-                     scene_.opened.contains(place.rank) ? QStringLiteral("▾") : QStringLiteral("▸"));
+    painter.drawText(
+        QRect(6, y, 12, place.height), Qt::AlignVCenter,
+        scene_.opened.contains(place.rank) ? QStringLiteral("▾") : QStringLiteral("▸"));
   } else if (place.of == RecordedPlace::Of::Simulated) {
     name = tr("simulated");
   } else {

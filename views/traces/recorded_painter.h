@@ -30,8 +30,8 @@ struct RecordedPlace {
 
 struct RecordedScene {
   std::shared_ptr<const RecordedRun> run;
-  std::vector<RankRow> simulated;  // by rank; empty: none
-  Nanos simulated_begin;           // on the axis
+  std::vector<RankRow> simulated;                        // by rank; empty: none
+  Nanos simulated_begin;                                 // on the axis
   std::map<std::size_t, std::vector<StreamRow>> opened;  // by rank
   std::vector<RecordedPlace> places;                     // ascending by y
   int height = 0;                                        // of all places
@@ -66,8 +66,7 @@ class RecordedPainter {
   void paint_steps(QPainter& painter, const QSize& size);
   void paint_place(QPainter& painter, const RecordedPlace& place);
   void paint_slices(QPainter& painter, const RecordedSlices& slices, const TimeMapping& mapping,
-                    const QRectF& band, bool idle,
-                    const RecordedPlace* named = nullptr);
+                    const QRectF& band, bool idle, const RecordedPlace* named = nullptr);
   void paint_name(QPainter& painter, const RecordedPlace& place, const QRectF& box,
                   std::size_t slice);
   void paint_event(QPainter& painter);

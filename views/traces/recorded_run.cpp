@@ -203,7 +203,8 @@ std::vector<StreamRow> streams_of(const RecordedRun& run, std::size_t index) {
 
 Nanos RangeTimes::exposed() const {
   Nanos sum;
-  for (int look = kFirstCollective; look < kOther; ++look) sum += by[static_cast<std::size_t>(look)];
+  for (int look = kFirstCollective; look < kOther; ++look)
+    sum += by[static_cast<std::size_t>(look)];
   return sum;
 }
 

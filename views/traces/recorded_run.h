@@ -17,7 +17,7 @@ namespace strato {
 // What a slice is: an entry of the legend (recorded_text.h).
 enum Look : std::uint8_t {
   kComputing,
-  kFirstCollective,  // communication: one for each trace::Collective
+  kFirstCollective,                                 // communication: one for each trace::Collective
   kOther = kFirstCollective + trace::kCollectives,  // copies and the like
   kHostWait,
   kKernelWait,
@@ -63,8 +63,8 @@ struct RecordedRun {
   std::vector<RecordedStep> steps;
   Nanos length;  // of the axis
 
-  bool timed() const;        // else there is nothing on the axis
-  bool has_kernels() const;  // on at least one rank
+  bool timed() const;                     // else there is nothing on the axis
+  bool has_kernels() const;               // on at least one rank
   bool is_late(std::size_t index) const;  // a straggler
 };
 // Analyses the traces, of which there is at least one.

@@ -115,17 +115,18 @@ QString clocks_note(const RecordedRun& run) {
   if (alignment.matches == 0)
     return TraceWords::tr("The clocks are as they were recorded: no collective could be matched.");
   const auto apart = std::ranges::count(alignment.aligned, false);
-  QString note =
-      TraceWords::tr("Clocks were aligned at %1 collectives (%2 of the time of communication); "
+  QString note = TraceWords::tr(
+                     "Clocks were aligned at %1 collectives (%2 of the time of communication); "
                      "their ends are then typically %3 apart, at worst %4.")
-          .arg(alignment.matches)
-          .arg(style::percent(run.analysis.matched_share), style::time(alignment.typical_error),
-               style::time(alignment.worst_error));
+                     .arg(alignment.matches)
+                     .arg(style::percent(run.analysis.matched_share),
+                          style::time(alignment.typical_error), style::time(alignment.worst_error));
   if (apart > 0)
-    note += QLatin1Char(' ') +
-            TraceWords::tr("Ranks that share no collective with the others: %1. When they ran "
-                           "beside them is not known.")
-                .arg(apart);
+    note +=
+        QLatin1Char(' ') + TraceWords::tr(
+                               "Ranks that share no collective with the others: %1. When they ran "
+                               "beside them is not known.")
+                               .arg(apart);
   return note;
 }
 
@@ -224,8 +225,8 @@ QStringList notes_of(const RecordedRun& run) {
 
 QString lane_name(const trace::Trace& trace, trace::LaneId id) {
   const trace::Lane& lane = trace.lanes[id];
-  const QString number = (lane.on_device ? TraceWords::tr("stream %1") : TraceWords::tr("thread %1"))
-                             .arg(lane.thread);
+  const QString number =
+      (lane.on_device ? TraceWords::tr("stream %1") : TraceWords::tr("thread %1")).arg(lane.thread);
   return lane.name.empty() ? number : number + QLatin1Char(' ') + text(lane.name);
 }
 
@@ -233,10 +234,10 @@ QString describe_event(const RecordedRun& run, std::size_t index, std::size_t nu
   const trace::Trace& trace = run.set.traces[index];
   const trace::Event& event = trace.events[number];
   const trace::Lane& lane = trace.lanes[event.lane];
-  const QString where = lane.on_device ? TraceWords::tr("%1 of device %2")
-                                             .arg(lane_name(trace, event.lane))
-                                             .arg(lane.process)
-                                       : lane_name(trace, event.lane);
+  const QString where =
+      lane.on_device
+          ? TraceWords::tr("%1 of device %2").arg(lane_name(trace, event.lane)).arg(lane.process)
+          : lane_name(trace, event.lane);
   return QStringLiteral("<b>%1</b><br>%2<br>%3%4")
       .arg(readable(trace.name(event)),
            TraceWords::tr("%1 at %2")

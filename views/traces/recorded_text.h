@@ -16,7 +16,8 @@ QString name_of_look(std::uint8_t look);  // "computing", "AllReduce", "waits fo
 
 // "8 ranks of 16, 8 are missing (8 to 15) · 3 steps, 20.1 ms each · …"
 QString headline_of(const RecordedRun& run);
-QStringList notes_of(const RecordedRun& run);  // sentences: clocks, parallelism, who is late, remarks
+QStringList notes_of(
+    const RecordedRun& run);  // sentences: clocks, parallelism, who is late, remarks
 QString lane_name(const trace::Trace& trace, trace::LaneId lane);  // "stream 7", "thread 12 main"
 
 // Tooltips, as HTML: an event; what a rank does at a moment of the axis, and what runs then.

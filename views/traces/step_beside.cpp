@@ -106,9 +106,8 @@ std::vector<Cause> causes_of(const Means& from, const Means& to) {
     if (a != b) causes.push_back(cause_of(look, a, b));
   }
   if (from_left != to_left) causes.push_back(cause_of(kIdle, from_left, to_left));
-  std::ranges::stable_sort(causes, std::greater(), [](const Cause& cause) {
-    return std::abs(cause.change().value);
-  });
+  std::ranges::stable_sort(causes, std::greater(),
+                           [](const Cause& cause) { return std::abs(cause.change().value); });
   return causes;
 }
 
@@ -120,9 +119,9 @@ std::vector<RankRow> simulated_rows(const std::shared_ptr<const Timeline>& timel
   for (DeviceWork& work : work_of(rows)) {
     std::ranges::stable_sort(work.communication, {},
                              [](const trace::Stretch& each) { return each.time.begin; });
-    trace::Course course = make_course(trace::merged(std::move(work.computing)),
-                                       std::move(work.communication),
-                                       trace::merged(std::move(work.other)));
+    trace::Course course =
+        make_course(trace::merged(std::move(work.computing)), std::move(work.communication),
+                    trace::merged(std::move(work.other)));
     result.push_back(make_rank_row(static_cast<std::int64_t>(result.size()), course, Nanos(0)));
   }
   for (std::size_t d = 0; timeline->is_outline() && d < result.size(); ++d) {
@@ -168,13 +167,11 @@ std::string sentence_of_step(const PlanComparison& comparison) {
   if (change == Nanos(0)) return text + ", as simulated.";
   text += fmt::format(", {} {} than simulated", time_text(Nanos(std::abs(change.value))),
                       change > Nanos(0) ? "more" : "less");
-  if (from > Nanos(0))
-    text += fmt::format(" ({})", percent_text(std::abs(change / from)));
+  if (from > Nanos(0)) text += fmt::format(" ({})", percent_text(std::abs(change / from)));
   constexpr std::size_t most = 3;
   for (std::size_t i = 0; i < std::min(most, comparison.causes.size()); ++i) {
     const Nanos part = comparison.causes[i].change();
-    text += fmt::format("{}{} {} {}", i == 0 ? ": " : ", ",
-                        time_text(Nanos(std::abs(part.value))),
+    text += fmt::format("{}{} {} {}", i == 0 ? ": " : ", ", time_text(Nanos(std::abs(part.value))),
                         part > Nanos(0) ? "more" : "less", comparison.causes[i].text);
   }
   return text + ".";

@@ -25,10 +25,10 @@ class TracesModel : public QObject {
 
   const std::shared_ptr<const RecordedRun>& run() const { return run_; }  // null: none
   bool reading() const { return reading_; }
-  QString progress() const;  // "Reading run-7: 3 of 64 files"
-  double fraction() const;   // of the files; negative: nobody knows
+  QString progress() const;                     // "Reading run-7: 3 of 64 files"
+  double fraction() const;                      // of the files; negative: nobody knows
   QString failure() const { return failure_; }  // a sentence, of what was opened last; or empty
-  void settle();  // until nothing is read; runs the event loop
+  void settle();                                // until nothing is read; runs the event loop
 
  signals:
   void changed();     // what is open, or whether something is read

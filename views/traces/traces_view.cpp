@@ -110,7 +110,8 @@ QWidget* TracesView::build_top() {
   font.setWeight(QFont::DemiBold);
   headline_->setFont(font);
   steps_->setAccessibleName(tr("Step"));
-  steps_->setToolTip(tr("All figures are of this step, or of the stretch that is chosen by a drag"));
+  steps_->setToolTip(
+      tr("All figures are of this step, or of the stretch that is chosen by a drag"));
   close_->setToolTip(tr("Closes the recorded run and frees its memory"));
   row->addWidget(headline_, 1);
   row->addWidget(steps_);
@@ -139,11 +140,12 @@ QWidget* TracesView::build_empty() {
   auto* empty = new QWidget(this);
   auto* column = new QVBoxLayout(empty);
   hint_->setAlignment(Qt::AlignCenter);
-  hint_->setText(tr("Open what a profiler recorded of a real run: a folder with one file for each "
-                    "rank, or one file. PyTorch's profiler (.json, .json.gz), execution traces, "
-                    "Chakra, Nsight Systems (SQLite) and Chrome traces are read.\nThe view then "
-                    "tells where the time of each rank went and which rank the others wait for; "
-                    "beside a plan, why the real step differs from the simulated one."));
+  hint_->setText(
+      tr("Open what a profiler recorded of a real run: a folder with one file for each "
+         "rank, or one file. PyTorch's profiler (.json, .json.gz), execution traces, "
+         "Chakra, Nsight Systems (SQLite) and Chrome traces are read.\nThe view then "
+         "tells where the time of each rank went and which rank the others wait for; "
+         "beside a plan, why the real step differs from the simulated one."));
   auto* buttons = new QHBoxLayout;
   buttons->setSpacing(2 * style::kGrid);
   auto* folder = new QPushButton(tr("Open a Trace Fol&der…"), empty);
@@ -215,9 +217,9 @@ void TracesView::choose_folder() {
 }
 
 void TracesView::choose_file() {
-  const QString file = style::file_to_open(
-      this, tr("Open a trace"),
-      tr("Traces (*.json *.json.gz *.gz *.et *.sqlite *.db);;All files (*)"));
+  const QString file =
+      style::file_to_open(this, tr("Open a trace"),
+                          tr("Traces (*.json *.json.gz *.gz *.et *.sqlite *.db);;All files (*)"));
   if (!file.isEmpty()) open(file);
 }
 
@@ -342,9 +344,9 @@ void TracesView::ask_beside() {
       [run = shown_, timeline = outcome->timeline, label = session_.snapshot().label] {
         auto beside = std::make_shared<Beside>(Beside{timeline, run, {}, std::nullopt});
         beside->rows = simulated_rows(timeline);
-        beside->comparison = compare_step(*timeline, beside->rows,
-                                          TracesView::tr("simulated: %1").arg(label).toStdString(),
-                                          *run);
+        beside->comparison =
+            compare_step(*timeline, beside->rows,
+                         TracesView::tr("simulated: %1").arg(label).toStdString(), *run);
         return std::shared_ptr<const Beside>(std::move(beside));
       },
       false);
@@ -360,11 +362,13 @@ void TracesView::show_beside(const Beside& beside) {
   beside_->setVisible(beside.timeline && devices == ranks);
   QString words;
   if (!beside.timeline) {
-    words = tr("Open a model and a cluster, or a plan, to see why the recorded step differs from "
-               "the simulated one.");
+    words =
+        tr("Open a model and a cluster, or a plan, to see why the recorded step differs from "
+           "the simulated one.");
   } else if (!known) {
-    words = tr("No steady step was found in this run: there is nothing to compare with the "
-               "simulated one.");
+    words =
+        tr("No steady step was found in this run: there is nothing to compare with the "
+           "simulated one.");
   } else {
     words = text(with_plan_->comparison->sentence);
     if (devices != ranks)

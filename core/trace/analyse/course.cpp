@@ -76,8 +76,8 @@ Course course_of(const Trace& trace, std::span<const Kernel> kernels) {
                              Activity::Communicating,
                              collective_of(trace, *kernel.event)});
   }
-  Course course = make_course(busy(kernels, KernelType::Computation), std::move(communication),
-                              busy(kernels));
+  Course course =
+      make_course(busy(kernels, KernelType::Computation), std::move(communication), busy(kernels));
   const Launches launches(trace);
   auto next = kernels.begin();
   for (Stretch& each : course.stretches) {

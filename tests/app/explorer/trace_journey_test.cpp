@@ -27,10 +27,10 @@ class TraceJourney : public ::testing::Test {
     window.show();
     view = window.findChild<TracesView*>();
     for (int rank = 0; rank < 2; ++rank)
-      trace::write(file(QStringLiteral("rank-%1.json").arg(rank)).toStdString(),
-                   trace::kineto({trace::kernel("gemm", 0, 100),
-                                  trace::all_reduce(100, 50, "[0, 1]")},
-                                 rank, 2));
+      trace::write(
+          file(QStringLiteral("rank-%1.json").arg(rank)).toStdString(),
+          trace::kineto({trace::kernel("gemm", 0, 100), trace::all_reduce(100, 50, "[0, 1]")}, rank,
+                        2));
   }
   QString file(const QString& name) const { return folder.filePath(name); }
   void drop(const QString& path) {

@@ -1,8 +1,9 @@
 // What a rank does at every moment, who is late, and reading that is stopped.
+#include "core/trace/analyse/course.h"
+
 #include <gtest/gtest.h>
 
 #include "core/trace/analyse/analysis.h"
-#include "core/trace/analyse/course.h"
 #include "tests/core/trace/trace_kit.h"
 
 namespace strato::trace {
@@ -27,10 +28,10 @@ Course course_of_events(const std::vector<std::string>& events) {
 }
 
 TEST(CourseOfARank, ComputationHidesCommunicationAndBothHideCopies) {
-  const Course course = course_of_events(
-      {kernel("gemm", 0, 10), kernel("ncclDevKernel_AllReduce_Sum", 5, 15, 8),
-       event("gpu_memcpy", "Memcpy DtoH", 18, 4, R"("device":0,"stream":9)"),
-       kernel("gemm", 12, 2)});
+  const Course course =
+      course_of_events({kernel("gemm", 0, 10), kernel("ncclDevKernel_AllReduce_Sum", 5, 15, 8),
+                        event("gpu_memcpy", "Memcpy DtoH", 18, 4, R"("device":0,"stream":9)"),
+                        kernel("gemm", 12, 2)});
   EXPECT_EQ(text_of(course.stretches),
             "computes 0-10, AllReduce 10-12, computes 12-14, AllReduce 14-20, other 20-22");
   EXPECT_EQ(text_of(course.hidden), "AllReduce 5-10, AllReduce 12-14");
@@ -46,9 +47,8 @@ TEST(CourseOfARank, IdleTimeHasACause) {
 }
 
 TEST(CourseOfARank, CollectivesSideBySideAreCut) {
-  const Course course =
-      course_of_events({kernel("ncclDevKernel_AllGather_RING", 0, 10, 8),
-                        kernel("ncclDevKernel_ReduceScatter_Sum", 5, 15, 9)});
+  const Course course = course_of_events({kernel("ncclDevKernel_AllGather_RING", 0, 10, 8),
+                                          kernel("ncclDevKernel_ReduceScatter_Sum", 5, 15, 9)});
   EXPECT_EQ(text_of(course.stretches), "AllGather 0-10, ReduceScatter 10-20");
 }
 

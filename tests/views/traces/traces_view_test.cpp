@@ -29,14 +29,13 @@ std::string rank_text(int rank, bool late) {
   for (int step = 0; step < kSteps; ++step) {
     const double at = step * kStep;
     const double length = late ? 300 : 500;
-    events.push_back(trace::event("user_annotation",
-                                  "ProfilerStep#" + std::to_string(step + 3), at, kStep));
+    events.push_back(
+        trace::event("user_annotation", "ProfilerStep#" + std::to_string(step + 3), at, kStep));
     events.push_back(trace::kernel("gemm", at, 400));
     if (late) events.push_back(trace::kernel("slow_gemm", at + 400, 200));
+    events.push_back(trace::all_reduce(at + 850 - length, length, "[0, 1, 2, 3]"));
     events.push_back(
-        trace::all_reduce(at + 850 - length, length, "[0, 1, 2, 3]"));
-    events.push_back(trace::event("gpu_memcpy", "Memcpy DtoH", at + 850, 50,
-                                  R"("device":0,"stream":7)"));
+        trace::event("gpu_memcpy", "Memcpy DtoH", at + 850, 50, R"("device":0,"stream":7)"));
   }
   return trace::kineto(events, rank, kRanks);
 }
@@ -185,7 +184,8 @@ TEST_F(RecordedTraces, OfATruncatedFileWhatIsThereIsUsedAndSaid) {
   ASSERT_TRUE(view_.model().run());
   const auto* notes = view_.findChild<QListWidget*>();
   ASSERT_GT(notes->count(), 0);
-  EXPECT_TRUE(notes->item(notes->count() - 1)->text().contains(QStringLiteral("end"), Qt::CaseInsensitive));
+  EXPECT_TRUE(
+      notes->item(notes->count() - 1)->text().contains(QStringLiteral("end"), Qt::CaseInsensitive));
 }
 
 TEST_F(RecordedTraces, ReadingCanBeStopped) {
@@ -214,8 +214,12 @@ TEST_F(RecordedTraces, ADragChoosesAStretchAndEscapeLetsItGo) {
   QTest::mouseRelease(port(), Qt::LeftButton, {}, at(2000, y));
   ASSERT_TRUE(canvas().scene().range);
   EXPECT_NEAR(static_cast<double>(canvas().scene().range->end.value), 2e6, 2e4);
-  EXPECT_TRUE(wait_until([&] { return cell(view_.ranks(), 0, 1).startsWith(QStringLiteral("80")) ||
-                                      cell(view_.ranks(), 0, 1).startsWith(QStringLiteral("79")); }, 10))
+  EXPECT_TRUE(wait_until(
+      [&] {
+        return cell(view_.ranks(), 0, 1).startsWith(QStringLiteral("80")) ||
+               cell(view_.ranks(), 0, 1).startsWith(QStringLiteral("79"));
+      },
+      10))
       << cell(view_.ranks(), 0, 1).toStdString();
   EXPECT_TRUE(view_.steps().currentText().startsWith(QStringLiteral("A stretch")));
   QTest::keyClick(&canvas(), Qt::Key_Escape);
@@ -264,7 +268,8 @@ TEST_F(RecordedTraces, ARankThatIsChosenIsSoInTheTableAndItsKernelsAreAlone) {
   open_traces(folder_with(2));
   QTest::mouseClick(port(), Qt::LeftButton, {}, QPoint(60, rank_y(2)));
   EXPECT_EQ(view_.ranks().currentIndex().row(), 2);
-  EXPECT_TRUE(wait_until([&] { return cell(view_.kernels(), 0, 0) == QStringLiteral("gemm"); }, 10));
+  EXPECT_TRUE(
+      wait_until([&] { return cell(view_.kernels(), 0, 0) == QStringLiteral("gemm"); }, 10));
   EXPECT_EQ(cell(view_.kernels(), 0, 2), QStringLiteral("5"));
   view_.ranks().setFocus();
   QTest::keyClick(&view_.ranks(), Qt::Key_Up);
