@@ -157,6 +157,7 @@ void MainWindow::build_views() {
     if (view == &graph) graph.show_beside(beside && centre_->place() == Place::Ship);
   });
   connect(&traces().model(), &TracesModel::changed, this, &MainWindow::refresh_traces);
+  connect(&traces().canvas(), &RecordedCanvas::cursor_info, cursor_, &QLabel::setText);
   auto* start = new StartPage;
   connect(start, &StartPage::open_model_wanted, header_, &HeaderBar::open_model_wanted);
   connect(start, &StartPage::sample_wanted, this, &MainWindow::open_sample);

@@ -120,7 +120,7 @@ FigureRows rank_rows(const RecordedRun& run, const RangeFigures& figures) {
                                    time_cell(times.by[kKernelWait] + times.by[kIdle], times.whole)};
     if (times.exposed() > Nanos(0)) row[2].tip += QLatin1Char('\n') + exposed_tip(times);
     if (arrivals.empty()) {
-      row.insert(row.end(), {{QStringLiteral("–")}, {QStringLiteral("–")}});
+      for (int i = 0; i < 2; ++i) row.push_back({QStringLiteral("–")});
     } else {
       row.push_back({FigureWords::tr("%1 of %2").arg(arrivals[i].last).arg(arrivals[i].matched),
                      static_cast<double>(arrivals[i].last)});

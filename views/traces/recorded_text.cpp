@@ -65,9 +65,10 @@ QString numbers_text(const std::vector<std::int64_t>& numbers) {
       parts << QStringLiteral("…");
       break;
     }
-    parts << (last == i ? QString::number(numbers[i])
-                        : TraceWords::tr("%1 to %2").arg(numbers[i]).arg(numbers[last]));
-    i = last + 1;
+    const bool several = last > i + 1;
+    parts << (several ? TraceWords::tr("%1 to %2").arg(numbers[i]).arg(numbers[last])
+                      : QString::number(numbers[i]));
+    i = several ? last + 1 : i + 1;
   }
   return parts.join(QStringLiteral(", "));
 }
@@ -202,7 +203,7 @@ QString headline_of(const RecordedRun& run) {
   QStringList late;
   for (const trace::Straggler& each : run.analysis.stragglers) late << QString::number(each.rank);
   if (!late.isEmpty())
-    parts << TraceWords::tr("the others wait for rank %1").arg(late.mid(0, 6).join(", "));
+    parts << TraceWords::tr("the others wait for rank %1").arg(late.mid(0, 6).join(QStringLiteral(", ")));
   QString line = parts.join(QStringLiteral(" · "));
   line[0] = line[0].toUpper();
   return line;

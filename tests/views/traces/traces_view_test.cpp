@@ -142,7 +142,7 @@ TEST_F(RecordedTraces, NoneIsMarkedWhereRanksAreAlike) {
 
 TEST_F(RecordedTraces, RanksThatAreMissingAreNamed) {
   open_traces(folder_with(-1, 2));
-  EXPECT_TRUE(view_.headline().startsWith(QStringLiteral("2 of 4 ranks, without 2 to 3")))
+  EXPECT_TRUE(view_.headline().startsWith(QStringLiteral("2 of 4 ranks, without 2, 3")))
       << view_.headline().toStdString();
 }
 
