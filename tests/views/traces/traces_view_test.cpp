@@ -14,6 +14,7 @@
 #include "tests/core/trace/trace_kit.h"
 #include "tests/views/models/fixture.h"
 #include "views/compare/waterfall.h"
+#include "views/models/explanation.h"
 #include "views/traces/recorded_canvas.h"
 #include "views/traces/recorded_text.h"
 
@@ -95,7 +96,7 @@ TEST_F(RecordedTraces, FiguresOfTheWholeRunAndOfAStep) {
   open_traces(folder_with(-1));
   ASSERT_TRUE(view_.model().run());
   EXPECT_EQ(view_.headline().toStdString(),
-            "4 ranks · 5 steps, typically 1.00 ms · clocks within 0 ns");
+            "4 ranks · 5 steps, typically 1.00 ms · clocks within 0 ns · data parallelism of 4");
   ASSERT_EQ(view_.ranks().figures().rowCount(), kRanks);
   EXPECT_EQ(cell(view_.ranks(), 0, 1), QStringLiteral("2.00 ms"));  // computing
   EXPECT_EQ(cell(view_.ranks(), 0, 2), QStringLiteral("2.25 ms"));  // exposed
