@@ -73,13 +73,14 @@ FigureTable::FigureTable(const QString& name, QWidget* parent)
           });
 }
 
-// Figures need what figures need; the first column of words has the rest.
+// Figures need what figures need; long words have the rest.
 void FigureTable::show_rows(FigureRows rows) {
   choosing_ = true;
   model_.show(std::move(rows));
   for (int column = 0; column < model_.columnCount(); ++column)
-    horizontalHeader()->setSectionResizeMode(
-        column, column == 0 ? QHeaderView::Stretch : QHeaderView::ResizeToContents);
+    horizontalHeader()->setSectionResizeMode(column, column == 0 && model_.rows().long_words
+                                                         ? QHeaderView::Stretch
+                                                         : QHeaderView::ResizeToContents);
   choosing_ = false;
 }
 

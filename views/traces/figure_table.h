@@ -19,6 +19,7 @@ struct FigureCell {
 struct FigureRows {
   QStringList headers, tips;  // tips of headers
   int words = 1;              // columns with words
+  bool long_words = true;     // those of the first column: it takes the room that is left
   std::vector<std::vector<FigureCell>> rows;
   std::vector<bool> strong;  // by row; empty: none is
 };

@@ -92,6 +92,7 @@ RangeFigures figures_in(const RecordedRun& run, const std::optional<TimeRange>& 
 
 FigureRows rank_rows(const RecordedRun& run, const RangeFigures& figures) {
   FigureRows table;
+  table.long_words = false;
   table.headers = {
       FigureWords::tr("Rank"),   FigureWords::tr("Computing"), FigureWords::tr("Exposed"),
       FigureWords::tr("Hidden"), FigureWords::tr("Other"),     FigureWords::tr("Host wait"),

@@ -18,7 +18,7 @@
 namespace strato {
 namespace {
 
-constexpr int kLabelWidth = 150;
+constexpr int kLabelWidth = 172;
 constexpr int kArrowWidth = 20;  // px of a label, that open and close
 
 double as_double(Nanos time) { return static_cast<double>(time.value); }
@@ -346,7 +346,7 @@ QString RecordedCanvas::tooltip(const QPoint& at) const {
   if (const RecordedStep* step = step_at(at))
     return tr("<b>Step %1</b>, %2%3<br>A click makes it the range")
         .arg(step->number)
-        .arg(style::time(step->end - step->begin),
+        .arg(style::time(step->length),
              step->steady ? QString() : tr("; the first one, or unlike the others"));
   const RecordedPlace* place = place_at(scene_, at.y());
   if (!place) return {};

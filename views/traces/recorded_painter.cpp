@@ -21,7 +21,7 @@ constexpr double kLeastName = 24;
 
 void place_rows(RecordedScene& scene, int letters) {
   scene.places.clear();
-  scene.height = 0;
+  scene.height = kRankGap;
   if (!scene.run || !scene.run->timed()) return;
   const double scale = std::max(1.0, letters / 16.0);
   const auto add = [&](RecordedPlace::Of of, std::size_t rank, std::size_t stream, int height) {
@@ -119,7 +119,7 @@ void RecordedPainter::paint_steps(QPainter& painter, const QSize& size) {
     QColor fill = chosen ? style::selection(dark_) : ink_;
     fill.setAlphaF(chosen ? 0.35f : step.steady ? 0.12f : 0.05f);
     painter.fillRect(box, fill);
-    const QString name = tr("step %1, %2").arg(step.number).arg(style::time(step.end - step.begin));
+    const QString name = tr("step %1, %2").arg(step.number).arg(style::time(step.length));
     const double left = std::max(box.left(), scene_.mapping.left) + 4;
     for (const QString& words : {name, QString::number(step.number)}) {
       if (metrics.horizontalAdvance(words) > box.right() - left - 2) continue;

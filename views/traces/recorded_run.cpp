@@ -50,23 +50,32 @@ std::vector<Nanos> shifts_of(const RecordedRun& run, std::vector<Interval>& wind
 }
 
 std::vector<RecordedStep> steps_of(const RecordedRun& run) {
-  std::map<std::int64_t, RecordedStep> steps;
+  struct Sum {
+    RecordedStep step;
+    std::int64_t ranks = 0;
+  };
+  std::map<std::int64_t, Sum> sums;
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
     for (const trace::Step& each : run.analysis.ranks[i].steps.steps) {
       const Nanos begin = each.time.begin + run.rows[i].shift,
                   end = each.time.end + run.rows[i].shift;
       const auto [found, is_new] =
-          steps.try_emplace(each.number, RecordedStep{each.number, begin, end, each.steady});
-      RecordedStep& step = found->second;
+          sums.try_emplace(each.number, Sum{{each.number, begin, end, Nanos(0), true}});
+      auto& [step, ranks] = found->second;
       step.begin = std::max(Nanos(0), std::min(step.begin, begin));
       step.end = std::max(step.end, end);
+      step.length += each.time.length();
       step.steady = step.steady && each.steady;
+      ++ranks;
     }
   }
-  std::vector<RecordedStep> result;
-  for (const auto& [number, step] : steps) result.push_back(step);
-  std::ranges::stable_sort(result, {}, &RecordedStep::begin);
-  return result;
+  std::vector<RecordedStep> steps;
+  for (auto& [number, sum] : sums) {
+    sum.step.length = Nanos(sum.step.length.value / sum.ranks);
+    steps.push_back(sum.step);
+  }
+  std::ranges::stable_sort(steps, {}, &RecordedStep::begin);
+  return steps;
 }
 
 // Looks of names, found once each.

@@ -52,6 +52,7 @@ RankRow make_rank_row(std::int64_t rank, const trace::Course& course, Nanos shif
 struct RecordedStep {
   std::int64_t number = 0;
   Nanos begin, end;
+  Nanos length;        // of a rank, on average
   bool steady = true;  // on all ranks
 };
 

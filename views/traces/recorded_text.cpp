@@ -42,9 +42,9 @@ QColor colour_of(int look, bool dark) {
     case kOther:
       return style::kind_colour(TaskKind::Concat, dark);
     case kHostWait:
-      return mixed(ground, ink, 0.45);
+      return mixed(ground, ink, 0.36);
     case kKernelWait:
-      return mixed(ground, ink, 0.25);
+      return mixed(ground, ink, 0.2);
     case kIdle:
       return mixed(ground, ink, 0.08);
     case kHost:
@@ -203,7 +203,8 @@ QString headline_of(const RecordedRun& run) {
   QStringList late;
   for (const trace::Straggler& each : run.analysis.stragglers) late << QString::number(each.rank);
   if (!late.isEmpty())
-    parts << TraceWords::tr("the others wait for rank %1").arg(late.mid(0, 6).join(QStringLiteral(", ")));
+    parts << TraceWords::tr("the others wait for rank %1")
+                 .arg(late.mid(0, 6).join(QStringLiteral(", ")));
   QString line = parts.join(QStringLiteral(" · "));
   line[0] = line[0].toUpper();
   return line;

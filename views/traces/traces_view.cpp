@@ -258,7 +258,7 @@ void TracesView::show_run() {
   if (shown_) notes_->addItems(notes_of(*shown_));
   canvas_->show_run(shown_);
   canvas_->setVisible(!shown_ || shown_->timed());
-  legend_->setVisible(canvas_->isVisibleTo(this));
+  legend_->setVisible(!shown_ || shown_->timed());
   for (FigureTable* table : {ranks_, kernels_, communication_}) table->show_rows({});
   fill_steps();
   ask_figures();
@@ -274,8 +274,7 @@ void TracesView::fill_steps() {
   const std::optional<TimeRange>& range = canvas_->scene().range;
   steps_->addItem(tr("Whole run"));
   for (const RecordedStep& step : shown_->steps) {
-    const QString words =
-        tr("Step %1 · %2").arg(step.number).arg(style::time(step.end - step.begin));
+    const QString words = tr("Step %1 · %2").arg(step.number).arg(style::time(step.length));
     steps_->addItem(step.steady ? words : tr("%1 (unlike the others)").arg(words));
     if (range && range->begin == step.begin && range->end == step.end)
       steps_->setCurrentIndex(steps_->count() - 1);
