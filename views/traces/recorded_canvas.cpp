@@ -49,8 +49,10 @@ void RecordedCanvas::show_run(std::shared_ptr<const RecordedRun> run) {
 }
 
 void RecordedCanvas::show_simulated(std::vector<RankRow> rows, Nanos begin) {
+  const bool fitted = scene_.mapping.span() >= whole() * 0.999;
   scene_.simulated = std::move(rows);
   scene_.simulated_begin = begin;
+  if (fitted) scene_.mapping.fit(0, whole());
   layout();
 }
 
@@ -84,7 +86,12 @@ void RecordedCanvas::open_rank(std::size_t index, bool open) {
 }
 
 double RecordedCanvas::whole() const {
-  return scene_.run ? std::max(1.0, as_double(scene_.run->length)) : 1;
+  if (!scene_.run) return 1;
+  std::int64_t end = scene_.run->length.value;
+  for (const RankRow& row : scene_.simulated)
+    if (row.busy.size() > 0)
+      end = std::max(end, row.busy.end.back() + scene_.simulated_begin.value);
+  return std::max(1.0, static_cast<double>(end));
 }
 
 void RecordedCanvas::look_again() {

@@ -90,10 +90,13 @@ QString ranks_text(const RecordedRun& run) {
 
 QString steps_text(const RecordedRun& run) {
   if (run.steps.empty()) return TraceWords::tr("no steps were found");
-  const auto with = std::ranges::find_if(run.analysis.ranks, [](const trace::RankAnalysis& rank) {
-    return rank.steps.source != trace::StepSource::None;
-  });
-  const QString typical = style::time(with->steps.typical);
+  std::vector<Nanos> lengths;
+  const bool any_steady = std::ranges::any_of(run.steps, &RecordedStep::steady);
+  for (const RecordedStep& step : run.steps)
+    if (step.steady || !any_steady) lengths.push_back(step.length);
+  const auto middle = lengths.begin() + std::ssize(lengths) / 2;
+  std::ranges::nth_element(lengths, middle);
+  const QString typical = style::time(*middle);
   return run.steps.size() == 1
              ? TraceWords::tr("one step of %1").arg(typical)
              : TraceWords::tr("%1 steps, typically %2").arg(run.steps.size()).arg(typical);

@@ -78,6 +78,8 @@ Nanos total_of(const Means& means) {
 }
 
 std::string words_of(std::size_t look) {
+  if (look == kHostWait) return "waiting for the host";
+  if (look == kIdle) return "idle time";
   const std::string name = name_of_look(static_cast<std::uint8_t>(look)).toStdString();
   return look >= kFirstCollective && look < kOther ? "exposed " + name : name;
 }
@@ -153,7 +155,7 @@ std::optional<PlanComparison> compare_step(const Timeline& timeline,
   PlanComparison comparison;
   comparison.plans.from.label = label;
   comparison.plans.from.step_time = total_of(from);
-  comparison.plans.to.label = "recorded";
+  comparison.plans.to.label = "Recorded";
   comparison.plans.to.step_time = total_of(to);
   comparison.causes = causes_of(from, to);
   comparison.sentence = sentence_of_step(comparison);

@@ -110,6 +110,7 @@ QWidget* TracesView::build_top() {
   font.setWeight(QFont::DemiBold);
   headline_->setFont(font);
   steps_->setAccessibleName(tr("Step"));
+  steps_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   steps_->setToolTip(
       tr("All figures are of this step, or of the stretch that is chosen by a drag"));
   close_->setToolTip(tr("Closes the recorded run and frees its memory"));
@@ -340,12 +341,10 @@ void TracesView::ask_beside() {
   }
   if (!isVisible()) return;  // asked again when it is shown
   comparer_.ask(
-      [run = shown_, timeline = outcome->timeline, label = session_.snapshot().label] {
+      [run = shown_, timeline = outcome->timeline, label = tr("Simulated").toStdString()] {
         auto beside = std::make_shared<Beside>(Beside{timeline, run, {}, std::nullopt});
         beside->rows = simulated_rows(timeline);
-        beside->comparison =
-            compare_step(*timeline, beside->rows,
-                         TracesView::tr("simulated: %1").arg(label).toStdString(), *run);
+        beside->comparison = compare_step(*timeline, beside->rows, label, *run);
         return std::shared_ptr<const Beside>(std::move(beside));
       },
       false);
