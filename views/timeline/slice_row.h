@@ -155,21 +155,24 @@ void fold_marked(const SliceTimes& row, const std::vector<std::uint32_t>& marked
   }
 }
 
+// The part of a block that is filled.
+inline double density_of(const SliceTimes& row, const SliceFold& fold) {
+  const auto whole = static_cast<double>(row.end[fold.last - 1] - row.start[fold.first]);
+  return whole > 0 ? static_cast<double>(row.busy(fold.first, fold.last)) / whole : 1;
+}
+
 // A folded block takes the entry of a legend that fills most of the slices looked at: all when few,
 // else a sample, for each is somewhere else in memory.
-class BlockFill {
+template <std::size_t kSample = 32>
+class BlockEntry {
  public:
-  struct Fill {
-    std::uint8_t entry;
-    double density;  // the part of the block that is filled
-  };
   template <class EntryOf>  // of the slice with this index
-  Fill of(const SliceTimes& row, const SliceFold& fold, EntryOf&& entry_of) {
-    constexpr std::size_t kSample = 32;
+  std::uint8_t of(const SliceTimes& row, const SliceFold& fold, EntryOf&& entry_of) {
+    if (fold.count() == 1) return entry_of(fold.first);
     std::array<std::uint8_t, 2 * kSample> seen;
     std::size_t count = 0;
     const std::size_t stride = std::max<std::size_t>(1, fold.count() / kSample);
-    Fill fill{0, 1};
+    std::uint8_t fullest = 0;
     std::int64_t most = -1;
     for (std::size_t i = fold.first; i < fold.last; i += stride) {
       const std::uint8_t entry = entry_of(i);
@@ -177,13 +180,11 @@ class BlockFill {
       time_[entry] += row.end[i] - row.start[i];
       if (time_[entry] > most) {
         most = time_[entry];
-        fill.entry = entry;
+        fullest = entry;
       }
     }
     for (std::size_t i = 0; i < count; ++i) time_[seen[i]] = 0;
-    const auto whole = static_cast<double>(row.end[fold.last - 1] - row.start[fold.first]);
-    if (whole > 0) fill.density = static_cast<double>(row.busy(fold.first, fold.last)) / whole;
-    return fill;
+    return fullest;
   }
 
  private:

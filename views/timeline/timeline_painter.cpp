@@ -126,8 +126,8 @@ void TimelinePainter::paint_fold(QPainter& painter, JoinedBars& bars, const RowL
   const QRectF box(x0, row_y(place) + 1, std::max(1.0, x1 - x0 - gap), place.height - 2);
   const bool dim = !scene_.selected.empty() && !any_marked(scene_.selected[place.row], fold);
   const auto entry_of = [&](std::size_t i) { return scene_.colours.entry_of[slices.task[i]]; };
-  const auto [entry, density] = fold.count() > 1 ? block_.of(slices, fold, entry_of)
-                                                 : BlockFill::Fill{entry_of(fold.first), 1};
+  const std::uint8_t entry = block_.of(slices, fold, entry_of);
+  const double density = fold.count() > 1 ? density_of(slices, fold) : 1;
   const SliceFill& fill = fills_[entry];
   const bool hatched = scene_.rows->communication[slices.task[fold.first].index()];
   if (hatched && box.width() >= 4) {

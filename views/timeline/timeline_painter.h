@@ -101,7 +101,7 @@ class TimelinePainter {
   QColor ground_, ink_, muted_, grid_;
   std::vector<SliceFill> fills_;  // one per legend entry
   SliceFill why_transfer_, why_collective_;
-  BlockFill block_;
+  BlockEntry<> block_;
   QFont small_;
 };
 

@@ -67,6 +67,11 @@ RecordedPainter::RecordedPainter(const RecordedScene& scene)
   small_ = smaller_font(scene.font);
   for (const SliceColours::Entry& entry : scene.colours.legend)
     fills_.push_back(make_fill(entry.colour, ground_, ink_, scene.dpr));
+  for (const SliceFill& fill : fills_) {
+    auto& levels = levels_.emplace_back();
+    for (std::size_t level = 0; level <= kLevels; ++level)
+      levels[level] = mixed(ground_, fill.solid, 0.3 + 0.7 * static_cast<double>(level) / kLevels);
+  }
 }
 
 void RecordedPainter::paint(QPainter& painter, const QSize& size) {
@@ -108,30 +113,39 @@ void RecordedPainter::paint_steps(QPainter& painter, const QSize& size) {
                    Qt::AlignLeft | Qt::AlignVCenter, tr("steps"));
   painter.save();
   painter.setClipRect(QRectF(scene_.mapping.left, kStepsTop, scene_.mapping.width, kStepsHeight));
-  const QFontMetricsF metrics(small_);
+  double drawn_to = scene_.mapping.left;
   for (const RecordedStep& step : scene_.run->steps) {
     const double x0 = scene_.mapping.x(static_cast<double>(step.begin.value)),
                  x1 = scene_.mapping.x(static_cast<double>(step.end.value));
-    if (x1 < scene_.mapping.left || x0 > size.width()) continue;
-    const QRectF box(x0 + 0.5, kStepsTop + 2, std::max(1.0, x1 - x0 - 1), kStepsHeight - 4);
-    const bool chosen =
-        scene_.range && scene_.range->begin == step.begin && scene_.range->end == step.end;
-    QColor fill = chosen ? style::selection(dark_) : ink_;
-    fill.setAlphaF(chosen ? 0.35f : step.steady ? 0.12f : 0.05f);
-    painter.fillRect(box, fill);
-    const QString name = tr("step %1, %2").arg(step.number).arg(style::time(step.length));
-    const double left = std::max(box.left(), scene_.mapping.left) + 4;
-    for (const QString& words : {name, QString::number(step.number)}) {
-      if (metrics.horizontalAdvance(words) > box.right() - left - 2) continue;
-      painter.setPen(step.steady ? ink_ : muted_);
-      painter.drawText(QRectF(left, box.top(), box.right() - left, box.height()),
-                       Qt::AlignLeft | Qt::AlignVCenter, words);
-      break;
-    }
+    if (x1 < drawn_to + 1) continue;  // out of sight, or too narrow to be seen beside the last one
+    if (x0 > size.width()) break;
+    drawn_to = x1;
+    paint_step(painter, step,
+               {x0 + 0.5, kStepsTop + 2, std::max(1.0, x1 - x0 - 1), kStepsHeight - 4});
   }
   painter.restore();
   painter.setPen(mixed(ground_, ink_, 0.18));
   painter.drawLine(0, kRanksTop - 1, size.width(), kRanksTop - 1);
+}
+
+void RecordedPainter::paint_step(QPainter& painter, const RecordedStep& step, const QRectF& box) {
+  const bool chosen =
+      scene_.range && scene_.range->begin == step.begin && scene_.range->end == step.end;
+  QColor fill = chosen ? style::selection(dark_) : ink_;
+  fill.setAlphaF(chosen ? 0.35f : step.steady ? 0.12f : 0.05f);
+  painter.fillRect(box, fill);
+  constexpr double least = 14;  // px: for a digit
+  const double left = std::max(box.left(), scene_.mapping.left) + 4, room = box.right() - left - 2;
+  if (room < least) return;
+  const QFontMetricsF metrics(small_);
+  const QString name = tr("step %1, %2").arg(step.number).arg(style::time(step.length));
+  for (const QString& words : {name, QString::number(step.number)}) {
+    if (metrics.horizontalAdvance(words) > room) continue;
+    painter.setPen(step.steady ? ink_ : muted_);
+    painter.drawText(QRectF(left, box.top(), room + 2, box.height()),
+                     Qt::AlignLeft | Qt::AlignVCenter, words);
+    return;
+  }
 }
 
 void RecordedPainter::paint_place(QPainter& painter, const RecordedPlace& place) {
@@ -156,10 +170,11 @@ void RecordedPainter::paint_slices(QPainter& painter, const RecordedSlices& slic
   const double inset = idle ? std::round(band.height() / 3) : 0;
   JoinedBars bars(painter);
   fold_slices(slices, mapping, [&](const SliceFold& fold) {
-    const auto look_at = [&](std::size_t i) { return slices.look[i]; };
-    const auto [look, density] = fold.count() > 1 ? block_.of(slices, fold, look_at)
-                                                  : BlockFill::Fill{look_at(fold.first), 1};
-    if (idle && (look == kIdle || density < 0.5)) return;
+    const double density = fold.count() > 1 ? density_of(slices, fold) : 1;
+    if (idle && density < 0.5) return;
+    const std::uint8_t look =
+        block_.of(slices, fold, [&](std::size_t i) { return slices.look[i]; });
+    if (look == kIdle) return;
     const double x0 = std::max(mapping.x(static_cast<double>(slices.start[fold.first])),
                                mapping.left - 4),
                  x1 = std::min(mapping.x(static_cast<double>(slices.end[fold.last - 1])),
@@ -172,7 +187,7 @@ void RecordedPainter::paint_slices(QPainter& painter, const RecordedSlices& slic
       bars.flush();
       fill_hatched(painter, box, fill);
     } else {
-      bars.add(box, density < 0.95 ? mixed(ground_, fill.solid, 0.3 + 0.7 * density) : fill.solid);
+      bars.add(box, levels_[look][static_cast<std::size_t>(std::ceil(kLevels * density))]);
     }
     if (named == nullptr || fold.count() > 1 || box.width() < kLeastName) return;
     bars.flush();

@@ -64,6 +64,7 @@ class RecordedPainter {
  private:
   void paint_axis(QPainter& painter, const QSize& size);
   void paint_steps(QPainter& painter, const QSize& size);
+  void paint_step(QPainter& painter, const RecordedStep& step, const QRectF& box);
   void paint_place(QPainter& painter, const RecordedPlace& place);
   void paint_slices(QPainter& painter, const RecordedSlices& slices, const TimeMapping& mapping,
                     const QRectF& band, bool idle, const RecordedPlace* named = nullptr);
@@ -80,7 +81,10 @@ class RecordedPainter {
   bool dark_;
   QColor ground_, ink_, muted_;
   std::vector<SliceFill> fills_;  // by Look
-  BlockFill block_;
+  // How full a block is, in few levels: neighbours that look alike are drawn as one.
+  static constexpr std::size_t kLevels = 6;
+  std::vector<std::array<QColor, kLevels + 1>> levels_;  // by Look
+  BlockEntry<8> block_;                                  // there are many rows
   QFont small_;
 };
 

@@ -84,11 +84,7 @@ TracesView::TracesView(Session& session, QWidget* parent)
   connect(steps_, &QComboBox::activated, this, &TracesView::take_step);
   connect(canvas_, &RecordedCanvas::colours_changed, this,
           [this] { legend_->show_legend(canvas_->scene().colours, false); });
-  connect(canvas_, &RecordedCanvas::range_chosen, this, [this] {
-    fill_steps();
-    ask_figures();
-    show_simulated();
-  });
+  connect(canvas_, &RecordedCanvas::range_chosen, this, &TracesView::show_range);
   connect(canvas_, &RecordedCanvas::rank_chosen, this, &TracesView::show_chosen_rank);
   connect(ranks_, &FigureTable::row_chosen, this, [this](std::size_t row) {
     canvas_->choose_rank(row);
@@ -266,23 +262,38 @@ void TracesView::show_run() {
   ask_beside();
 }
 
-// The last one stands for a stretch that is no step.
 void TracesView::fill_steps() {
   const QSignalBlocker quiet(steps_);
   steps_->clear();
   steps_->setVisible(shown_ && !shown_->steps.empty());
   if (!shown_) return;
-  const std::optional<TimeRange>& range = canvas_->scene().range;
   steps_->addItem(tr("Whole run"));
   for (const RecordedStep& step : shown_->steps) {
     const QString words = tr("Step %1 · %2").arg(step.number).arg(style::time(step.length));
     steps_->addItem(step.steady ? words : tr("%1 (unlike the others)").arg(words));
-    if (range && range->begin == step.begin && range->end == step.end)
-      steps_->setCurrentIndex(steps_->count() - 1);
   }
-  if (!range || steps_->currentIndex() > 0) return;
-  steps_->addItem(tr("A stretch · %1").arg(style::time(range->end - range->begin)));
-  steps_->setCurrentIndex(steps_->count() - 1);
+}
+
+// The last one stands for a stretch that is no step.
+void TracesView::show_range() {
+  if (!shown_) return;
+  const QSignalBlocker quiet(steps_);
+  const int known = static_cast<int>(shown_->steps.size()) + 1;
+  const std::optional<TimeRange>& range = canvas_->scene().range;
+  while (steps_->count() > known) steps_->removeItem(known);
+  const auto step = std::ranges::find_if(shown_->steps, [&](const RecordedStep& each) {
+    return range && range->begin == each.begin && range->end == each.end;
+  });
+  if (!range) {
+    steps_->setCurrentIndex(0);
+  } else if (step != shown_->steps.end()) {
+    steps_->setCurrentIndex(static_cast<int>(step - shown_->steps.begin()) + 1);
+  } else {
+    steps_->addItem(tr("A stretch · %1").arg(style::time(range->end - range->begin)));
+    steps_->setCurrentIndex(known);
+  }
+  ask_figures();
+  show_simulated();
 }
 
 void TracesView::take_step(int index) {
@@ -294,9 +305,7 @@ void TracesView::take_step(int index) {
     const RecordedStep& chosen = shown_->steps[step - 1];
     canvas_->choose_range(TimeRange{chosen.begin, chosen.end}, true);
   }
-  fill_steps();
-  ask_figures();
-  show_simulated();
+  show_range();
 }
 
 QString TracesView::about_the_range() const {

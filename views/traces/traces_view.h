@@ -64,6 +64,7 @@ class TracesView : public QWidget {
   void refresh_progress();
   void show_run();
   void fill_steps();
+  void show_range();
   void take_step(int index);
   void ask_figures();
   void show_figures(const RangeFigures& figures);

@@ -2,6 +2,7 @@
 // beside a plan.
 #include <gtest/gtest.h>
 
+#include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QMimeData>
 #include <QTemporaryDir>
@@ -36,7 +37,9 @@ class TraceJourney : public ::testing::Test {
   void drop(const QString& path) {
     QMimeData data;
     data.setUrls({QUrl::fromLocalFile(path)});
-    QDropEvent event(QPointF(400, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QDragEnterEvent enter(QPoint(400, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&window, &enter);  // drops go only to what has accepted this
+    QDropEvent event(QPointF(400, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
     QCoreApplication::sendEvent(&window, &event);
   }
   bool shown() {
