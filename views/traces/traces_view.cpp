@@ -107,6 +107,7 @@ QWidget* TracesView::build_top() {
   headline_->setFont(font);
   steps_->setAccessibleName(tr("Step"));
   steps_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  steps_->setMaximumWidth(28 * fontMetrics().averageCharWidth());
   steps_->setToolTip(
       tr("All figures are of this step, or of the stretch that is chosen by a drag"));
   close_->setToolTip(tr("Closes the recorded run and frees its memory"));
@@ -164,8 +165,8 @@ QWidget* TracesView::build_empty() {
 }
 
 QWidget* TracesView::build_content() {
-  auto* upper = new QWidget(this);
-  auto* column = without_margins(new QVBoxLayout(upper));
+  upper_ = new QWidget(this);
+  auto* column = without_margins(new QVBoxLayout(upper_));
   auto* strip = new QHBoxLayout;
   strip->setContentsMargins(3 * style::kGrid, 0, 2 * style::kGrid, style::kGrid / 2);
   strip->addWidget(legend_, 1);
@@ -184,7 +185,7 @@ QWidget* TracesView::build_content() {
   pages_->setCornerWidget(range_);
   auto* content = new QSplitter(Qt::Vertical, this);
   content->setChildrenCollapsible(false);
-  content->addWidget(upper);
+  content->addWidget(upper_);
   content->addWidget(pages_);
   content->setStretchFactor(0, 3);
   content->setStretchFactor(1, 2);
@@ -254,12 +255,19 @@ void TracesView::show_run() {
   notes_->clear();
   if (shown_) notes_->addItems(notes_of(*shown_));
   canvas_->show_run(shown_);
-  canvas_->setVisible(!shown_ || shown_->timed());
-  legend_->setVisible(!shown_ || shown_->timed());
+  show_timed(!shown_ || shown_->timed());
   for (FigureTable* table : {ranks_, kernels_, communication_}) table->show_rows({});
   fill_steps();
   ask_figures();
   ask_beside();
+}
+
+// Without times there is no axis: operators are counted.
+void TracesView::show_timed(bool timed) {
+  upper_->setVisible(timed);
+  pages_->setTabVisible(pages_->indexOf(ranks_), timed);
+  pages_->setTabText(pages_->indexOf(kernels_), timed ? tr("Kernels") : tr("Operators"));
+  if (!timed) pages_->setCurrentWidget(kernels_);
 }
 
 void TracesView::fill_steps() {
@@ -270,7 +278,7 @@ void TracesView::fill_steps() {
   steps_->addItem(tr("Whole run"));
   for (const RecordedStep& step : shown_->steps) {
     const QString words = tr("Step %1 · %2").arg(step.number).arg(style::time(step.length));
-    steps_->addItem(step.steady ? words : tr("%1 (unlike the others)").arg(words));
+    steps_->addItem(step.steady ? words : tr("%1, not steady").arg(words));
   }
 }
 

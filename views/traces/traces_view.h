@@ -64,6 +64,7 @@ class TracesView : public QWidget {
   void refresh_progress();
   void show_run();
   void fill_steps();
+  void show_timed(bool timed);
   void show_range();
   void take_step(int index);
   void ask_figures();
@@ -84,7 +85,7 @@ class TracesView : public QWidget {
   QComboBox* steps_;
   QPushButton* close_;
   QProgressBar* progress_;
-  QWidget *top_, *reading_;
+  QWidget *top_, *reading_, *upper_ = nullptr;
   QStackedWidget* stack_;
   LegendStrip* legend_;
   RecordedCanvas* canvas_;

@@ -327,6 +327,23 @@ TEST_F(RecordedTraces, ThreadsOfTheHostWhereNothingElseIsThere) {
   EXPECT_EQ(canvas().scene().opened.at(0).front().slices.size(), 2u) << "inner is in outer";
 }
 
+TEST_F(RecordedTraces, OperatorsAreCountedWhereNothingHasATime) {
+  trace::write(
+      path(QStringLiteral("order.json")),
+      R"({"schema":"1.0.2-chakra.0.0.4","pid":1,"nodes":[)"
+      R"({"id":2,"name":"aten::mm","ctrl_deps":1,"inputs":{},"outputs":{},"attrs":[]},)"
+      R"({"id":3,"name":"aten::mm","ctrl_deps":1,"inputs":{},"outputs":{},"attrs":[]},)"
+      R"({"id":4,"name":"aten::add","ctrl_deps":1,"inputs":{},"outputs":{},"attrs":[]}]})");
+  view_.open(folder_.filePath(QStringLiteral("order.json")));
+  view_.model().settle();
+  ASSERT_TRUE(view_.model().run()) << view_.model().failure().toStdString();
+  EXPECT_FALSE(canvas().isVisible());
+  ASSERT_TRUE(wait_until([&] { return view_.kernels().figures().rowCount() == 2; }, 10));
+  EXPECT_TRUE(view_.kernels().isVisible());
+  EXPECT_EQ(cell(view_.kernels(), 0, 0), QStringLiteral("aten::mm"));
+  EXPECT_EQ(cell(view_.kernels(), 0, 2), QStringLiteral("2"));
+}
+
 TEST_F(RecordedTraces, IsDrawnInLightAndDark) {
   open_traces(folder_with(2));
   const QImage light = canvas().grab().toImage();
