@@ -84,7 +84,7 @@ class RecordedPainter {
   // How full a block is, in few levels: neighbours that look alike are drawn as one.
   static constexpr std::size_t kLevels = 6;
   std::vector<std::array<QColor, kLevels + 1>> levels_;  // by Look
-  BlockEntry<4> block_;                                  // there are many rows
+  BlockEntry<8> block_;                                  // there are many rows
   QFont small_;
 };
 

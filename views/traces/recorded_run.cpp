@@ -167,7 +167,9 @@ std::shared_ptr<const RecordedRun> make_run(std::filesystem::path path, trace::T
   auto run = std::make_shared<RecordedRun>();
   run->path = std::move(path);
   run->set = std::move(set);
-  run->analysis = trace::analyse(run->set.traces);
+  trace::AnalysisOptions options;
+  options.most_kernels = 500;  // and operators
+  run->analysis = trace::analyse(run->set.traces, options);
   const std::vector<Trace>& traces = run->set.traces;
   std::vector<Interval> windows(traces.size());
   for (std::size_t i = 0; i < traces.size(); ++i)
