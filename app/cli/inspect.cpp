@@ -70,10 +70,12 @@ int inspect_traces(const std::string& path, const Command& command) {
   ProgressLine progress;
   std::mutex mutex;
   int read = 0;
-  const trace::TraceSet set = trace::read_traces(path, [&](const std::filesystem::path& file) {
-    const std::scoped_lock lock(mutex);
-    progress.show(fmt::format("{} traces read: {}", ++read, file.filename().string()));
-  });
+  const trace::TraceSet set =
+      trace::read_traces(path, [&](const std::filesystem::path& file, std::size_t of_files) {
+        const std::scoped_lock lock(mutex);
+        progress.show(
+            fmt::format("{} of {} traces read: {}", ++read, of_files, file.filename().string()));
+      });
   progress.clear();
   const trace::Analysis analysis = trace::analyse(set.traces);
   print(command.json ? json_text(traces_json(set, analysis)) + "\n" : traces_text(set, analysis));

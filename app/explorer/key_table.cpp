@@ -140,6 +140,14 @@ constexpr ViewKey kLaunchKeys[] = {
     {"Launcher, engine, transport, device, steps", "Alt+L, G, T, O, P"},
     {"Select the op, link or device in all views", "Up, Down, click"}};
 
+constexpr ViewKey kTraceKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel"},
+                                  {"Pan", "A, D, Shift+drag"},
+                                  {"Choose a stretch of time", "Drag"},
+                                  {"Fit all, fit the stretch", "Home, F"},
+                                  {"Next and previous step", ". ,"},
+                                  {"Choose a rank, open its streams", "Up, Down; Enter"},
+                                  {"Let go", "Esc"}};
+
 constexpr ViewKey kVariableKeys[] = {
     {"Select several variables, or parts of one", "Shift or Ctrl with arrows or clicks"},
     {"All parts again", "Esc in their list"},
@@ -169,6 +177,7 @@ constexpr ViewSection kSections[] = {{"In all places", kPlaceKeys},
                                      {"In the planner's steps", kPlanningKeys},
                                      {"In the tournament", kTournamentKeys},
                                      {"In the launch view", kLaunchKeys},
+                                     {"In the recorded traces", kTraceKeys},
                                      {"In the variables", kVariableKeys},
                                      {"In the queue", kQueueKeys},
                                      {"In lists", kListKeys},

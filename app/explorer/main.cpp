@@ -152,7 +152,7 @@ struct CommandLine {
     parser.addOptions({capture, size, dark, language, batch, set_dim, platform});
     parser.addPositionalArgument(QStringLiteral("FILE"),
                                  QStringLiteral("Models, clusters (files, or names of samples), "
-                                                "plans, profiles, workspaces."),
+                                                "plans, profiles, workspaces, recorded traces."),
                                  QStringLiteral("[FILE...]"));
   }
 };

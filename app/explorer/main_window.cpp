@@ -42,6 +42,8 @@
 #include "views/lessons/lesson_panel.h"
 #include "views/style/style.h"
 #include "views/timeline/timeline_view.h"
+#include "views/traces/recorded_canvas.h"
+#include "views/traces/traces_view.h"
 #include "views/workspace/queue_view.h"
 #include "views/workspace/workspace_view.h"
 
@@ -158,6 +160,8 @@ void MainWindow::build_views() {
     if (view == &graph) graph.show_beside(beside && centre_->place() == Place::Ship);
   });
   build_start_page();
+  connect(&traces().model(), &TracesModel::changed, this, &MainWindow::refresh_traces);
+  connect(&traces().canvas(), &RecordedCanvas::cursor_info, cursor_, &QLabel::setText);
   pages_ = new QStackedWidget;
   pages_->addWidget(new ViewPage(start_));
   pages_->addWidget(centre_);
@@ -216,17 +220,30 @@ void MainWindow::build_status_bar() {
 
 void MainWindow::refresh_pages() {
   const bool open = session_.snapshot().problem != nullptr;
-  if (start_asked_ && *start_asked_ != session_.loads_begun()) start_asked_.reset();
-  const bool views = !start_asked_ && (open || session_.busy());
+  const TracesModel& model_of_traces = traces().model();
+  const bool shown = open || model_of_traces.run() || model_of_traces.reading();
+  if (start_asked_ && (*start_asked_ != session_.loads_begun() || model_of_traces.reading()))
+    start_asked_.reset();
+  const bool views = !start_asked_ && (shown || session_.busy());
   pages_->setCurrentIndex(views ? 1 : 0);
   docks_->give_room(!views);
-  start_->offer_return(open);
+  start_->offer_return(shown);
   start_action_->setChecked(!views);
-  start_action_->setEnabled(open);
+  start_action_->setEnabled(shown);
   const QString model = session_.model_name();
   setWindowTitle(model.isEmpty()
                      ? QStringLiteral("Stratoscope")
                      : tr("%1 on %2 – Stratoscope").arg(model, session_.cluster_name()));
+}
+
+TracesView& MainWindow::traces() const { return centre_->view<TracesView>(); }
+
+// What is read is shown, and so is why it cannot be.
+void MainWindow::refresh_traces() {
+  const TracesModel& model = traces().model();
+  refresh_pages();
+  if (model.reading()) centre_->show_view(&traces());
+  if (!model.failure().isEmpty()) emit session_.failed(model.failure());
 }
 
 void MainWindow::refresh_status() {
@@ -273,7 +290,9 @@ void MainWindow::show_failure(const QString& text) {
 void MainWindow::open(const QStringList& files) { open(files, {}); }
 
 void MainWindow::open(const QStringList& files, const ImportOptions& import) {
-  open_files(session_, files, remembers_ ? user_workspace() : QString(), import);
+  const QString trace =
+      open_files(session_, files, remembers_ ? user_workspace() : QString(), import);
+  if (!trace.isEmpty()) traces().open(trace);
   remember_files(files);
 }
 

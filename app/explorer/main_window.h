@@ -35,6 +35,7 @@ class QueueView;
 class RunQueue;
 class SecondPlan;
 class StartPage;
+class TracesView;
 class WindowStage;
 
 class MainWindow : public QMainWindow {
@@ -104,6 +105,8 @@ class MainWindow : public QMainWindow {
   void show_failure(const QString& text);
   void show_baseline(const QString& which);
   void refresh_pages();
+  TracesView& traces() const;
+  void refresh_traces();
   void refresh_status();
   void show_two_graphs();
   void remember_layout();

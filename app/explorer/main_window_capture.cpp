@@ -9,6 +9,7 @@
 #include "app/explorer/places/centre.h"
 #include "app/explorer/places/place_docks.h"
 #include "views/lessons/lesson_panel.h"
+#include "views/traces/traces_view.h"
 
 namespace strato {
 namespace {
@@ -49,6 +50,7 @@ bool MainWindow::capture(const QString& folder, const QSize& size) {
   if (!QDir().mkpath(folder)) return false;
   resize(size);
   session_.settle();
+  traces().model().settle();
   bool written = true;
   for (std::size_t i = places().size(); i-- > 0;) {
     const auto place = static_cast<Place>(i);

@@ -26,6 +26,7 @@
 #include "views/style/svg_file.h"
 #include "views/style/text.h"
 #include "views/tournament/tournament_view.h"
+#include "views/traces/traces_view.h"
 
 namespace strato {
 void MainWindow::build_menus() {
@@ -45,8 +46,8 @@ void MainWindow::build_file_menu() {
   start_action_->setCheckable(true);
   start_action_->setToolTip(tr("Recent work, samples, and a model of your own"));
   menu->addAction(tr("&Open…"), QKeySequence::Open, this, [this] {
-    choose_and_open(tr("Open"), tr("Models, clusters, plans, profiles, workspaces (*.onnx *.pt2 "
-                                   "*.json *.strata);;All files (*)"));
+    choose_and_open(tr("Open"), tr("Models, clusters, plans, profiles, workspaces, traces (*.onnx "
+                                   "*.pt2 *.json *.gz *.et *.sqlite *.strata);;All files (*)"));
   });
   menu->addAction(
       tr("Open &Workspace…"), QKeySequence(QStringLiteral("Ctrl+Shift+O")), this, [this] {
@@ -57,6 +58,8 @@ void MainWindow::build_file_menu() {
         this, tr("New workspace"), QStringLiteral("workspace.strata"), tr("Workspaces (*.strata)"));
     if (!file.isEmpty()) session_.open_workspace(file.toStdString(), false);
   });
+  menu->addAction(tr("Open a &Trace Folder…"), this, [this] { traces().choose_folder(); })
+      ->setToolTip(tr("What profilers recorded of a real run, one file for each rank"));
   menu->addAction(tr("&Discover Cluster…"), this, &MainWindow::discover_cluster)
       ->setToolTip(tr("Machines tell what they have, and make a cluster"));
   build_cost_actions(*menu);

@@ -13,6 +13,7 @@
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/plugin/use/model_file.h"
+#include "core/trace/read/read_trace.h"
 
 namespace strato {
 namespace {
@@ -46,6 +47,7 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
   if (!QFileInfo::exists(file)) {
     throw InputError(path.string(), "", "there is no such file", "check the name");
   }
+  if (QFileInfo(file).isDir() || trace::recognise(path)) return FileKind::Trace;
   if (extension == ".json") return kind_of_json(path);
   // Without the plugin, the registry's message says what is missing.
   if (extension == ".onnx" || has_importer(plugins, path)) return FileKind::Model;
@@ -53,8 +55,8 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
   refuse_unknown_file(path);
 }
 
-void open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
-                ImportOptions import) {
+QString open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
+                   ImportOptions import) {
   std::vector<std::pair<FileKind, QString>> known;
   for (const QString& file : files) {
     try {
@@ -72,6 +74,7 @@ void open_files(Session& session, const QStringList& files, const QString& fallb
     session.open_workspace(fallback_workspace.toStdString(), false);
   }
   if (!import.batch) import.batch = kDefaultBatch;
+  QString trace;
   for (const auto& [kind, file] : known) {
     const std::filesystem::path path = file.toStdString();
     switch (kind) {
@@ -93,8 +96,12 @@ void open_files(Session& session, const QStringList& files, const QString& fallb
       case FileKind::Calibration:
         session.open_calibration(path);
         break;
+      case FileKind::Trace:
+        if (trace.isEmpty()) trace = file;
+        break;
     }
   }
+  return trace;
 }
 
 QStringList recent_files() {

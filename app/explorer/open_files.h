@@ -1,4 +1,5 @@
-// Opens whatever a person hands over, by what it is: models, clusters, plans, profiles, workspaces.
+// Opens whatever a person hands over, by what it is: models, clusters, plans, profiles, workspaces,
+// recorded traces.
 #pragma once
 
 #include <QString>
@@ -8,17 +9,18 @@
 
 namespace strato {
 
-enum class FileKind { Model, Cluster, Plan, Profile, Calibration, Workspace };
+enum class FileKind { Model, Cluster, Plan, Profile, Calibration, Workspace, Trace };
 
-// By extension, and JSON files by their "format". Throws InputError for a file that is not there or
-// is none of them.
+// By extension, traces by their content, and JSON files by their "format". A folder is one of
+// traces. Throws InputError for a file that is not there or is none of them.
 FileKind kind_of(const PluginRegistry& plugins, const QString& file);
 
 // A workspace shows its latest run unless a model or plan is opened with it. Problems come through
 // Session::failed. Without a workspace among them, `fallback_workspace` keeps what is done (empty:
 // nothing does). Models are bound as `import` says; without a batch, to kDefaultBatch.
-void open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
-                ImportOptions import = {});
+// Returns the first trace among them: it belongs to no session, and is shown by a view of its own.
+QString open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
+                   ImportOptions import = {});
 
 QStringList recent_files();  // of the user's settings: those still there, the latest first
 void remember_as_recent(const QStringList& files);

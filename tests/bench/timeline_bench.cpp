@@ -9,11 +9,11 @@
 #include <QPainter>
 #include <QWheelEvent>
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <vector>
 
 #include "core/sim/explain/path_pieces.h"
+#include "tests/bench/frames.h"
 #include "tests/bench/gui_application.h"
 #include "tests/views/timeline/sample_timeline.h"
 #include "views/timeline/timeline_canvas.h"
@@ -40,43 +40,6 @@ const DrawnSample& sample_of(int tasks) {
   sample.reasons = std::move(reasons);
   return made.emplace(tasks, std::move(sample)).first->second;
 }
-
-// What each frame took: as a clock shows it, and of this thread's own time, which other programs on
-// the machine do not lengthen.
-class Frames {
- public:
-  void begin() { begun_ = now(); }
-  void end() {
-    const Times ended = now();
-    wall_.push_back(ended.wall - begun_.wall);
-    own_.push_back(ended.own - begun_.own);
-  }
-  void report(benchmark::State& state, const TimelineRows& rows) {
-    state.counters["p95_ms"] = high(wall_);
-    state.counters["p95_cpu_ms"] = high(own_);
-    state.counters["slices"] = static_cast<double>(rows.slice_count);
-  }
-
- private:
-  struct Times {
-    double wall = 0, own = 0;  // ms
-  };
-  static Times now() {
-    const auto of = [](clockid_t clock) {
-      timespec time{};
-      clock_gettime(clock, &time);
-      return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
-    };
-    return {of(CLOCK_MONOTONIC), of(CLOCK_THREAD_CPUTIME_ID)};
-  }
-  static double high(std::vector<double>& times) {
-    std::ranges::sort(times);
-    return times.empty() ? 0 : times[times.size() * 95 / 100];
-  }
-
-  Times begun_;
-  std::vector<double> wall_, own_;
-};
 
 void paint_million_slices(benchmark::State& state) {
   need_gui_application();
@@ -106,7 +69,7 @@ void paint_million_slices(benchmark::State& state) {
     TimelinePainter(scene).paint(painter, image.size());
     frames.end();
   }
-  frames.report(state, rows);
+  frames.report(state, rows.slice_count);
 }
 BENCHMARK(paint_million_slices)
     ->ArgNames({"tasks", "zoom"})
@@ -172,7 +135,7 @@ void frame_of_million_slices(benchmark::State& state) {
     QCoreApplication::processEvents();  // paints and flushes
     frames.end();
   }
-  frames.report(state, *sample.rows);
+  frames.report(state, sample.rows->slice_count);
 }
 BENCHMARK(frame_of_million_slices)
     ->ArgNames({"tasks", "zoom"})

@@ -164,8 +164,8 @@ void GroupGraphView::read_trace() {
   if (!trace_way_ || !problem_) return;
   const std::vector<OpId> from = chosen().ops;
   if (from.empty()) return;
-  scene.traced =
-      traced_nodes(scene.content, *problem_->grouping, trace(*problem_->graph, from, *trace_way_));
+  scene.traced = traced_nodes(scene.content, *problem_->grouping,
+                              traced_ops(*problem_->graph, from, *trace_way_));
 }
 
 void GroupGraphView::set_overlay(Overlay overlay) {

@@ -8,7 +8,7 @@ namespace {
 bool goes_forward(const Op& op) { return op.phase == Phase::Forward || op.phase == Phase::Loss; }
 }  // namespace
 
-std::vector<char> trace(const Graph& graph, std::span<const OpId> from, TraceWay way) {
+std::vector<char> traced_ops(const Graph& graph, std::span<const OpId> from, TraceWay way) {
   std::vector<char> marks(graph.op_count(), 0);
   std::vector<OpId> next;
   for (const OpId op : from) {

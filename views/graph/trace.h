@@ -12,7 +12,7 @@ enum class TraceWay { Inputs, Outputs };
 
 // Everything that the ops need, or that needs them, themselves included, as a mark per op. From ops
 // of the forward pass the trace keeps to it: through its gradients, everything leads to everything.
-std::vector<char> trace(const Graph& graph, std::span<const OpId> from, TraceWay way);
+std::vector<char> traced_ops(const Graph& graph, std::span<const OpId> from, TraceWay way);
 
 // The nodes with a traced op; the boundary as far as it is reached.
 std::vector<char> traced_nodes(const GraphContent& content, const Grouping& grouping,

@@ -42,4 +42,10 @@ QStringList files_to_open(QWidget* parent, const QString& title, const QString& 
   return chosen(dialog, filter);
 }
 
+QString folder_to_open(QWidget* parent, const QString& title) {
+  QFileDialog dialog(parent, title);
+  dialog.setFileMode(QFileDialog::Directory);
+  return chosen(dialog, QStringLiteral("*")).value(0);
+}
+
 }  // namespace strato::style

@@ -1,5 +1,5 @@
-// Asks for a file, beginning in the folder of the last one that was chosen, also of another
-// session. An empty answer: none was chosen. Modal; GUI thread.
+// Asks for a file or folder, beginning in the folder of the last one that was chosen, also of
+// another session. An empty answer: none was chosen. Modal; GUI thread.
 #pragma once
 
 #include <QStringList>
@@ -14,5 +14,6 @@ QString file_to_write(QWidget* parent, const QString& title, const QString& name
                       const QString& filter);
 QString file_to_open(QWidget* parent, const QString& title, const QString& filter);
 QStringList files_to_open(QWidget* parent, const QString& title, const QString& filter);
+QString folder_to_open(QWidget* parent, const QString& title);
 
 }  // namespace strato::style

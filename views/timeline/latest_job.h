@@ -44,7 +44,10 @@ class LatestJob {
   }
   void finished() {
     running_ = false;
-    if (!stale_) show_(watcher_.result());
+    {
+      const Result result = watcher_.future().takeResult();  // it is not kept here
+      if (!stale_) show_(result);
+    }
     stale_ = false;
     if (auto job = std::exchange(next_, std::nullopt)) run(std::move(*job));
   }

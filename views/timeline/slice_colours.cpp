@@ -1,6 +1,7 @@
 #include "views/timeline/slice_colours.h"
 
 #include <QCoreApplication>
+#include <QPaintEngine>
 #include <QPainter>
 #include <cmath>
 
@@ -193,6 +194,28 @@ SliceFill make_fill(const QColor& colour, const QColor& ground, const QColor& te
   fill.text = style::text_on(colour);
   fill.text_dim = mixed(text, ground, 0.45);
   return fill;
+}
+
+bool draws_lines(const QPainter& painter) {
+  const QPaintEngine* engine = painter.paintEngine();
+  return engine && engine->type() != QPaintEngine::Raster &&
+         engine->type() != QPaintEngine::OpenGL2;
+}
+
+void fill_hatched(QPainter& painter, const QRectF& box, const SliceFill& fill, bool dim) {
+  if (!draws_lines(painter)) {
+    const double period = fill.hatch.width() / fill.hatch.devicePixelRatio();
+    painter.drawTiledPixmap(box, dim ? fill.hatch_dim : fill.hatch,
+                            QPointF(std::fmod(box.x(), period), std::fmod(box.y(), period)));
+    return;
+  }
+  painter.fillRect(box, dim ? fill.light_dim : fill.light);
+  painter.setPen(QPen(dim ? fill.dim : fill.solid, 1));
+  for (double x = box.left() - box.height(); x < box.right(); x += 5) {
+    const double from = std::max(x, box.left()), to = std::min(x + box.height(), box.right());
+    painter.drawLine(QPointF(from, box.bottom() - (from - x)),
+                     QPointF(to, box.bottom() - (to - x)));
+  }
 }
 
 }  // namespace strato

@@ -11,6 +11,8 @@
 #include "views/style/mixed.h"
 #include "views/timeline/task_changes.h"
 
+class QPainter;
+
 namespace strato {
 
 enum class ColourMode : std::uint8_t { DeviceGroup, Phase, Kind, Change };
@@ -41,5 +43,8 @@ struct SliceFill {
   QColor text, text_dim;
 };
 SliceFill make_fill(const QColor& colour, const QColor& ground, const QColor& text, double dpr);
+// As what communicates is filled: with tiles, or with lines where these are what is kept.
+void fill_hatched(QPainter& painter, const QRectF& box, const SliceFill& fill, bool dim = false);
+bool draws_lines(const QPainter& painter);  // into an SVG, or for a printer
 
 }  // namespace strato

@@ -1,4 +1,4 @@
-// The slices of one resource in time order, and the level of detail: what is narrower than a few
+// Slices of one row in time order, and the level of detail: what is narrower than a few
 // pixels folds into a block with a count. Folding searches ahead instead of visiting every slice,
 // so a row costs what its pixels cost (a million slices in view are some hundred blocks), and finds
 // a block's end quickly, since neighbours hold about as many. A pyramid of blocks made before would
@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -40,19 +41,18 @@ std::size_t first_not(Before&& before, std::size_t from, std::size_t size, std::
   return low;
 }
 
-struct SliceRow {
+// When they are, whatever they are.
+struct SliceTimes {
   // Parallel arrays, ascending by start; slices do not overlap. Nanoseconds.
   std::vector<std::int64_t> start, end;
-  std::vector<TaskId> task;
   std::vector<std::int64_t>
       busy_before;  // sum of the durations of the slices before; one more than slices
 
   std::size_t size() const { return start.size(); }
-  void add(std::int64_t from, std::int64_t to, TaskId id) {
+  void add(std::int64_t from, std::int64_t to) {
     if (busy_before.empty()) busy_before.push_back(0);
     start.push_back(from);
     end.push_back(to);
-    task.push_back(id);
     busy_before.push_back(busy_before.back() + (to - from));
   }
   std::int64_t busy(std::size_t first, std::size_t last) const {
@@ -87,6 +87,16 @@ struct SliceRow {
   }
 };
 
+// The slices of one resource.
+struct SliceRow : SliceTimes {
+  std::vector<TaskId> task;  // parallel to the others
+
+  void add(std::int64_t from, std::int64_t to, TaskId id) {
+    SliceTimes::add(from, to);
+    task.push_back(id);
+  }
+};
+
 // Slices [first, last) drawn as one thing; last == first + 1 is a slice of its own.
 struct SliceFold {
   std::size_t first, last;
@@ -97,7 +107,7 @@ inline constexpr double kFoldPixels = 3;
 
 // Calls visit(SliceFold) in time order for everything in view.
 template <class Visit>
-void fold_slices(const SliceRow& row, const TimeMapping& mapping, Visit&& visit) {
+void fold_slices(const SliceTimes& row, const TimeMapping& mapping, Visit&& visit) {
   const double smallest = kFoldPixels * mapping.ns_per_px, view_end = mapping.end();
   const auto wide = [&](std::size_t i) {
     return static_cast<double>(row.end[i] - row.start[i]) >= smallest;
@@ -122,7 +132,7 @@ inline constexpr double kOutlinePixels = 6;
 // The same for some slices of a row, `marked` ascending: calls visit(SliceFold) of indices into
 // `marked` for everything in view. What is at least kOutlinePixels wide is by itself.
 template <class Visit>
-void fold_marked(const SliceRow& row, const std::vector<std::uint32_t>& marked,
+void fold_marked(const SliceTimes& row, const std::vector<std::uint32_t>& marked,
                  const TimeMapping& mapping, Visit&& visit) {
   const double smallest = kFoldPixels * mapping.ns_per_px, view_end = mapping.end();
   const auto length = [&](std::size_t m) {
@@ -145,8 +155,44 @@ void fold_marked(const SliceRow& row, const std::vector<std::uint32_t>& marked,
   }
 }
 
+// The part of a block that is filled.
+inline double density_of(const SliceTimes& row, const SliceFold& fold) {
+  const auto whole = static_cast<double>(row.end[fold.last - 1] - row.start[fold.first]);
+  return whole > 0 ? static_cast<double>(row.busy(fold.first, fold.last)) / whole : 1;
+}
+
+// A folded block takes the entry of a legend that fills most of the slices looked at: all when few,
+// else a sample, for each is somewhere else in memory.
+template <std::size_t kSample = 32>
+class BlockEntry {
+ public:
+  template <class EntryOf>  // of the slice with this index
+  std::uint8_t of(const SliceTimes& row, const SliceFold& fold, EntryOf&& entry_of) {
+    if (fold.count() == 1) return entry_of(fold.first);
+    std::array<std::uint8_t, 2 * kSample> seen;
+    std::size_t count = 0;
+    const std::size_t stride = std::max<std::size_t>(1, fold.count() / kSample);
+    std::uint8_t fullest = 0;
+    std::int64_t most = -1;
+    for (std::size_t i = fold.first; i < fold.last; i += stride) {
+      const std::uint8_t entry = entry_of(i);
+      seen[count++] = entry;
+      time_[entry] += row.end[i] - row.start[i];
+      if (time_[entry] > most) {
+        most = time_[entry];
+        fullest = entry;
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) time_[seen[i]] = 0;
+    return fullest;
+  }
+
+ private:
+  std::array<std::int64_t, 256> time_{};  // all 0 in between
+};
+
 // What is drawn at `time`: the fold that covers it, within `slack_px` of its edges.
-inline std::optional<SliceFold> fold_at(const SliceRow& row, const TimeMapping& mapping, double x,
+inline std::optional<SliceFold> fold_at(const SliceTimes& row, const TimeMapping& mapping, double x,
                                         double slack_px = 2) {
   std::optional<SliceFold> best;
   double best_distance = slack_px;

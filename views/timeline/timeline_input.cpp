@@ -11,12 +11,12 @@
 
 #include "core/sim/explain/path_pieces.h"
 #include "views/style/style.h"
+#include "views/timeline/time_axis.h"
 #include "views/timeline/timeline_canvas.h"
 
 namespace strato {
 namespace {
 
-constexpr double kZoomStep = 1.3, kPanStep = 0.12;
 constexpr int kEdge = 4;  // px to either side of the label column's edge that take hold of it
 constexpr int kMinLabelWidth = 96, kMaxLabelWidth = 420;
 
@@ -53,27 +53,10 @@ bool TimelineCanvas::handle_view_key(int key) {
   const QPoint cursor = viewport()->mapFromGlobal(QCursor::pos());
   const bool inside = viewport()->rect().contains(cursor) && cursor.x() >= label_width_;
   const double at = inside ? cursor.x() : scene_.mapping.left + scene_.mapping.width / 2;
-  switch (key) {
-    case Qt::Key_W:
-      scene_.mapping.zoom(kZoomStep, at);
-      break;
-    case Qt::Key_S:
-      scene_.mapping.zoom(1 / kZoomStep, at);
-      break;
-    case Qt::Key_A:
-      scene_.mapping.pan(-kPanStep * scene_.mapping.width);
-      break;
-    case Qt::Key_D:
-      scene_.mapping.pan(kPanStep * scene_.mapping.width);
-      break;
-    case Qt::Key_Home:
-      scene_.mapping.fit(0, whole());
-      break;
-    case Qt::Key_F:
-      focus_selection();
-      break;
-    default:
-      return false;
+  if (key == Qt::Key_F) {
+    focus_selection();
+  } else if (!move_by_key(scene_.mapping, key, at, whole())) {
+    return false;
   }
   view_changed();
   return true;
@@ -298,18 +281,12 @@ void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
 }
 
 void TimelineCanvas::wheelEvent(QWheelEvent* event) {
-  const QPointF turn = event->angleDelta();
   if (!rows_) return event->ignore();
-  if (event->modifiers() & Qt::ControlModifier) {
-    const double at = std::max<double>(label_width_, event->position().x());
-    scene_.mapping.zoom(std::pow(kZoomStep, turn.y() / 120), at);
-    view_changed();
-  } else if ((event->modifiers() & Qt::ShiftModifier) || std::abs(turn.x()) > std::abs(turn.y())) {
-    const double amount = std::abs(turn.x()) > std::abs(turn.y()) ? turn.x() : turn.y();
-    scene_.mapping.pan(-amount / 120 * kPanStep * scene_.mapping.width);
+  if (move_by_wheel(scene_.mapping, *event)) {
     view_changed();
   } else {
-    const int rows = static_cast<int>(std::lround(turn.y() / 120 * 2 * kRowHeight));
+    const int rows =
+        static_cast<int>(std::lround(event->angleDelta().y() / 120.0 * 2 * kRowHeight));
     verticalScrollBar()->setValue(verticalScrollBar()->value() - rows);
   }
   event->accept();

@@ -1,28 +1,18 @@
 #include "views/timeline/timeline_painter.h"
 
 #include <QFontMetricsF>
-#include <QPaintEngine>
-#include <array>
 #include <cmath>
 
 #include "views/style/fitting_name.h"
 #include "views/style/style.h"
 #include "views/timeline/joined_bars.h"
+#include "views/timeline/time_axis.h"
 #include "views/timeline/why_strip.h"
 
 namespace strato {
 namespace {
 
 constexpr double kMinTextWidth = 24;
-
-QFont smaller(QFont font) {
-  if (font.pixelSize() > 0) {
-    font.setPixelSize(std::max(9, font.pixelSize() - 2));
-  } else {
-    font.setPointSizeF(std::max(7.0, font.pointSizeF() * 0.86));
-  }
-  return font;
-}
 
 }  // namespace
 
@@ -43,7 +33,7 @@ TimelinePainter::TimelinePainter(const TimelineScene& scene)
   ink_ = scene.palette.color(QPalette::Text);
   muted_ = mixed(ink_, ground_, 0.4);
   grid_ = mixed(ground_, ink_, 0.09);
-  small_ = smaller(scene.font);
+  small_ = smaller_font(scene.font);
   for (const SliceColours::Entry& entry : scene.colours.legend) {
     fills_.push_back(make_fill(entry.colour, ground_, ink_, scene.dpr));
   }
@@ -52,15 +42,13 @@ TimelinePainter::TimelinePainter(const TimelineScene& scene)
 }
 
 void TimelinePainter::paint(QPainter& painter, const QSize& size) {
-  const QPaintEngine* engine = painter.paintEngine();
-  vector_ =
-      engine && engine->type() != QPaintEngine::Raster && engine->type() != QPaintEngine::OpenGL2;
+  vector_ = draws_lines(painter);
   painter.fillRect(QRect(QPoint(0, 0), size), ground_);
   if (!scene_.rows) return;
   painter.save();
   painter.setClipRect(QRect(scene_.label_width(), scene_.top(), size.width() - scene_.label_width(),
                             size.height() - scene_.top()));
-  paint_grid(painter, size);
+  paint_grid(painter, scene_.mapping, kAxisHeight, size.height(), grid_);
   paint_rows(painter, size, false);
   if (scene_.layout.pinned > 0) paint_rows(painter, size, true);
   painter.setClipRect(QRect(scene_.label_width(), scene_.top(), size.width() - scene_.label_width(),
@@ -98,20 +86,8 @@ void TimelinePainter::paint_axis(QPainter& painter, const QSize& size) {
   painter.save();
   const int left = scene_.label_width();
   painter.fillRect(QRect(0, 0, size.width(), kAxisHeight), scene_.palette.color(QPalette::Window));
-  painter.setFont(small_);
   painter.setClipRect(QRect(left, 0, size.width() - left, kAxisHeight));
-  const auto step = nice_step(scene_.mapping.ns_per_px, 88);
-  const auto view_end = static_cast<std::int64_t>(scene_.mapping.end());
-  for (const std::int64_t tick : nice_ticks(scene_.mapping, 88)) {
-    const double x = std::round(scene_.mapping.x(static_cast<double>(tick)));
-    painter.setPen(muted_);
-    painter.drawLine(QPointF(x + 0.5, kAxisHeight - 5), QPointF(x + 0.5, kAxisHeight));
-    const QString label = style::axis_time(tick, step, view_end);
-    const double width = std::ceil(QFontMetricsF(small_).horizontalAdvance(label));
-    if (x + 4 + width > size.width()) continue;  // it would be cut
-    painter.drawText(QRectF(x + 4, 0, width, kAxisHeight - 2), Qt::AlignLeft | Qt::AlignVCenter,
-                     label);
-  }
+  paint_ticks(painter, scene_.mapping, kAxisHeight, size.width(), {muted_, small_});
   if (scene_.range) {
     const double x0 = scene_.mapping.x(static_cast<double>(scene_.range->begin.value));
     const double x1 = scene_.mapping.x(static_cast<double>(scene_.range->end.value));
@@ -121,14 +97,6 @@ void TimelinePainter::paint_axis(QPainter& painter, const QSize& size) {
   painter.restore();
   painter.setPen(mixed(ground_, ink_, 0.18));
   painter.drawLine(0, kAxisHeight - 1, size.width(), kAxisHeight - 1);
-}
-
-void TimelinePainter::paint_grid(QPainter& painter, const QSize& size) {
-  painter.setPen(grid_);
-  for (const std::int64_t tick : nice_ticks(scene_.mapping, 88)) {
-    const double x = std::round(scene_.mapping.x(static_cast<double>(tick))) + 0.5;
-    painter.drawLine(QPointF(x, kAxisHeight), QPointF(x, size.height()));
-  }
 }
 
 void TimelinePainter::paint_row(QPainter& painter, const RowLayout::Place& place) {
@@ -146,45 +114,6 @@ void TimelinePainter::paint_row(QPainter& painter, const RowLayout::Place& place
   }
 }
 
-// A folded block takes the colour that fills most of the slices looked at: all when few, else a
-// sample, for each is somewhere else in memory.
-double TimelinePainter::busiest_entry(const SliceRow& row, const SliceFold& fold,
-                                      std::uint8_t& entry) {
-  constexpr std::size_t kSample = 32;
-  std::array<std::uint8_t, 2 * kSample> seen;
-  std::size_t count = 0;
-  const std::size_t stride = std::max<std::size_t>(1, fold.count() / kSample);
-  std::int64_t most = -1;
-  for (std::size_t i = fold.first; i < fold.last; i += stride) {
-    const std::uint8_t e = scene_.colours.entry_of[row.task[i]];
-    seen[count++] = e;
-    entry_time_[e] += row.end[i] - row.start[i];
-    if (entry_time_[e] > most) {
-      most = entry_time_[e];
-      entry = e;
-    }
-  }
-  for (std::size_t i = 0; i < count; ++i) entry_time_[seen[i]] = 0;
-  const auto whole = static_cast<double>(row.end[fold.last - 1] - row.start[fold.first]);
-  return whole > 0 ? static_cast<double>(row.busy(fold.first, fold.last)) / whole : 1;
-}
-
-void TimelinePainter::hatch(QPainter& painter, const QRectF& box, const SliceFill& fill, bool dim) {
-  if (!vector_) {
-    const double period = fill.hatch.width() / fill.hatch.devicePixelRatio();
-    painter.drawTiledPixmap(box, dim ? fill.hatch_dim : fill.hatch,
-                            QPointF(std::fmod(box.x(), period), std::fmod(box.y(), period)));
-    return;
-  }
-  painter.fillRect(box, dim ? fill.light_dim : fill.light);
-  painter.setPen(QPen(dim ? fill.dim : fill.solid, 1));
-  for (double x = box.left() - box.height(); x < box.right(); x += 5) {
-    const double from = std::max(x, box.left()), to = std::min(x + box.height(), box.right());
-    painter.drawLine(QPointF(from, box.bottom() - (from - x)),
-                     QPointF(to, box.bottom() - (to - x)));
-  }
-}
-
 void TimelinePainter::paint_fold(QPainter& painter, JoinedBars& bars, const RowLayout::Place& place,
                                  const SliceFold& fold) {
   const TimelineRow& row = scene_.rows->rows[place.row];
@@ -196,14 +125,14 @@ void TimelinePainter::paint_fold(QPainter& painter, JoinedBars& bars, const RowL
   const double gap = fold.count() == 1 && x1 - x0 >= 4 ? 1 : 0;  // neighbours stay apart
   const QRectF box(x0, row_y(place) + 1, std::max(1.0, x1 - x0 - gap), place.height - 2);
   const bool dim = !scene_.selected.empty() && !any_marked(scene_.selected[place.row], fold);
-  std::uint8_t entry = scene_.colours.entry_of[slices.task[fold.first]];
-  double density = 1;
-  if (fold.count() > 1) density = busiest_entry(slices, fold, entry);
+  const auto entry_of = [&](std::size_t i) { return scene_.colours.entry_of[slices.task[i]]; };
+  const std::uint8_t entry = block_.of(slices, fold, entry_of);
+  const double density = fold.count() > 1 ? density_of(slices, fold) : 1;
   const SliceFill& fill = fills_[entry];
   const bool hatched = scene_.rows->communication[slices.task[fold.first].index()];
   if (hatched && box.width() >= 4) {
     bars.flush();
-    hatch(painter, box, fill, dim);
+    fill_hatched(painter, box, fill, dim);
   } else {
     QColor colour = dim ? fill.dim : fill.solid;
     if (density < 0.95) colour = mixed(ground_, colour, 0.3 + 0.7 * density);

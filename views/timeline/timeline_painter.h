@@ -70,7 +70,6 @@ class TimelinePainter {
   void paint_gaps(QPainter& painter, const RowLayout::Place& place);
   void paint_fitting(QPainter& painter, const QRectF& box, const QStringList& texts,
                      const QColor& ground);
-  void paint_grid(QPainter& painter, const QSize& size);
   void paint_rows(QPainter& painter, const QSize& size, bool pinned);
   void paint_row(QPainter& painter, const RowLayout::Place& place);
   void paint_fold(QPainter& painter, JoinedBars& bars, const RowLayout::Place& place,
@@ -88,13 +87,11 @@ class TimelinePainter {
   void paint_markers(QPainter& painter, const QSize& size);
   void paint_labels(QPainter& painter, const QSize& size);
   void paint_label(QPainter& painter, const RowLayout::Place& place);
-  void hatch(QPainter& painter, const QRectF& box, const SliceFill& fill, bool dim);
 
   int row_y(const RowLayout::Place& place) const {
     return scene_.top() + place.y - (place.pinned ? 0 : scene_.scroll);
   }
   bool in_sight(const RowLayout::Place& place, const QSize& size) const;
-  double busiest_entry(const SliceRow& row, const SliceFold& fold, std::uint8_t& entry);
   std::optional<QRectF> first_box(
       const std::vector<RowSlice>& places) const;  // the first that is on the screen
   std::optional<QRectF> box_of(const RowSlice& place) const;
@@ -104,7 +101,7 @@ class TimelinePainter {
   QColor ground_, ink_, muted_, grid_;
   std::vector<SliceFill> fills_;  // one per legend entry
   SliceFill why_transfer_, why_collective_;
-  std::array<std::int64_t, 256> entry_time_{};  // of busiest_entry; all 0 in between
+  BlockEntry<> block_;
   QFont small_;
 };
 

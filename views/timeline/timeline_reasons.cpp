@@ -35,7 +35,7 @@ void TimelinePainter::paint_reason(QPainter& painter, const QRectF& box, Reason 
     painter.fillRect(box, mixed(ground_, colour, 0.25));
     painter.fillRect(box, QBrush(mixed(ground_, colour, 0.8), waiting_pattern(reason)));
   } else if (box.width() >= 4 && (reason == Reason::Transfer || reason == Reason::Collective)) {
-    hatch(painter, box, reason == Reason::Transfer ? why_transfer_ : why_collective_, false);
+    fill_hatched(painter, box, reason == Reason::Transfer ? why_transfer_ : why_collective_, false);
   } else {
     painter.fillRect(box, colour);
   }

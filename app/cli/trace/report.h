@@ -12,7 +12,4 @@ namespace strato::cli {
 Json traces_json(const trace::TraceSet& set, const trace::Analysis& analysis);
 std::string traces_text(const trace::TraceSet& set, const trace::Analysis& analysis);
 
-// "all ranks", or the name and size of a communicator; "-": not said.
-std::string group_text(const trace::Trace& trace, trace::GroupId id);
-
 }  // namespace strato::cli

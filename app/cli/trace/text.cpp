@@ -106,34 +106,17 @@ std::string breakdown_table(const Analysis& analysis) {
   return table.empty() ? "" : "\n" + table.text();
 }
 
-// Of all ranks that were read, by communicator's name.
 std::string communication_table(const TraceSet& set, const Analysis& analysis) {
-  struct Sum {
-    std::int64_t count = 0;
-    Nanos busy, exposed;
-    Bytes sent;
-  };
-  std::map<std::pair<std::string, std::string>, Sum> sums;
-  for (std::size_t i = 0; i < set.traces.size(); ++i) {
-    for (const CommunicationTime& each : analysis.ranks[i].communication) {
-      Sum& sum = sums[{name_of(each.collective), group_text(set.traces[i], each.group)}];
-      sum.count += each.count;
-      sum.busy += each.busy;
-      sum.exposed += each.exposed;
-      sum.sent += each.sent;
-    }
-  }
-  if (sums.empty()) return "";
-  std::vector<std::pair<std::pair<std::string, std::string>, Sum>> rows(sums.begin(), sums.end());
-  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) {
-    return std::pair(a.second.exposed, a.second.busy) > std::pair(b.second.exposed, b.second.busy);
-  });
+  std::vector<std::vector<CommunicationTime>> by_rank;
+  for (const RankAnalysis& rank : analysis.ranks) by_rank.push_back(rank.communication);
+  std::vector<CommunicationSum> rows = communication_of_all(set.traces, by_rank);
+  if (rows.empty()) return "";
   if (rows.size() > kMostListed) rows.resize(kMostListed);
   Table table({"collective", "group", "calls", "time", "exposed", "sent"});
   table.align_left(1);
-  for (const auto& [key, sum] : rows)
-    table.add({key.first, key.second, std::to_string(sum.count), time_text(sum.busy),
-               time_text(sum.exposed), sum.sent > Bytes(0) ? bytes_text(sum.sent) : "-"});
+  for (const CommunicationSum& row : rows)
+    table.add({name_of(row.collective), row.group, std::to_string(row.count), time_text(row.busy),
+               time_text(row.exposed), row.sent > Bytes(0) ? bytes_text(row.sent) : "-"});
   return "\n" + table.text();
 }
 
@@ -243,19 +226,11 @@ std::string remarks_text(const TraceSet& set) {
 
 }  // namespace
 
-std::string group_text(const Trace& trace, GroupId id) {
-  if (!id.valid()) return "-";
-  const Group& group = trace.groups[id];
-  const std::string name = group.description.empty() || group.description == "default_pg"
-                               ? group.name
-                               : group.description;
-  const std::int64_t size = group.ranks.empty() ? group.size : std::ssize(group.ranks);
-  return size > 0 ? fmt::format("{} ({} ranks)", name, size) : name;
-}
-
 std::string traces_text(const TraceSet& set, const Analysis& analysis) {
   std::string text = heading(set, analysis) + alignment_line(set, analysis) + steps_line(analysis) +
                      memory_lines(analysis);
+  for (const Straggler& straggler : analysis.stragglers)
+    text += fmt::format("  late           {}\n", sentence_of(straggler));
   for (const std::string& sentence : parallelism_sentences(analysis.families))
     text += fmt::format("  parallelism    {}\n", sentence);
   return text + breakdown_table(analysis) + communication_table(set, analysis) +

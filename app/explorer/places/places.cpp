@@ -16,6 +16,7 @@
 #include "views/planning/planning_view.h"
 #include "views/search/search_tree_view.h"
 #include "views/tournament/tournament_view.h"
+#include "views/traces/traces_view.h"
 #include "views/what_if/what_if_view.h"
 
 namespace strato {
@@ -52,6 +53,7 @@ constexpr ViewRow kViews[] = {
     {Place::Search, QT_TRANSLATE_NOOP("Places", "Tournament"), "tournament", make<TournamentView>},
     {Place::Ship, QT_TRANSLATE_NOOP("Places", "Compare"), "compare", make<CompareView>},
     {Place::Ship, QT_TRANSLATE_NOOP("Places", "Launch"), "launch", make<LaunchView>},
+    {Place::Ship, QT_TRANSLATE_NOOP("Places", "Traces"), "traces", make<TracesView>},
 };
 
 constexpr std::array<PlaceInfo, 4> kPlaces = {{

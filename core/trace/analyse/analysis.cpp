@@ -63,6 +63,17 @@ std::vector<OperatorCount> count_operators(const std::vector<Trace>& traces, std
   return result;
 }
 
+double share_of(const std::vector<Match>& matches, const std::vector<RankAnalysis>& ranks) {
+  double matched = 0, all = 0;
+  for (const Match& match : matches)
+    for (const Match::Member& member : match.members)
+      matched += static_cast<double>(member.event->duration.value);
+  for (const RankAnalysis& rank : ranks)
+    for (const CommunicationTime& each : rank.communication)
+      all += static_cast<double>(each.busy.value);
+  return all > 0 ? std::min(1.0, matched / all) : 0;
+}
+
 }  // namespace
 
 Analysis analyse(const std::vector<Trace>& traces, const AnalysisOptions& options) {
@@ -76,6 +87,10 @@ Analysis analyse(const std::vector<Trace>& traces, const AnalysisOptions& option
   const std::vector<Match> matches = match_collectives(traces);
   result.alignment = align(traces, matches);
   if (!matches.empty()) result.arrivals = arrivals(traces, matches, result.alignment);
+  Nanos longest;
+  for (const RankAnalysis& rank : result.ranks) longest = std::max(longest, rank.breakdown.total);
+  result.stragglers = stragglers(traces, result.arrivals, longest);
+  result.matched_share = share_of(matches, result.ranks);
   result.families = group_families(traces);
   result.operators = count_operators(traces, options.most_kernels);
   return result;

@@ -10,6 +10,7 @@
 #include "core/trace/analyse/memory.h"
 #include "core/trace/analyse/parallelism.h"
 #include "core/trace/analyse/steps.h"
+#include "core/trace/analyse/stragglers.h"
 #include "core/trace/device/breakdown.h"
 #include "core/trace/device/launches.h"
 
@@ -40,6 +41,8 @@ struct Analysis {
   std::vector<std::int64_t> missing;  // ranks of the world without a trace
   Alignment alignment;
   std::vector<Arrivals> arrivals;  // as the traces; empty: nothing matches
+  std::vector<Straggler> stragglers;
+  double matched_share = 0;  // of the time of all communication, that is in calls that match
   std::vector<GroupFamily> families;
   std::vector<OperatorCount> operators;  // most first; only of execution traces
 };

@@ -1,5 +1,7 @@
 #include "core/trace/analyse/communication.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -38,6 +40,39 @@ std::vector<CommunicationTime> communication(const Trace& trace, std::span<const
   }
   std::ranges::stable_sort(times, std::greater(), &CommunicationTime::exposed);
   return times;
+}
+
+std::vector<CommunicationSum> communication_of_all(
+    std::span<const Trace> traces, std::span<const std::vector<CommunicationTime>> by_rank) {
+  std::map<std::pair<Collective, std::string>, CommunicationSum> sums;
+  for (std::size_t rank = 0; rank < traces.size(); ++rank) {
+    for (const CommunicationTime& each : by_rank[rank]) {
+      std::string group = group_text(traces[rank], each.group);
+      CommunicationSum& sum = sums[{each.collective, group}];
+      sum.collective = each.collective;
+      sum.group = std::move(group);
+      sum.count += each.count;
+      sum.busy += each.busy;
+      sum.exposed += each.exposed;
+      sum.sent += each.sent;
+    }
+  }
+  std::vector<CommunicationSum> rows;
+  for (auto& [key, sum] : sums) rows.push_back(std::move(sum));
+  std::ranges::stable_sort(rows, [](const CommunicationSum& a, const CommunicationSum& b) {
+    return std::pair(a.exposed, a.busy) > std::pair(b.exposed, b.busy);
+  });
+  return rows;
+}
+
+std::string group_text(const Trace& trace, GroupId id) {
+  if (!id.valid()) return "-";
+  const Group& group = trace.groups[id];
+  const std::string name = group.description.empty() || group.description == "default_pg"
+                               ? group.name
+                               : group.description;
+  const std::int64_t size = group.ranks.empty() ? group.size : std::ssize(group.ranks);
+  return size > 0 ? fmt::format("{} ({} ranks)", name, size) : name;
 }
 
 std::vector<CommunicationTime> communication_of_nodes(const Trace& trace) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/trace/device/kernels.h"
@@ -18,6 +19,21 @@ struct CommunicationTime {
 };
 // By exposed time.
 std::vector<CommunicationTime> communication(const Trace& trace, std::span<const Kernel> kernels);
+
+// The same of several ranks together.
+struct CommunicationSum {
+  Collective collective = Collective::Unknown;
+  std::string group;  // group_text()
+  std::int64_t count = 0;
+  Nanos busy, exposed;  // summed over ranks
+  Bytes sent;
+};
+// `by_rank`: of each trace. By exposed time.
+std::vector<CommunicationSum> communication_of_all(
+    std::span<const Trace> traces, std::span<const std::vector<CommunicationTime>> by_rank);
+
+// The name and size of a communicator; "-": not said.
+std::string group_text(const Trace& trace, GroupId id);
 
 // Of a trace without times: durations are summed, and nothing is exposed.
 std::vector<CommunicationTime> communication_of_nodes(const Trace& trace);

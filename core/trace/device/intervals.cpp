@@ -37,4 +37,18 @@ Nanos overlap(const Intervals& a, const Intervals& b) {
   return sum;
 }
 
+Intervals minus(const Intervals& a, const Intervals& b) {
+  Intervals result;
+  std::size_t j = 0;
+  for (Interval rest : a) {
+    while (j < b.size() && b[j].end <= rest.begin) ++j;
+    for (std::size_t k = j; k < b.size() && b[k].begin < rest.end; ++k) {
+      if (rest.begin < b[k].begin) result.push_back({rest.begin, b[k].begin});
+      rest.begin = std::min(b[k].end, rest.end);
+    }
+    if (rest.begin < rest.end) result.push_back(rest);
+  }
+  return result;
+}
+
 }  // namespace strato::trace

@@ -18,6 +18,7 @@ using Intervals = std::vector<Interval>;
 
 Intervals merged(std::vector<Interval> any);
 Nanos length(const Intervals& of);
-Nanos overlap(const Intervals& a, const Intervals& b);  // the length of what is in both
+Nanos overlap(const Intervals& a, const Intervals& b);    // the length of what is in both
+Intervals minus(const Intervals& a, const Intervals& b);  // what is in the first alone
 
 }  // namespace strato::trace

@@ -108,7 +108,8 @@ Collective collective_of_type(std::int64_t type) {
 
 class ChakraNodes {
  public:
-  explicit ChakraNodes(std::string file) : builder_(std::move(file), Format::Chakra) {
+  ChakraNodes(std::string file, const std::stop_token& stop)
+      : builder_(std::move(file), Format::Chakra, stop) {
     builder_.trace().timed = false;
     host_ = builder_.lane(false, 0, 0);
     device_ = builder_.lane(true, 0, 0);
@@ -212,11 +213,11 @@ bool begins_as_chakra(std::string_view beginning) {
   return first && is_metadata(*first);
 }
 
-Trace read_chakra(const std::filesystem::path& file) {
+Trace read_chakra(const std::filesystem::path& file, const std::stop_token& stop) {
   const MappedFile mapped(file, "a Chakra trace");
   std::string_view rest = mapped.bytes();
   next_message(rest);  // the metadata
-  ChakraNodes nodes(file.string());
+  ChakraNodes nodes(file.string(), stop);
   bool whole = true;
   while (!rest.empty() && whole) {
     const auto message = next_message(rest);

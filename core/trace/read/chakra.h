@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <stop_token>
 #include <string_view>
 
 #include "core/trace/value/trace.h"
@@ -11,6 +12,7 @@ namespace strato::trace {
 
 bool begins_as_chakra(std::string_view beginning);  // the first bytes of a file
 
-Trace read_chakra(const std::filesystem::path& file);  // throws InputError
+// Throws InputError, and ReadingStopped.
+Trace read_chakra(const std::filesystem::path& file, const std::stop_token& stop);
 
 }  // namespace strato::trace

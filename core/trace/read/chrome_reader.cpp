@@ -56,7 +56,8 @@ Bytes message_bytes(const Record& record, std::string_view key) {
 
 }  // namespace
 
-ChromeReader::ChromeReader(std::string file) : builder_(std::move(file), Format::Chrome) {}
+ChromeReader::ChromeReader(std::string file, std::stop_token stop)
+    : builder_(std::move(file), Format::Chrome, std::move(stop)) {}
 
 void ChromeReader::take(std::string_view section, const Record& record) {
   if (section == "traceEvents" || (section.empty() && record.text("ph")))
@@ -283,8 +284,8 @@ Trace ChromeReader::finish(const ReadingEnd& end) {
   return builder_.finish();
 }
 
-Trace read_chrome(const std::filesystem::path& file) {
-  ChromeReader reader(file.string());
+Trace read_chrome(const std::filesystem::path& file, const std::stop_token& stop) {
+  ChromeReader reader(file.string(), stop);
   const ReadingEnd end = read_records(
       file, [&](std::string_view section, const Record& record) { reader.take(section, record); });
   return reader.finish(end);

@@ -15,7 +15,7 @@ namespace strato::trace {
 
 class ChromeReader {
  public:
-  explicit ChromeReader(std::string file);
+  ChromeReader(std::string file, std::stop_token stop);
 
   void take(std::string_view section, const Record& record);
   // Throws InputError when there is not one event.
@@ -48,6 +48,7 @@ class ChromeReader {
   Nanos base_;
 };
 
-Trace read_chrome(const std::filesystem::path& file);  // throws InputError
+// Throws InputError, and ReadingStopped.
+Trace read_chrome(const std::filesystem::path& file, const std::stop_token& stop);
 
 }  // namespace strato::trace

@@ -66,7 +66,8 @@ std::int64_t tensor_bytes(const Json& value) {
 
 class NodeReader {
  public:
-  explicit NodeReader(std::string file) : builder_(std::move(file), Format::ExecutionTrace) {
+  NodeReader(std::string file, const std::stop_token& stop)
+      : builder_(std::move(file), Format::ExecutionTrace, stop) {
     builder_.trace().timed = false;
     lane_ = builder_.lane(false, 0, 0);
   }
@@ -190,8 +191,8 @@ class NodeReader {
 
 }  // namespace
 
-Trace read_execution_trace(const std::filesystem::path& file) {
-  NodeReader reader(file.string());
+Trace read_execution_trace(const std::filesystem::path& file, const std::stop_token& stop) {
+  NodeReader reader(file.string(), stop);
   const ReadingEnd end = read_records(
       file, [&](std::string_view section, const Record& record) { reader.take(section, record); });
   return reader.finish(end);

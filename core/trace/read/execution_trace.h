@@ -4,11 +4,13 @@
 #pragma once
 
 #include <filesystem>
+#include <stop_token>
 
 #include "core/trace/value/trace.h"
 
 namespace strato::trace {
 
-Trace read_execution_trace(const std::filesystem::path& file);  // throws InputError
+// Throws InputError, and ReadingStopped.
+Trace read_execution_trace(const std::filesystem::path& file, const std::stop_token& stop);
 
 }  // namespace strato::trace

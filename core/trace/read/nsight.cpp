@@ -20,8 +20,9 @@ constexpr std::int64_t kProcess = std::int64_t{1} << 24;
 
 class NsightExport {
  public:
-  explicit NsightExport(const std::filesystem::path& file)
+  NsightExport(const std::filesystem::path& file, std::stop_token stop)
       : file_(file.string()),
+        stop_(std::move(stop)),
         database_(file_, SQLite::OPEN_READONLY),
         most_copies_(copies_for(file)) {
     constexpr int most_of_a_value = 1 << 24;
@@ -82,7 +83,7 @@ class NsightExport {
       constexpr std::size_t most_devices = 4096;
       if (builders_.size() > most_devices)
         throw InputError(file_, "", "has more devices than any machine", "record it again");
-      builder = std::make_unique<TraceBuilder>(file_, Format::NsightSystems);
+      builder = std::make_unique<TraceBuilder>(file_, Format::NsightSystems, stop_);
     }
     return *builder;
   }
@@ -174,6 +175,7 @@ class NsightExport {
   }
 
   std::string file_;
+  std::stop_token stop_;
   SQLite::Database database_;
   std::unordered_map<std::int64_t, std::string> strings_;
   std::uintmax_t copies_ = 0, most_copies_;  // of what happened on a process's host
@@ -182,9 +184,9 @@ class NsightExport {
 
 }  // namespace
 
-std::vector<Trace> read_nsight(const std::filesystem::path& file) {
+std::vector<Trace> read_nsight(const std::filesystem::path& file, const std::stop_token& stop) {
   try {
-    return NsightExport(file).read();
+    return NsightExport(file, stop).read();
   } catch (const SQLite::Exception& error) {
     throw InputError(file.string(), "", fmt::format("cannot be read: {}", error.what()),
                      "export the report again with nsys export --type sqlite");

@@ -5,13 +5,14 @@
 #pragma once
 
 #include <filesystem>
+#include <stop_token>
 #include <vector>
 
 #include "core/trace/value/trace.h"
 
 namespace strato::trace {
 
-// One trace for each process and device. Throws InputError.
-std::vector<Trace> read_nsight(const std::filesystem::path& file);
+// One trace for each process and device. Throws InputError, and ReadingStopped.
+std::vector<Trace> read_nsight(const std::filesystem::path& file, const std::stop_token& stop);
 
 }  // namespace strato::trace

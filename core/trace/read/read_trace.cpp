@@ -14,6 +14,7 @@
 #include "core/trace/read/chrome_reader.h"
 #include "core/trace/read/execution_trace.h"
 #include "core/trace/read/nsight.h"
+#include "core/trace/read/trace_builder.h"
 #include "core/trace/text/text_source.h"
 
 namespace strato::trace {
@@ -102,6 +103,31 @@ void give_ranks(TraceSet& set) {
   std::ranges::stable_sort(set.traces, {}, &Trace::rank);
 }
 
+std::vector<Trace> read_until(const std::filesystem::path& file, const std::stop_token& stop) {
+  const auto format = format_of(beginning_of(file, kLookedAt));
+  if (!format)
+    throw InputError(
+        file.string(), "", "is no trace that is known here",
+        "give a trace of a profiler: Kineto, Chrome, Chakra or Nsight Systems (SQLite)");
+  std::vector<Trace> traces;
+  switch (*format) {
+    case Format::Kineto:
+    case Format::Chrome:
+      traces.push_back(read_chrome(file, stop));
+      break;
+    case Format::ExecutionTrace:
+      traces.push_back(read_execution_trace(file, stop));
+      break;
+    case Format::Chakra:
+      traces.push_back(read_chakra(file, stop));
+      break;
+    case Format::NsightSystems:
+      traces = read_nsight(file, stop);
+      break;
+  }
+  return traces;
+}
+
 }  // namespace
 
 std::optional<Format> recognise(const std::filesystem::path& file) {
@@ -119,54 +145,33 @@ bool holds_traces(const std::filesystem::path& path) {
                              [](const auto& file) { return recognise(file).has_value(); });
 }
 
-std::vector<Trace> read_trace(const std::filesystem::path& file) {
-  const auto format = format_of(beginning_of(file, kLookedAt));
-  if (!format)
-    throw InputError(
-        file.string(), "", "is no trace that is known here",
-        "give a trace of a profiler: Kineto, Chrome, Chakra or Nsight Systems (SQLite)");
-  std::vector<Trace> traces;
-  switch (*format) {
-    case Format::Kineto:
-    case Format::Chrome:
-      traces.push_back(read_chrome(file));
-      break;
-    case Format::ExecutionTrace:
-      traces.push_back(read_execution_trace(file));
-      break;
-    case Format::Chakra:
-      traces.push_back(read_chakra(file));
-      break;
-    case Format::NsightSystems:
-      traces = read_nsight(file);
-      break;
-  }
-  return traces;
-}
+std::vector<Trace> read_trace(const std::filesystem::path& file) { return read_until(file, {}); }
 
-TraceSet read_traces(const std::filesystem::path& path,
-                     const std::function<void(const std::filesystem::path&)>& read_one) {
+TraceSet read_traces(const std::filesystem::path& path, const ReadOne& read_one,
+                     const std::stop_token& stop) try {
   std::error_code error;
   TraceSet set;
   if (!std::filesystem::is_directory(path, error)) {
-    set.traces = read_trace(path);
+    set.traces = read_until(path, stop);
     give_ranks(set);
     return set;
   }
   std::vector<std::filesystem::path> files = files_in(path);
-  std::erase_if(files, [](const auto& file) { return !recognise(file); });
+  std::erase_if(files, [&](const auto& file) { return stop.stop_requested() || !recognise(file); });
+  if (stop.stop_requested()) return {};
   if (files.empty())
     throw InputError(path.string(), "", "has no trace in it",
                      "give a folder with the traces of a run");
   std::vector<std::vector<Trace>> read(files.size());
   std::vector<std::string> problems(files.size());
   parallel_for(files.size(), 0, [&](std::size_t i) {
+    if (stop.stop_requested()) throw ReadingStopped{};
     try {
-      read[i] = read_trace(files[i]);
+      read[i] = read_until(files[i], stop);
     } catch (const InputError& problem) {
       problems[i] = problem.what();
     }
-    if (read_one) read_one(files[i]);
+    if (read_one) read_one(files[i], files.size());
   });
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!problems[i].empty()) set.remarks.push_back("Left out: " + problems[i] + ".");
@@ -176,6 +181,8 @@ TraceSet read_traces(const std::filesystem::path& path,
     throw InputError(path.string(), "", problems.front(), "give other traces");
   give_ranks(set);
   return set;
+} catch (const ReadingStopped&) {
+  return {};
 }
 
 }  // namespace strato::trace

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,14 @@ bool holds_traces(const std::filesystem::path& path);
 std::vector<Trace> read_trace(const std::filesystem::path& file);
 
 struct TraceSet {
-  std::vector<Trace> traces;         // by rank
+  std::vector<Trace> traces;         // by rank; none: reading was stopped
   std::vector<std::string> remarks;  // sentences on files and ranks
 };
 // Of a file, or of all traces in a folder. Every trace gets a rank: that in the file, else in its
-// name ("rank-3", "worker3"), else its place. `read_one` is told of each file that has been read,
-// from any thread.
-TraceSet read_traces(const std::filesystem::path& path,
-                     const std::function<void(const std::filesystem::path&)>& read_one = {});
+// name ("rank-3", "worker3"), else its place. `read_one` is told of each file that has been read
+// and of how many there are, from any thread. `stop` ends reading within a moment.
+using ReadOne = std::function<void(const std::filesystem::path& file, std::size_t of_files)>;
+TraceSet read_traces(const std::filesystem::path& path, const ReadOne& read_one = {},
+                     const std::stop_token& stop = {});
 
 }  // namespace strato::trace

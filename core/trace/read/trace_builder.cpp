@@ -27,7 +27,8 @@ std::string counted(std::int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", digits, what, count == 1 ? "" : "s");
 }
 
-TraceBuilder::TraceBuilder(std::string file, Format format) {
+TraceBuilder::TraceBuilder(std::string file, Format format, std::stop_token stop)
+    : stop_(std::move(stop)) {
   trace_.file = std::move(file);
   trace_.format = format;
 }
@@ -53,6 +54,7 @@ GroupId TraceBuilder::group(const Group& known) {
 }
 
 void TraceBuilder::add(Event event) {
+  if (stop_.stop_requested()) throw ReadingStopped{};
   if (event.duration < Nanos(0)) {
     ++negative_;
     return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -11,12 +12,15 @@
 
 namespace strato::trace {
 
+// Nobody waits for the trace any more.
+struct ReadingStopped {};
+
 class TraceBuilder {
  public:
   // 40 bytes each. Throws InputError where there are more.
   static constexpr std::size_t kMostEvents = std::size_t{1} << 26;
 
-  TraceBuilder(std::string file, Format format);
+  TraceBuilder(std::string file, Format format, std::stop_token stop = {});
 
   Trace& trace() { return trace_; }
 
@@ -24,7 +28,7 @@ class TraceBuilder {
   // Of this name, with what else is known of it now.
   GroupId group(const Group& known);
   // One with a negative duration is counted, not added. Throws InputError when all durations are
-  // more than 63 years: so sums of them fit everywhere.
+  // more than 63 years: so sums of them fit everywhere; ReadingStopped once it is to stop.
   void add(Event event);
   void remark(std::string sentence) { trace_.remarks.push_back(std::move(sentence)); }
 
@@ -36,6 +40,7 @@ class TraceBuilder {
   void drop_repeated();
   void remark_on_overlaps();
 
+  std::stop_token stop_;
   Trace trace_;
   std::map<std::tuple<bool, std::int64_t, std::int64_t>, LaneId> lanes_;
   std::map<std::string, GroupId, std::less<>> groups_;

@@ -12,7 +12,8 @@
 
 namespace strato::trace {
 
-using NameId = Id<struct NameTag>;
+struct NameTag;
+using NameId = Id<NameTag>;
 
 class Names {
  public:

@@ -17,9 +17,13 @@
 
 namespace strato::trace {
 
-using LaneId = Id<struct LaneTag>;
-using CallId = Id<struct CallTag>;
-using GroupId = Id<struct GroupTag>;
+// Declared here: a tag of that name in another namespace would be taken where it is known before.
+struct LaneTag;
+struct CallTag;
+struct GroupTag;
+using LaneId = Id<LaneTag>;
+using CallId = Id<CallTag>;
+using GroupId = Id<GroupTag>;
 
 // A thread of the host, or a stream of a device.
 struct Lane {

@@ -27,6 +27,7 @@
 #include "views/search/search_tree_view.h"
 #include "views/timeline/timeline_view.h"
 #include "views/tournament/tournament_view.h"
+#include "views/traces/traces_view.h"
 #include "views/what_if/what_if_view.h"
 
 namespace strato {
@@ -75,7 +76,7 @@ TEST(Places, EveryViewIsInOneOfThem) {
     EXPECT_FALSE(here.isEmpty());
     all << here;
   }
-  EXPECT_EQ(all.size(), 13);
+  EXPECT_EQ(all.size(), 14);
   EXPECT_EQ(all.removeDuplicates(), 0);
   for (const NamedView& view : explorer.centre().views()) EXPECT_TRUE(all.contains(view.name));
 }
@@ -160,10 +161,10 @@ TEST(Places, WhatStandsBesideIsBackInItsOwnPlace) {
   for (const NamedView& view : centre.views())
     if (view.place == Place::Ship) centre.put_beside(view.widget, true);
   explorer.settle();
-  EXPECT_TRUE(centre.view<LaunchView>().isVisible());
-  EXPECT_EQ(centre.current_view(), &centre.view<LaunchView>());
+  EXPECT_TRUE(centre.view<TracesView>().isVisible());
+  EXPECT_EQ(centre.current_view(), &centre.view<TracesView>());
   centre.usual_layout();
-  EXPECT_EQ(explorer.tabs().size(), 2);
+  EXPECT_EQ(explorer.tabs().size(), 3);
 }
 
 TEST(Places, EachKeepsItsDocksAndATeachersLessonsTakeThemAway) {

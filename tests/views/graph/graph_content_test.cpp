@@ -197,17 +197,17 @@ TEST(GraphLayoutLoop, AnswersWhileAHugeLayoutRuns) {
 TEST(Trace, OfTheForwardPassKeepsToIt) {
   const auto graph = toy::training_chain(8, 5, 4);
   const OpId third = graph->find_op("f3");
-  const auto inputs = trace(*graph, std::vector{third}, TraceWay::Inputs);
-  const auto outputs = trace(*graph, std::vector{third}, TraceWay::Outputs);
+  const auto inputs = traced_ops(*graph, std::vector{third}, TraceWay::Inputs);
+  const auto outputs = traced_ops(*graph, std::vector{third}, TraceWay::Outputs);
   for (const char* name : {"f1", "f2", "f3"}) EXPECT_EQ(inputs[graph->find_op(name).index()], 1);
   for (const char* name : {"f4", "gw2", "u1"}) EXPECT_EQ(inputs[graph->find_op(name).index()], 0);
   for (const char* name : {"f3", "f4", "f5"}) EXPECT_EQ(outputs[graph->find_op(name).index()], 1);
   for (const char* name : {"f2", "gx3", "u3"}) EXPECT_EQ(outputs[graph->find_op(name).index()], 0);
-  const auto back = trace(*graph, std::vector{graph->find_op("gx3")}, TraceWay::Outputs);
+  const auto back = traced_ops(*graph, std::vector{graph->find_op("gx3")}, TraceWay::Outputs);
   for (const char* name : {"gx2", "gw2", "u2", "u1"})
     EXPECT_EQ(back[graph->find_op(name).index()], 1) << name;
   EXPECT_EQ(back[graph->find_op("u3").index()], 0);
-  EXPECT_EQ(trace(*graph, {}, TraceWay::Inputs), std::vector<char>(graph->op_count(), 0));
+  EXPECT_EQ(traced_ops(*graph, {}, TraceWay::Inputs), std::vector<char>(graph->op_count(), 0));
 }
 
 TEST(LevelIn, FollowsMostOfItsOps) {
