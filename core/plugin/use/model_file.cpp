@@ -21,9 +21,10 @@ bool has_importer(const PluginRegistry& plugins, const std::filesystem::path& fi
 }
 
 void refuse_unknown_file(const std::filesystem::path& file) {
-  throw InputError(file.string(), "", "is not a model, cluster, plan, profile or workspace",
-                   "give .onnx, .pt2, .json, .strata, a script (.sh) or configuration (.toml) of a "
-                   "training framework, or what machines or Slurm write of themselves");
+  throw InputError(
+      file.string(), "", "is not a model, cluster, plan, profile or workspace",
+      "give .onnx, .pt2, .json, .strata, a script (.sh) or configuration (.toml) of a "
+      "training framework, a trace of a profiler, or what machines or Slurm write of themselves");
 }
 
 }  // namespace strato

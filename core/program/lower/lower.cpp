@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/program/copies/passed_on.h"
 #include "core/program/exchange/mesh_twins.h"
 #include "core/program/lower/micro_batches.h"
 #include "core/program/lower/op_lowering.h"
-#include "core/program/lower/passed_on.h"
 #include "core/program/lower/recomputation.h"
 #include "core/program/lower/verify.h"
 #include "core/program/offload/offloading.h"

@@ -76,7 +76,8 @@ TEST_F(BadInput, TextsOfOtherKinds) {
                    {std::string(name) + ": is not a model, cluster, plan, profile or workspace"});
   }
   write_file(folder_ / "matrix.txt", "\tGPU0\tGPU1\nGPU0\t X \tNV4\nGPU1\tABC\t X \ngpu: V100\n");
-  expect_refused({"inspect", folder_ / "matrix.txt"}, {"matrix.txt: GPU1 to GPU0: \"ABC\" is no kind of link"});
+  expect_refused({"inspect", folder_ / "matrix.txt"},
+                 {"matrix.txt: GPU1 to GPU0: \"ABC\" is no kind of link"});
 }
 
 TEST_F(BadInput, NamesOfSamples) {

@@ -1,4 +1,4 @@
-#include "core/program/lower/passed_on.h"
+#include "core/program/copies/passed_on.h"
 
 #include <algorithm>
 
