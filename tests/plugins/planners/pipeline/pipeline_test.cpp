@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/framework/layout/model_layers.h"
 #include "core/program/value/collective.h"
 #include "core/schedule/dag/layers.h"
 #include "core/search/constraints/bound_constraints.h"
@@ -55,6 +56,33 @@ TEST(PipelinePlanner, StagesAreBlocksOfWholeLayersOnNeighbouringDevices) {
     EXPECT_EQ(first_device(op), first_device(forward.valid() ? forward : op));
   }
   EXPECT_EQ(stages.size(), 4u);
+}
+
+// The head takes longer than a layer: by their work the last of eight stages has fewer.
+TEST(PipelinePlanner, EqualLayersAreAsManyOnEachStage) {
+  const Problem problem = sample("bert_large", 16, "h100-2x8");
+  const frameworks::ModelLayers layers = frameworks::model_layers(*problem.graph);
+  const auto layers_of_stages = [&](const char* option) {
+    const PlanResult result =
+        planned("pipeline", problem, {{"stages", "8"}, {"micro_batches", "8"}, {option, "true"}});
+    const Problem own = problem_for(problem, result.strategy);
+    std::map<DeviceId, std::set<std::int32_t>> found;
+    for (const OpId op : problem.graph->ops().ids()) {
+      const std::int32_t place = layers.place_of[op.index()];
+      const auto& decision = result.strategy.groups[own.grouping->group_of(op)];
+      if (place >= 1 && place <= layers.count)
+        found[decision->devices.front().device].insert(place);
+    }
+    std::multiset<std::size_t> counts;
+    for (const auto& [stage, all] : found) counts.insert(all.size());
+    return counts;
+  };
+  EXPECT_EQ(layers_of_stages("equal_layers"), std::multiset<std::size_t>({3, 3, 3, 3, 3, 3, 3, 3}));
+  EXPECT_NE(layers_of_stages("whole_layers"), layers_of_stages("equal_layers"));
+  EXPECT_NE(message_of([&] {
+              planned("pipeline", problem, {{"stages", "16"}, {"equal_layers", "true"}});
+            }).find("24 layers cannot be divided equally among 16 blocks"),
+            std::string::npos);
 }
 
 // The best of all widths and ways to keep parameters is the best that they find one by one.
