@@ -67,6 +67,8 @@ QString word_of(FileKind kind) {
       return StartPage::tr("calibration");
     case FileKind::Workspace:
       return StartPage::tr("workspace");
+    case FileKind::Trace:
+      return StartPage::tr("trace");
   }
   return {};
 }
