@@ -9,7 +9,7 @@ void ActivationGathers::start() {
   are_any_ = false;
   for (const OpId op : tables_.ops.ids()) {
     const Layout& layout = placement_.layout(op);
-    are_any_ = are_any_ || (layout.is_mesh && layout.columns * layout.context > 1);
+    are_any_ = are_any_ || (layout.is_mesh && layout.column_parts * layout.context_parts > 1);
   }
   if (!are_any_) return;
   first_ = emitter_.next_task();
