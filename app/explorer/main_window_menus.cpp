@@ -58,7 +58,7 @@ void MainWindow::build_file_menu() {
         this, tr("New workspace"), QStringLiteral("workspace.strata"), tr("Workspaces (*.strata)"));
     if (!file.isEmpty()) session_.open_workspace(file.toStdString(), false);
   });
-  menu->addAction(tr("Open a &Trace Folder…"), this, [this] { traces().choose_folder(); })
+  menu->addAction(tr("Open a Trace Fo&lder…"), this, [this] { traces().choose_folder(); })
       ->setToolTip(tr("What profilers recorded of a real run, one file for each rank"));
   menu->addAction(tr("&Discover Cluster…"), this, &MainWindow::discover_cluster)
       ->setToolTip(tr("Machines tell what they have, and make a cluster"));
