@@ -128,6 +128,7 @@ class MeasuredCosts final : public CostModel {
   bool adds_up(TensorId gradient) const override { return analytic_->adds_up(gradient); }
   Nanos issue_collective() const override { return analytic_->issue_collective(); }
   Nanos issue_local_move() const override { return analytic_->issue_local_move(); }
+  bool issue_after_transfers() const override { return analytic_->issue_after_transfers(); }
   Nanos transfer(const Path& path, Bytes bytes) const override;
   CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
                             Bytes bytes) const override;

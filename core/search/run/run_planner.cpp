@@ -212,9 +212,10 @@ void apply_floor(PlanResult& result, const Planner& planner, const Floor& floor)
   const bool baseline_won = floor.score.better_than(result.score);
   const std::string own = outcome_words(result.score), simple = outcome_words(floor.score);
   std::string note =
-      baseline_won
-          ? fmt::format("baseline {} won ({}): {} found nothing faster ({})", floor.baseline.name,
-                        simple, planner.name(), own)
+      baseline_won ? fmt::format("baseline {} won ({}): {} found nothing faster ({})",
+                                 floor.baseline.name, simple, planner.name(), own)
+      : result.score.feasible && !floor.score.feasible
+          ? fmt::format("{} ({}) fits in memory, and no simple baseline does", planner.name(), own)
           : fmt::format("{} ({}) is {} the best baseline, {} ({})", planner.name(), own,
                         result.score.better_than(floor.score) ? "better than" : "as good as",
                         floor.baseline.name, simple);

@@ -345,6 +345,21 @@ TEST(MeasuredTransfers, WarnOfDevicesThatAreNotThere) {
   EXPECT_TRUE(s.warned("nowhere:0"));
 }
 
+// What a framework does is no cost, and stays what the calibration says.
+TEST(MeasuredCosts, KeepWhatTheFrameworkDoes) {
+  Calibration calibration = Calibration::standard();
+  calibration.host_awaits_transfers = calibration.fuses_pointwise = true;
+  calibration.host_kernel_us = 5;
+  CostSources sources;
+  sources.profile = std::make_shared<Profile>(profile_of({measured_at(64, 1000)}));
+  sources.calibration = std::make_shared<Calibration>(calibration);
+  const auto graph = toy::chain(4);
+  std::vector<std::string> warnings;
+  const auto cost = make_cost_model(graph, toy::sample_cluster("tag-testbed"), sources, &warnings);
+  EXPECT_TRUE(cost->issue_after_transfers());
+  EXPECT_EQ(cost->issue_local_move(), Nanos(5000));
+}
+
 TEST(MeasuredCollectives, OfExactlyTheseMembers) {
   Profile profile;
   profile.collectives.push_back(

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/cost/analytic/analytic_cost_model.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/evaluate/simulating_evaluator.h"
@@ -135,6 +136,28 @@ TEST(RunPlanner, mcts_beats_data_parallelism_and_does_not_depend_on_threads) {
     EXPECT_EQ(simulate_strategy(problem, result.strategy).score.step_time, result.score.step_time);
     EXPECT_LE(result.evaluations, 120 + 8);
   }
+}
+
+// Of what does not fit no time is told.
+TEST(RunPlanner, says_where_no_baseline_fits) {
+  Problem problem;
+  problem.graph = toy::chain(4, 32, 60'000);  // 14 GB a layer
+  problem.cluster = toy::small_cluster(2, 0);
+  const std::size_t ops = problem.graph->op_count();
+  std::vector<std::int32_t> halves(ops, 0);
+  std::fill(halves.begin() + static_cast<std::ptrdiff_t>(ops / 2), halves.end(), 1);
+  problem.grouping =
+      std::make_shared<const Grouping>(*problem.graph, halves, std::vector<Nanos>(ops, Nanos(1)));
+  problem.cost = make_analytic_cost_model(problem.graph, problem.cluster);
+  Strategy halved;
+  for (std::size_t half = 0; half < 2; ++half)
+    halved.groups.push_back(decision_on_device(DeviceId(half)));
+  Fixed divided(halved);
+  Observer quiet;
+  const PlanResult result = run_planner(divided, problem, {}, quiet, {});
+  ASSERT_TRUE(result.score.feasible);
+  EXPECT_NE(result.note.find("fits in memory, and no simple baseline does"), std::string::npos)
+      << result.note;
 }
 
 TEST(RunPlanner, resumes_its_own_tree) {
