@@ -240,9 +240,9 @@ class KernelWork {
     if (made.role != TensorRole::Gradient || made.batch.kind != BatchKind::Partial) return;
     const bool is_cast = op.type == "CastGrad" && op.inputs.size() == 1 && op.inputs[0].valid();
     const OpId maker = is_cast ? graph_.tensor(op.inputs[0]).producer : id;
-    adds_up_[op.outputs[0]] = maker.valid() && graph_.op(maker).family == OpFamily::MatMul;
-    if (is_cast && adds_up_[op.outputs[0]] && graph_.consumers(op.inputs[0]).size() == 1)
-      passed_on_[op.inputs[0]] = true;
+    if (!maker.valid() || graph_.op(maker).family != OpFamily::MatMul) return;
+    adds_up_[op.outputs[0]] = true;
+    if (is_cast && graph_.consumers(op.inputs[0]).size() == 1) passed_on_[op.inputs[0]] = true;
   }
 
   const Graph& graph_;

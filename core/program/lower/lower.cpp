@@ -54,7 +54,11 @@ void check_size(const Tables& tables, const Placement& placement) {
 }
 
 // Those first that leave out most.
-constexpr std::array<std::pair<MeshTwinsIn, SharesOfTwins>, 7> kTwinsTried = {{
+struct TwinsTried {
+  MeshTwinsIn in;
+  SharesOfTwins shares;
+};
+constexpr std::array<TwinsTried, 7> kTwinsTried = {{
     {MeshTwinsIn::RowsAndColumns, SharesOfTwins::AsIfEqual},
     {MeshTwinsIn::RowsAndColumns, SharesOfTwins::ToldApart},
     {MeshTwinsIn::Rows, SharesOfTwins::AsIfEqual},
@@ -175,12 +179,13 @@ void Lowering::lower(const CompleteStrategy& complete, Program& into, const Lowe
   }
   Fold& fold = *options.fold;
   IdVector<DeviceId, DeviceId> refused;  // representatives of devices that turned out to differ
-  for (const auto& [in, shares] : kTwinsTried) {
-    if (in != MeshTwinsIn::None && !options.mesh_twins) continue;
+  for (const TwinsTried& tried : kTwinsTried) {
+    const bool in_meshes = tried.in != MeshTwinsIn::None;
+    if (in_meshes && !options.mesh_twins) continue;
     pass(
-        "fold", [&] { parts.symmetry.find(fold, in, shares); }, [] {});
+        "fold", [&] { parts.symmetry.find(fold, tried.in, tried.shares); }, [] {});
     const bool helps = fold.left_out > 0 && fold.representative != refused;
-    if (!helps && parts.symmetry.has_meshes() && in != MeshTwinsIn::None) continue;
+    if (!helps && parts.symmetry.has_meshes() && in_meshes) continue;
     if (fold.left_out > 0) ops.placement().fold(fold);
     check_size(ops.tables(), ops.placement());
     try {

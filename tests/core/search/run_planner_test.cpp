@@ -141,7 +141,7 @@ TEST(RunPlanner, mcts_beats_data_parallelism_and_does_not_depend_on_threads) {
 // Of what does not fit no time is told.
 TEST(RunPlanner, says_where_no_baseline_fits) {
   Problem problem;
-  problem.graph = toy::chain(4, 32, 60'000);  // 14 GB a layer
+  problem.graph = std::make_shared<const Graph>(toy::chain(4, 32, 60'000));  // 14 GB a layer
   problem.cluster = toy::small_cluster(2, 0);
   const std::size_t ops = problem.graph->op_count();
   std::vector<std::int32_t> halves(ops, 0);
