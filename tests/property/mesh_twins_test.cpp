@@ -84,6 +84,7 @@ Meshes random_meshes(const SmallNet& net, Random& random) {
     mesh.roles.expert = experts;
     mesh.roles.context = context;
     if (mesh.roles.tensor > 1) mesh.roles.pieces = 1 + static_cast<std::int32_t>(rows % 3);
+    if (mesh.roles.tensor > 1) mesh.roles.sequence = rows % 4 != 1;
     if (uneven)
       for (std::size_t i = 0; i < mesh.devices.size(); ++i)
         mesh.devices[i].weight =

@@ -316,6 +316,7 @@ Decision random_mesh(const Cluster& cluster, Random& random) {
   if (random.below(2) == 0)
     mesh.roles.context = random_divisor(static_cast<std::int32_t>(rows), random);
   if (columns > 1) mesh.roles.pieces = 1 + static_cast<std::int32_t>(devices % 3);
+  if (columns > 1) mesh.roles.sequence = devices % 4 != 0;
   const auto context = static_cast<std::size_t>(mesh.roles.context);
   const bool even = random.below(2) == 0;
   for (std::size_t row = 0; row < rows; row += context) {

@@ -65,6 +65,7 @@ class DeepSpeedReader : Reading {
     layout().tensor = given_.number_unless("tensor_parallel.autotp_size", {"auto", "0"})
                           .value_or(of_program("tensor").value_or(1));
     if (layout().tensor > 1) layout().pieces = of_program("pieces").value_or(1);
+    layout().sequence = layout().tensor == 1 || !of_program("whole_norms");
     layout().context = number("sequence_parallel_size").value_or(of_program("context").value_or(1));
     layout().stages = of_program("stages").value_or(std::max(1, training_.program.stages));
     find_rows(layout(), training_, given_,

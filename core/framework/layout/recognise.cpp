@@ -86,6 +86,7 @@ class Recognition {
     }
     layout().tensor = static_cast<std::int32_t>(columns_of(first));
     layout().pieces = layout().tensor > 1 ? first.roles.pieces : 1;
+    layout().sequence = layout().tensor == 1 || first.roles.sequence;
     layout().context = static_cast<std::int32_t>(context_rows_of(first));
     layout().rows =
         static_cast<std::int32_t>(first.devices.size()) / (layout().tensor * layout().context);

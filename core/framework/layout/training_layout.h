@@ -25,6 +25,7 @@ struct Block {
 struct TrainingLayout {
   std::int32_t tensor = 1;   // columns
   std::int32_t pieces = 1;   // in which these exchange what products read and make
+  bool sequence = true;      // they divide the positions of norms and sums (MeshRoles::sequence)
   std::int32_t context = 1;  // rows with the same samples, each its part of the positions
   std::int32_t stages = 1, chunks = 1;
   std::vector<Block> blocks = {};  // stages * chunks, along the model: b is on stage b % stages

@@ -14,7 +14,7 @@ class ArgumentWriter {
 
   ParallelArguments write() && {
     add("--tensor-model-parallel-size", layout_.tensor);
-    if (layout_.tensor > 1) flag("--sequence-parallel");
+    if (layout_.tensor > 1 && layout_.sequence) flag("--sequence-parallel");
     write_pieces();
     write_context();
     write_stages();
@@ -40,6 +40,10 @@ class ArgumentWriter {
 
   void write_pieces() {
     if (layout_.pieces == 1) return;
+    if (!layout_.sequence)
+      return unsaid(
+          "columns exchange in pieces in the plan, which Megatron-LM refuses without sequence "
+          "parallelism");
     flag("--tp-comm-overlap");
     if (layout_.pieces != layout_.tensor)
       unsaid(

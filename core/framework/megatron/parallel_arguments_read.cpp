@@ -116,10 +116,7 @@ class LayoutReader {
                       "positions swapped for heads (a2a) where that takes less",
                       how.empty() ? "p2p" : how));
     read_pieces();
-    if (!given_.flag("--sequence-parallel") && layout().tensor > 1)
-      read_.remarks.emplace_back(
-          "without --sequence-parallel: here the columns share norms and sums, too, where that "
-          "pays");
+    layout().sequence = given_.flag("--sequence-parallel") || layout().tensor == 1;
   }
 
   // As many as a ring of the columns has. Megatron-LM refuses it without sequence parallelism.

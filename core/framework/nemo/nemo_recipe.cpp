@@ -97,10 +97,8 @@ class RecipeReader : Reading {
                     fmt::format("is {}, and the devices make {} rows", *rows, layout().rows),
                     "give none, or that number");
     remark_on_positions();
-    if (!given_.yes_or_no(of("sequence_parallel")).value_or(false) && layout().tensor > 1)
-      remark(
-          "without sequence_parallel: here the columns share norms and sums, too, where that "
-          "pays");
+    layout().sequence =
+        given_.yes_or_no(of("sequence_parallel")).value_or(false) || layout().tensor == 1;
     read_experts();
   }
 

@@ -179,8 +179,8 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region, 
   Hasher hasher;
   hasher.number(layout.columns).number(layout.context).number(in_context);
   hasher.number(layout.shards.front().end - layout.shards.front().begin);
-  const std::int32_t pieces = placement_.decision(region.second.front()).roles.pieces;
-  hasher.number(pieces);
+  const MeshRoles& roles = placement_.decision(region.second.front()).roles;
+  hasher.number(roles.pieces).number(roles.sequence);
   for (const Shard& shard : layout.shards) hasher.number(shard.device.value());
   for (const OpId op : region.second) {
     hasher.number(op.value()).number(placement_.layout(op).experts);
@@ -189,15 +189,15 @@ const std::vector<ColumnChoice>& MeshLetters::choices_for(const Region& region, 
   const auto [known, fresh] = known_.try_emplace(hasher.finish());
   if (!fresh) return known->second;
   known->second = choose_columns(*tables_.graph, region.second, static_cast<int>(count),
-                                 costs_of(layout, dimension, members, pieces));
+                                 costs_of(layout, dimension, members, roles));
   return known->second;
 }
 
 // Of what outer dimensions leave, which are chosen already. Sums over positions travel with those
 // over samples, for nothing. Of what columns gather for products, or scatter of what they made, in
-// pieces the first one is waited for.
+// pieces the first one is waited for. Without sequence parallelism nothing is gained by scattering.
 ColumnCosts MeshLetters::costs_of(const Layout& layout, UpTo dimension,
-                                  std::span<const DeviceId> members, std::int32_t pieces) {
+                                  std::span<const DeviceId> members, const MeshRoles& roles) {
   const bool in_context = dimension == UpTo::Context;
   const std::int32_t samples = layout.shards.front().end - layout.shards.front().begin;
   const auto context = static_cast<std::int64_t>(layout.context);
@@ -224,8 +224,10 @@ ColumnCosts MeshLetters::costs_of(const Layout& layout, UpTo dimension,
     return parts_[op].context ? all / context : all;
   };
   costs.all_reduce = time_of(Collective::AllReduce);
-  costs.all_gather = time_of(Collective::AllGather, in_context ? 1 : pieces);
-  costs.reduce_scatter = time_of(Collective::ReduceScatter, in_context ? 1 : pieces);
+  costs.all_gather = time_of(Collective::AllGather, in_context ? 1 : roles.pieces);
+  costs.reduce_scatter = in_context || roles.sequence
+                             ? time_of(Collective::ReduceScatter, in_context ? 1 : roles.pieces)
+                             : costs.all_reduce;
   costs.all_to_all =
       time_of(Collective::AllGather);  // slices are exchanged by transfers: no cheaper than that
   costs.reads_its_samples = [this](OpId op) { return reads_its_samples(op); };

@@ -76,7 +76,7 @@ class MeshLetters {
   using Region = std::pair<LayoutId, std::vector<OpId>>;  // a layout of it; ascending
   const std::vector<ColumnChoice>& choices_for(const Region& region, UpTo dimension);
   ColumnCosts costs_of(const Layout& layout, UpTo dimension, std::span<const DeviceId> members,
-                       std::int32_t pieces);
+                       const MeshRoles& roles);
   DividedLetter divided(OpId op, const LetterSplit* split, ColumnChoice choice) const;
   std::vector<int> axes_read(OpId op, const LetterSplit& split) const;
   int shared_axis(OpId update);

@@ -126,6 +126,9 @@ Json decisions_json(const std::vector<Decision>& decisions) {
     const auto is_none = [&](auto number) { return number == number_in(none); };
     if (!std::ranges::all_of(column, is_none)) json[name] = packed(column);
   });
+  std::vector<std::uint8_t> sequences;
+  for (const Decision& decision : decisions) sequences.push_back(decision.roles.sequence ? 1 : 0);
+  if (std::ranges::find(sequences, 0) != sequences.end()) json["sequences"] = packed(sequences);
   return json;
 }
 
@@ -144,6 +147,11 @@ std::vector<Decision> parse_decisions(const JsonView& json) {
     if (column.size() != modes.size()) damaged_tree("its actions are not all there");
     for (std::size_t i = 0; i < decisions.size(); ++i) number_in(decisions[i].roles) = column[i];
   });
+  if (const auto stored = json.find("sequences")) {
+    const auto column = unpacked<std::uint8_t>(*stored);
+    if (column.size() != modes.size()) damaged_tree("its actions are not all there");
+    for (std::size_t i = 0; i < decisions.size(); ++i) decisions[i].roles.sequence = column[i] != 0;
+  }
   std::size_t next = 0;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     decisions[i].mode = static_cast<Mode>(modes[i]);

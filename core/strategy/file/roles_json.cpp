@@ -9,6 +9,7 @@ void add_roles(Json& json, const MeshRoles& roles) {
   if (roles.expert > 1) json["expert"] = roles.expert;
   if (roles.context > 1) json["context"] = roles.context;
   if (roles.pieces > 1) json["pieces"] = roles.pieces;
+  if (!roles.sequence) json["sequence"] = false;
   const StateSharding& states = roles.states;
   if (states.stage == 0) return;
   json["zero"] = states.stage;
@@ -29,6 +30,7 @@ MeshRoles read_roles(const JsonView& view) {
   read("expert", roles.expert, 1, kMostRows);
   read("context", roles.context, 1, kMostRows);
   read("pieces", roles.pieces, 1, kMostRows);
+  if (const auto sequence = view.find("sequence")) roles.sequence = sequence->boolean();
   StateSharding& states = roles.states;
   read("zero", states.stage, 0, StateSharding::kMostStage);
   read("zero_rows", states.rows, 1, kMostRows);

@@ -69,6 +69,7 @@ std::string describe(const MeshRoles& roles) {
   std::string words;
   if (roles.tensor > 1) words += fmt::format(", tensor {}", roles.tensor);
   if (roles.pieces > 1) words += fmt::format(" in {} pieces", roles.pieces);
+  if (roles.tensor > 1 && !roles.sequence) words += " without sequence parallelism";
   if (roles.expert > 1) words += fmt::format(", expert {}", roles.expert);
   if (roles.context > 1) words += fmt::format(", context {}", roles.context);
   if (roles.states.stage > 0) words += fmt::format(", ZeRO {}", roles.states.stage);
@@ -82,6 +83,7 @@ void add_to(Hasher& hasher, const MeshRoles& roles) {
   if (roles.expert > 1) hasher.text("expert").number(roles.expert);
   if (roles.context > 1) hasher.text("context").number(roles.context);
   if (roles.pieces > 1) hasher.text("pieces").number(roles.pieces);
+  if (!roles.sequence) hasher.text("without sequence");
   if (const StateSharding& states = roles.states; states.stage > 0)
     hasher.text("states").number(states.stage).number(states.rows).number(states.smallest.value);
 }

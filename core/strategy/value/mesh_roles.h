@@ -55,6 +55,10 @@ struct MeshRoles {
   // shorter (Megatron-LM's --tp-comm-overlap; Wang et al. 2023, "Overlap communication with
   // dependent computation via decomposition in large deep learning models"). Just times change.
   std::int32_t pieces = 1;
+  // Sequence parallelism (Korthikanti et al. 2022, section 4.2.2): what columns add up may be
+  // scattered among them, so that each computes its positions of what is between two pairs of
+  // products (norms, residuals). Without, sums are all-reduced, and each computes all of it.
+  bool sequence = true;
   StateSharding states{};
 
   // Is none of them 0 or less, or no stage of ZeRO?

@@ -335,7 +335,7 @@ std::size_t state_rows_of(const Decision& decision) {
 
 void drop_meaningless_roles(Decision& decision) {
   decision.roles.tensor = static_cast<std::int32_t>(columns_of(decision));
-  if (decision.roles.tensor == 1) decision.roles.pieces = 1;
+  if (decision.roles.tensor == 1) decision.roles.pieces = 1, decision.roles.sequence = true;
   decision.roles.context = static_cast<std::int32_t>(context_rows_of(decision));
   decision.roles.expert = static_cast<std::int32_t>(expert_rows_of(decision));
   if (state_rows_of(decision) == 1) decision.roles.states = {};

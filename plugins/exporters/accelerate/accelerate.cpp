@@ -123,7 +123,7 @@ class AccelerateConfiguration {
     say("context_parallel_size", layout_.context);
     say("expert_model_parallel_size", layout_.expert);
     say("num_micro_batches", layout_.micro_batches);
-    say("sequence_parallelism", layout_.tensor > 1);
+    say("sequence_parallelism", layout_.tensor > 1 && layout_.sequence);
     say("use_distributed_optimizer", layout_.states.stage > 0);
     if (layout_.recompute == Recompute::Blocks) {
       say("recompute_granularity", "full");

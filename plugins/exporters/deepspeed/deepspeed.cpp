@@ -48,6 +48,7 @@ Json layout_of(const TrainingLayout& layout) {
   if (layout.schedule != PipelineSchedule::OneFOneB) json["schedule"] = name_of(layout.schedule);
   if (layout.expert > 1) json["expert"] = layout.expert;
   if (layout.pieces > 1) json["pieces"] = layout.pieces;
+  if (!layout.sequence) json["whole_norms"] = 1;
   if (layout.states.rows > 0 && layout.states.stage < 3) json["state_rows"] = layout.states.rows;
   if (layout.recompute != Recompute::None) {
     json["recompute"] = name_of(layout.recompute);

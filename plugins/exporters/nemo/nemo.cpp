@@ -76,7 +76,7 @@ class NemoRecipe {
     add(1, "cp_size", layout_.context);
     add(1, "pp_size", layout_.stages);
     add(1, "ep_size", layout_.expert * (layout_.expert > 1 ? layout_.tensor * layout_.context : 1));
-    add(1, "sequence_parallel", layout_.tensor > 1);
+    add(1, "sequence_parallel", layout_.tensor > 1 && layout_.sequence);
     add(1, "reshard_after_forward", states.stage == 3);
     if (states.stage < 2)
       unsaid("FSDP divides gradients and parameters at rest, too, where the plan has ZeRO {}",

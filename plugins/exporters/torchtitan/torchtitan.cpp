@@ -66,6 +66,10 @@ class TorchtitanScript {
     if (layout_.pieces > 1 && layout_.pieces != layout_.tensor)
       unsaid("columns exchange in {} pieces in the plan, and in as many as there are in torchtitan",
              layout_.pieces);
+    if (!layout_.sequence)
+      unsaid(
+          "columns compute norms as a whole in the plan, and their positions of them in "
+          "torchtitan");
     add("parallelism.pipeline_parallel_degree", layout_.stages);
     if (layout_.stages == 1) return;
     const std::string_view schedule = frameworks::name_in_pytorch(layout_.schedule);

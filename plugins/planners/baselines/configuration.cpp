@@ -23,6 +23,7 @@ pipeline::Settings settings_of(const frameworks::TrainingLayout& layout) {
   whole.chunks = layout.chunks;
   whole.tensor = layout.tensor;
   whole.pieces = layout.pieces;
+  whole.sequence = layout.sequence;
   whole.expert = layout.expert;
   whole.context = layout.context;
   whole.micro_batches = layout.micro_batches;

@@ -85,6 +85,7 @@ Strategy staged(const Problem& problem, const Shape& shape, const Settings& sett
     stages.back().roles.expert = settings.expert;
     if (settings.tensor > 1)
       stages.back().roles.pieces = settings.pieces > 0 ? settings.pieces : settings.tensor;
+    stages.back().roles.sequence = settings.tensor == 1 || settings.sequence;
   }
   for (std::size_t block = 0; block < shape.stages * shape.chunks; ++block) {
     speeds.push_back(stage_speeds[shape.stage_of(block)]);
@@ -314,6 +315,9 @@ OptionTable Settings::option_table() {
        "columns exchange what a product reads, or makes, in so many pieces, each while the product "
        "computes another (--tp-comm-overlap of Megatron-LM, asynchronous tensor parallelism of "
        "torchtitan); 1: they wait for all of it; 0: as many as there are columns"},
+      {"sequence", sequence,
+       "columns divide the positions of what is between two pairs of products (Megatron-LM's "
+       "--sequence-parallel)"},
       {"expert",
        expert,
        {0, 1e6},

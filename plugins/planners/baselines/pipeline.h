@@ -33,6 +33,7 @@ struct Settings {
   std::int32_t stages = 0, micro_batches = 0;  // 0: several are tried
   std::int32_t tensor = 1;                     // of every stage (MeshRoles); 0: see widths()
   std::int32_t pieces = 1;                     // MeshRoles::pieces; 0: as many as columns
+  bool sequence = true;                        // MeshRoles::sequence
   std::int32_t expert = 1;                     // 0: see expert_rows()
   std::int32_t context = 1;                    // of every stage (MeshRoles)
   std::int32_t chunks = 0;                     // blocks of a stage; 0: see chunk_counts()

@@ -244,6 +244,7 @@ TrainingLayout random_layout(std::mt19937& random) {
     layout.states.rows = one_of({0, 2, 4}) * layout.context;
   layout.recompute = static_cast<Recompute>(random() % 3);
   if (layout.recompute == Recompute::Blocks) layout.recomputed_layers = one_of({1, 2});
+  layout.sequence = layout.tensor == 1 || random() % 4 != 0;
   return layout;
 }
 

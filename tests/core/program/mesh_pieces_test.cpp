@@ -6,28 +6,20 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/train/training_graph.h"
 #include "core/program/value/collective.h"
-#include "tests/core/graph/model_kit.h"
-#include "tests/core/program/toy.h"
+#include "tests/core/program/perceptrons.h"
 
 namespace strato {
 namespace {
 
-constexpr std::int64_t kPieceSamples = 2, kPiecePositions = 16, kPieceModel = 64, kPieceInner = 256,
-                       kPieceColumns = 4;
+constexpr std::int64_t kPieceSamples = 2;
+constexpr std::int32_t kPieceColumns = 4;
 constexpr Nanos kPieceLatency(100);
 
-// Products and norms take time, so that it pays to share them: between them the positions are
-// divided. A collective takes 1 ns a byte, and its latency.
-class PieceCosts final : public toy::Costs {
+// A collective takes 1 ns a byte, and its latency.
+class PieceCosts final : public toy::NormCosts {
  public:
-  using Costs::Costs;
-  Nanos compute(OpId op, GpuTypeId, std::int64_t) const override {
-    const OpFamily family = graph_->op(op).family;
-    if (family == OpFamily::MatMul) return Nanos(product);
-    return Nanos(family == OpFamily::Normalization ? 1'000'000 : 4);
-  }
+  using NormCosts::NormCosts;
   CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
                             Bytes bytes) const override {
     CollectiveCost cost = Costs::collective(kind, devices, bytes);
@@ -35,44 +27,21 @@ class PieceCosts final : public toy::Costs {
     cost.latency = kPieceLatency;
     return cost;
   }
-  std::int64_t product = 40'000;
 };
-
-Graph normalised_perceptrons() {
-  ModelKit kit(kPieceSamples);
-  const auto product = [&](TensorId x, const char* name, std::int64_t in, std::int64_t out) {
-    return kit.op("MatMul", {x, kit.weight(name, {in, out})});
-  };
-  const auto block = [&](TensorId x, const char* up, const char* down) {
-    return product(kit.op("Relu", {product(x, up, kPieceModel, kPieceInner)}), down, kPieceInner,
-                   kPieceModel);
-  };
-  TensorId x = block(kit.input("x", {kPieceSamples, kPiecePositions, kPieceModel}), "a", "b");
-  x = kit.op("LayerNormalization",
-             {x, kit.weight("g", {kPieceModel}), kit.weight("h", {kPieceModel})});
-  block(x, "c", "d");
-  return make_training_graph(kit.build(), Optimizer::Sgd);
-}
 
 class InPieces : public testing::Test {
  protected:
   // Of what a row gathers or scatters between products, in the order of the tasks.
   std::vector<Task> exchanges(std::int32_t pieces) {
     const auto cluster = toy::cluster(1, kPieceColumns);
-    const auto grouping =
-        std::make_shared<const Grouping>(*graph, std::vector<std::int32_t>(graph->op_count(), 0),
-                                         std::vector<Nanos>(graph->op_count(), Nanos(1)));
     const auto costs = std::make_shared<PieceCosts>(graph, cluster);
     costs->product = product;
-    Strategy strategy;
-    Decision decision;
-    for (std::int32_t i = 0; i < kPieceColumns; ++i) decision.devices.push_back({DeviceId(i), 1});
-    decision.roles.tensor = kPieceColumns;
-    decision.roles.pieces = pieces;
-    strategy.groups.push_back(decision);
+    Strategy strategy = toy::on_columns(kPieceColumns);
+    strategy.groups.front()->roles.pieces = pieces;
     LowerOptions options;
     options.verify = true;
-    const Program program = Lowering(graph, grouping, cluster, costs).lower(strategy, options);
+    const Program program =
+        Lowering(graph, toy::one_group(*graph), cluster, costs).lower(strategy, options);
     std::vector<Task> found;
     for (const Task& task : program.tasks)
       if ((task.kind == TaskKind::AllGather || task.kind == TaskKind::ReduceScatter) &&
@@ -81,10 +50,9 @@ class InPieces : public testing::Test {
     return found;
   }
 
-  static constexpr Bytes kExchanged{kPieceSamples * kPiecePositions * kPieceModel * 4};
+  static constexpr Bytes kExchanged{kPieceSamples * toy::kPositions * toy::kModel * 4};
   static constexpr Nanos kAll = kPieceLatency + Nanos(kExchanged.value);  // of an exchange
-  const std::shared_ptr<const Graph> graph =
-      std::make_shared<const Graph>(normalised_perceptrons());
+  const std::shared_ptr<const Graph> graph = toy::perceptrons(kPieceSamples).graph;
   std::int64_t product = 40'000;
 };
 

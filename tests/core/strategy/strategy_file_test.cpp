@@ -371,6 +371,9 @@ TEST(BadStrategyFile, RowsOfDevices) {
   EXPECT_EQ(group(R"("pieces": 4)"), "no error");
   EXPECT_TRUE(group(R"("pieces": 0)").starts_with("s.json: groups[0].pieces: is 0"));
 
+  EXPECT_EQ(group(R"("sequence": false)"), "no error");
+  EXPECT_TRUE(group(R"("sequence": 0)").starts_with("s.json: groups[0].sequence: "));
+
   EXPECT_EQ(group(R"("zero": 3, "zero_rows": 2, "zero_smallest_bytes": 0)"), "no error");
   EXPECT_TRUE(group(R"("zero": 4)").starts_with("s.json: groups[0].zero: is 4"));
   EXPECT_TRUE(group(R"("zero": "3")").starts_with("s.json: groups[0].zero: is not a"));

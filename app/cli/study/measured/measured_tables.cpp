@@ -139,6 +139,7 @@ void add_vtrain(const CsvRow& csv, MeasuredTable& table) {
   set(row, "stages", stages);
   set(row, "micro_batches", divided(csv, "global batch", std::int64_t{data} * micro_batch));
   row.layout["recompute"] = "layers";
+  row.layout["sequence"] = "false";
   row.machines = a100(gpus, 100);
   row.framework = MeasuredFramework::MegatronDeepSpeed;
   row.seconds = csv.number("iteration time (ms)") * 1e-3;
@@ -155,6 +156,7 @@ void set_recomputation(const CsvRow& csv, MeasuredRow& row) {
     csv.fail("recompute", fmt::format("\"{}\" is not known", how),
              "give none, full, or selective+sequence-parallel");
   row.flash = how.starts_with("selective");
+  row.layout["sequence"] = how.ends_with("sequence-parallel") ? "true" : "false";
 }
 
 void add_korthikanti(const CsvRow& csv, MeasuredTable& table) {

@@ -171,6 +171,7 @@ TEST(ReadBack, DeepSpeed) {
               {{"stages", {"1", "2"}},
                {"tensor", {"1", "2"}},
                {"pieces", {"1", "0"}},
+               {"sequence", {"true", "false"}},
                {"expert", {"1", "2"}},
                {"micro_batches", {"1", "4"}},
                {"schedule", {"1f1b", "gpipe", "zb-h1"}},
@@ -193,6 +194,7 @@ TEST(ReadBack, Accelerate) {
   expect_back("accelerate", "llama_3_8b",
               {{"stages", {"2"}},
                {"tensor", {"1", "2"}},
+               {"sequence", {"true", "false"}},
                {"shard", {"nothing", "updates"}},
                {"recompute", {"none", "blocks"}}});
 }
@@ -201,6 +203,7 @@ TEST(ReadBack, Nemo) {
   expect_back("nemo", "mixtral_8x7b",
               {{"stages", {"1", "2", "4"}},
                {"tensor", {"1", "2"}},
+               {"sequence", {"true", "false"}},
                {"expert", {"1", "2"}},
                {"micro_batches", {"2", "4"}},
                {"shard", {"gradients", "parameters"}},

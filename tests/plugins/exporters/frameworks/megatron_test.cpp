@@ -47,6 +47,7 @@ TrainingLayout any_layout(std::mt19937& random, bool has_experts) {
     layout.states.rows = one_of({0, 2}) * layout.context;
   layout.recompute = static_cast<Recompute>(random() % 3);
   if (random() % 2 == 0) layout.pieces = layout.tensor;
+  layout.sequence = layout.tensor == 1 || layout.pieces > 1 || random() % 3 != 0;
   return layout;
 }
 
