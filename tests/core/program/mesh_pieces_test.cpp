@@ -36,6 +36,7 @@ class InPieces : public testing::Test {
     const auto cluster = toy::cluster(1, kPieceColumns);
     const auto costs = std::make_shared<PieceCosts>(graph, cluster);
     costs->product = product;
+    costs->norm = 1'000'000;
     Strategy strategy = toy::on_columns(kPieceColumns);
     strategy.groups.front()->roles.pieces = pieces;
     LowerOptions options;

@@ -33,16 +33,22 @@ inline Perceptrons perceptrons(std::int64_t samples) {
 }
 
 // Products and norms take time, so that it pays to share them: between products the positions are
-// divided.
+// divided. An AllReduce takes as long as a ReduceScatter and an AllGather.
 class NormCosts : public Costs {
  public:
   using Costs::Costs;
   Nanos compute(OpId op, GpuTypeId, std::int64_t) const override {
     const OpFamily family = graph_->op(op).family;
     if (family == OpFamily::MatMul) return Nanos(product);
-    return Nanos(family == OpFamily::Normalization ? 1'000'000 : 4);
+    return Nanos(family == OpFamily::Normalization ? norm : 4);
   }
-  std::int64_t product = 40'000;
+  CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
+                            Bytes bytes) const override {
+    CollectiveCost cost = Costs::collective(kind, devices, bytes);
+    if (kind == Collective::AllReduce) cost.duration = cost.duration * 2;
+    return cost;
+  }
+  std::int64_t product = 40'000, norm = 20'000;
 };
 
 // All ops on so many columns.
