@@ -71,8 +71,7 @@ TEST_F(GatheredActivations, AreNoneWithoutSequenceParallelism) {
   EXPECT_GT(times(*divided, TaskKind::ReduceScatter), 0);
   EXPECT_EQ(times(*whole, TaskKind::ReduceScatter), 0);
   EXPECT_EQ(times(*whole, TaskKind::AllGather), 0);
-  EXPECT_EQ(times(*divided, TaskKind::AllReduce), 0);
-  EXPECT_GT(times(*whole, TaskKind::AllReduce), 0);
+  EXPECT_GT(times(*whole, TaskKind::AllReduce), times(*divided, TaskKind::AllReduce));
 }
 
 }  // namespace
