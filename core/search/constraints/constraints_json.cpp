@@ -87,7 +87,7 @@ Role read_role(const JsonView& view) {
 
 Constraints::Pin read_pin(const JsonView& view) {
   view.allow_only({"group", "mode", "devices", "tensor", "expert", "context", "pieces", "zero",
-                   "zero_rows", "zero_smallest_bytes", "note"});
+                   "sequence", "zero_rows", "zero_smallest_bytes", "note"});
   Constraints::Pin pin{read_ops(view.at("group")), read_mode(view.at("mode")), {}};
   const JsonView devices = view.at("devices");
   for (const auto& [name, weight] : devices.members())

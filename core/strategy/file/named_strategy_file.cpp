@@ -58,7 +58,7 @@ Json devices_to_json(const NamedShares& devices) {
 
 NamedGroup read_group(const JsonView& view) {
   view.allow_only({"name", "renamed", "mode", "devices", "tensor", "expert", "context", "pieces",
-                   "zero", "zero_rows", "zero_smallest_bytes", "ops", "note"});
+                   "sequence", "zero", "zero_rows", "zero_smallest_bytes", "ops", "note"});
   NamedGroup group;
   group.name = view.at("name").string();
   if (const auto renamed = view.find("renamed")) group.renamed = renamed->boolean();
