@@ -45,7 +45,7 @@ class LayoutReader {
  public:
   LayoutReader(const std::vector<ScriptWord>& words, const Training& training,
                const std::string& file)
-      : training_(training), file_(file), given_(words, file) {}
+      : training_(training), given_(words, file) {}
 
   ReadLayout read() && {
     refuse_what_is_not_known();
@@ -278,7 +278,6 @@ class LayoutReader {
   }
 
   const Training& training_;
-  const std::string& file_;
   GivenArguments given_;
   ReadLayout read_;
 };
