@@ -19,6 +19,7 @@
 #include <QStackedWidget>
 #include <QTableWidget>
 #include <QTemporaryDir>
+#include <QTimer>
 #include <QTreeWidget>
 #include <algorithm>
 #include <cstdio>
@@ -26,6 +27,7 @@
 
 #include "app/explorer/header_bar.h"
 #include "app/explorer/main_window.h"
+#include "app/explorer/model_field.h"
 #include "app/explorer/open_files.h"
 #include "core/io/file.h"
 #include "tests/app/explorer/by_hand.h"
@@ -79,7 +81,9 @@ class StartPageTest : public ::testing::Test {
     box().setFocus();
     box().selectAll();
     box().paste();
-    QTest::qWait(250);
+    const auto* read_soon =
+        page().findChild<ModelField*>()->findChild<QTimer*>(QString(), Qt::FindDirectChildrenOnly);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !read_soon->isActive(); }));
   }
   QTreeWidgetItem& sample_item(const char* name) {
     auto& tree = part<QTreeWidget>("samples");
