@@ -233,7 +233,7 @@ TEST_P(Sharded, CastsAreShared) {
   Random random = random_of(GetParam(), 1000);
   const SmallNet net = casting_net(12, static_cast<Optimizer>(GetParam() % 3));
   const Reference reference(net.graph);
-  int gathered = 0, scattered = 0;
+  int gathered = 0;
   for (int i = 0; i < 24; ++i) {
     SCOPED_TRACE("strategy " + std::to_string(i));
     const RandomProblem problem = problem_of(net.graph, random);
@@ -249,10 +249,10 @@ TEST_P(Sharded, CastsAreShared) {
       const OpId producer = net.graph->tensor(task.tensor).producer;
       const std::string type = producer.valid() ? net.graph->op(producer).type : "";
       gathered += task.kind == TaskKind::AllGather && type == "Cast";
-      scattered += task.kind == TaskKind::ReduceScatter && type != "CastGrad";
     }
   }
-  EXPECT_GT(gathered + scattered, 5);
+  // Columns gather some of what they divide: at most so many where casts are not shared.
+  EXPECT_GT(gathered, 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Sharded, testing::Range(0, 3));
